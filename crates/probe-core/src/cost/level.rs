@@ -1,0 +1,80 @@
+//! Water-filling: the smallest level $\nu$ at which $\sum_j g_j\,\mathrm{clip}(\nu\rho_j, s_j, c_j)$ reaches a target.
+//!
+//! Both `l2` (rate $\rho_j = g_j/w_j^2$, by the KKT conditions) and `linf` ($\rho_j = 1/w_j$) are this problem. The
+//! left side is continuous, increasing and piecewise linear in $\nu$, with a kink where an item leaves its start and one
+//! where it meets its cap, so one sort of the kinks answers every target.
+
+use super::Item;
+
+/// A kink: at `level`, the slope changes by `slope` and the constant part by `constant`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Event {
+    level: f64,
+    item: usize,
+    leaves_start: bool,
+}
+
+/// Sorts the kinks of `items` under `rate`.
+pub(super) fn prepare(items: &[Item], rate: impl Fn(&Item) -> f64, events: &mut Vec<Event>) {
+    events.clear();
+    for (item, it) in items.iter().enumerate() {
+        let r = rate(it);
+        if it.start > 0.0 {
+            events.push(Event { level: it.start / r, item, leaves_start: true });
+        }
+        if it.cap.is_finite() {
+            events.push(Event { level: it.cap / r, item, leaves_start: false });
+        }
+    }
+    events.sort_unstable_by(|a, b| a.level.total_cmp(&b.level).then(a.item.cmp(&b.item)));
+}
+
+/// The smallest level whose gain is at least `needed`, or `None` if even all caps do not gain that much.
+pub(super) fn solve(
+    items: &[Item],
+    rate: impl Fn(&Item) -> f64,
+    events: &[Event],
+    needed: f64,
+) -> Option<f64> {
+    let (mut constant, mut slope) = (0.0, 0.0);
+    for it in items {
+        if it.start > 0.0 { constant += it.gain * it.start } else { slope += it.gain * rate(it) }
+    }
+    if constant >= needed {
+        return Some(0.0);
+    }
+    let mut reached = None;
+    for event in events {
+        if constant + slope * event.level >= needed {
+            reached = Some(event.level);
+            break;
+        }
+        let it = &items[event.item];
+        if event.leaves_start {
+            constant -= it.gain * it.start;
+            slope += it.gain * rate(it);
+        } else {
+            constant += it.gain * it.cap;
+            slope -= it.gain * rate(it);
+        }
+    }
+    // The running sums only place the target between two kinks; the level itself is solved from fresh sums.
+    let below = reached.unwrap_or(f64::INFINITY);
+    let (mut fixed, mut free) = (0.0, 0.0);
+    for it in items {
+        let r = rate(it);
+        if it.start >= below * r && it.start > 0.0 {
+            fixed += it.gain * it.start;
+        } else if it.cap < below * r {
+            fixed += it.gain * it.cap;
+        } else {
+            free += it.gain * r;
+        }
+    }
+    if free > 0.0 {
+        let level = (needed - fixed) / free;
+        // Between the kinks by construction, but for rounding.
+        return Some(level.min(below).max(0.0));
+    }
+    (fixed >= needed).then_some(below)
+}

@@ -1,0 +1,168 @@
+//! What a change costs: a norm of the weighted moves.
+//!
+//! Moving feature $j$ by $\delta_j$ is a weighted move $m_j = c_j|\delta_j|$, with $c_j$ its cost up or down. The cost
+//! of a change is the norm of $m$: `l1` adds the moves, `l2` is the root of their squares, `linf` takes the largest.
+//! Each norm also knows the cheapest way to gain a given score within caps, which is all that an affine model needs,
+//! and one step of the search on any other.
+
+mod l1;
+mod l2;
+mod level;
+mod linf;
+
+use crate::error::{Error, Result, require};
+use crate::registry::{Entry, lookup};
+
+/// One feature's room to gain score: a move $u \in [\text{start}, \text{cap}]$ in its helpful direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Item {
+    /// Score gained per unit of move; positive.
+    pub gain: f64,
+    /// Cost per unit of move; positive.
+    pub weight: f64,
+    /// The move that must be made anyhow (0 but for people who start outside strict bounds).
+    pub start: f64,
+    /// The furthest move allowed; may be infinite.
+    pub cap: f64,
+}
+
+/// Buffers for [`Norm::prepare`] and [`Norm::cheapest`]; reused from person to person.
+#[derive(Debug, Default, Clone)]
+pub struct Scratch {
+    events: Vec<level::Event>,
+}
+
+/// A norm on weighted moves, with its exact one-constraint solver.
+///
+/// Totals are kept in the norm's own additive scale: `add` folds one weighted move into a total that starts at 0, and
+/// `finish` turns the total into the cost.
+pub trait Norm: Send + Sync {
+    /// The name users type.
+    fn name(&self) -> &'static str;
+
+    /// Folds one weighted move into a running total.
+    fn add(&self, total: f64, weighted_move: f64) -> f64;
+
+    /// Joins two totals.
+    fn join(&self, a: f64, b: f64) -> f64;
+
+    /// The cost of a total.
+    fn finish(&self, total: f64) -> f64;
+
+    /// The total of a cost: the inverse of [`Norm::finish`].
+    fn total_of(&self, cost: f64) -> f64;
+
+    /// Sorts what must be sorted once for `items`. Items come in ascending order of weight / gain.
+    fn prepare(&self, items: &[Item], scratch: &mut Scratch);
+
+    /// The cheapest moves with $\sum_j \text{gain}_j u_j \ge$ `needed`; false (and everything at its cap) if there are none.
+    ///
+    /// Call [`Norm::prepare`] with the same items first; then any number of targets cost O(d) each.
+    fn cheapest(&self, items: &[Item], scratch: &Scratch, needed: f64, moves: &mut [f64]) -> bool;
+
+    /// The moves of largest gain whose total, joined with `spent`, stays within `budget` (a cost).
+    fn furthest(&self, items: &[Item], spent: f64, budget: f64, moves: &mut [f64]);
+
+    /// For norms whose totals add up: the move that minimises its own total minus `price` × its gain.
+    /// `None` for norms that do not separate.
+    fn response(&self, item: &Item, price: f64) -> Option<f64>;
+
+    /// Writes a subgradient of the cost at weighted moves `moves` with signs folded in by the caller.
+    fn subgradient(&self, moves: &[f64], out: &mut [f64]);
+}
+
+/// All norms.
+pub const NORMS: &[Entry<dyn Norm>] = &[l1::ENTRY, l2::ENTRY, linf::ENTRY];
+
+/// A norm with each feature's cost per unit of scaled change, up and down.
+#[derive(Clone)]
+pub struct Cost {
+    norm: &'static dyn Norm,
+    up: Vec<f64>,
+    down: Vec<f64>,
+}
+
+impl std::fmt::Debug for Cost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cost")
+            .field("norm", &self.norm.name())
+            .field("up", &self.up)
+            .field("down", &self.down)
+            .finish()
+    }
+}
+
+impl Cost {
+    /// Unit costs for `n_features` features.
+    pub fn uniform(norm: &str, n_features: usize) -> Result<Self> {
+        Self::new(norm, vec![1.0; n_features], vec![1.0; n_features])
+    }
+
+    /// Fails unless the norm exists and every weight is positive and finite.
+    pub fn new(norm: &str, up: Vec<f64>, down: Vec<f64>) -> Result<Self> {
+        let norm = lookup("cost", NORMS, norm)?.item;
+        if up.len() != down.len() {
+            return Err(Error::Shape { what: "costs down", expected: up.len(), found: down.len() });
+        }
+        for (field, weights) in [("cost up", &up), ("cost down", &down)] {
+            for (j, weight) in weights.iter().enumerate() {
+                let name = format!("{field} of feature {j}");
+                require(*weight > 0.0 && weight.is_finite(), &name, "positive and finite", *weight)?;
+            }
+        }
+        Ok(Self { norm, up, down })
+    }
+
+    /// The norm.
+    pub fn norm(&self) -> &'static dyn Norm {
+        self.norm
+    }
+
+    /// Number of features.
+    pub fn n_features(&self) -> usize {
+        self.up.len()
+    }
+
+    /// Cost per unit of change of feature `j`, in the direction of `delta`'s sign.
+    pub fn weight(&self, j: usize, delta: f64) -> f64 {
+        if delta < 0.0 { self.down[j] } else { self.up[j] }
+    }
+
+    /// The norm's total of a change from `from` to `to`; see [`Norm`].
+    pub fn total(&self, from: &[f64], to: &[f64]) -> f64 {
+        let mut total = 0.0;
+        for (j, (a, b)) in from.iter().zip(to).enumerate() {
+            total = self.norm.add(total, self.weight(j, b - a) * (b - a).abs());
+        }
+        total
+    }
+
+    /// The cost of a change from `from` to `to`.
+    ///
+    /// ```
+    /// use probe_core::Cost;
+    /// let cost = Cost::uniform("l2", 2)?;
+    /// assert_eq!(cost.between(&[0.0, 0.0], &[3.0, -4.0]), 5.0);
+    /// # Ok::<(), probe_core::Error>(())
+    /// ```
+    pub fn between(&self, from: &[f64], to: &[f64]) -> f64 {
+        self.norm.finish(self.total(from, to))
+    }
+
+    /// Writes a subgradient of [`Cost::between`] with respect to `to`.
+    pub fn subgradient(&self, from: &[f64], to: &[f64], out: &mut [f64]) {
+        let moves: Vec<f64> =
+            (0..from.len()).map(|j| self.weight(j, to[j] - from[j]) * (to[j] - from[j]).abs()).collect();
+        self.norm.subgradient(&moves, out);
+        for (j, o) in out.iter_mut().enumerate() {
+            let delta = to[j] - from[j];
+            *o *= if delta > 0.0 {
+                self.up[j]
+            } else if delta < 0.0 {
+                -self.down[j]
+            } else {
+                0.0
+            };
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The one error type of the engine. Every variant names the field and the value that was wrong.
+
+use thiserror::Error as ThisError;
+
+/// Result with the engine's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An ill-posed question. A question without an answer is not an error: see [`crate::Status`].
+#[derive(Debug, Clone, PartialEq, ThisError)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter breaks its rule.
+    #[error(transparent)]
+    Param(#[from] ParamError),
+    /// Two lengths that must agree do not.
+    #[error("{what}: expected {expected}, found {found}")]
+    Shape {
+        /// What was counted.
+        what: &'static str,
+        /// The length that was needed.
+        expected: usize,
+        /// The length that was given.
+        found: usize,
+    },
+    /// A person's value is not a finite number.
+    #[error("row {row}, feature '{feature}': {value} is not a finite number")]
+    NotFinite {
+        /// 0-based row within the batch.
+        row: usize,
+        /// Feature name.
+        feature: String,
+        /// The offending value.
+        value: f64,
+    },
+    /// A combination that has no solver, refused rather than approximated.
+    #[error("{what} is not supported: {why}")]
+    Unsupported {
+        /// The combination by name.
+        what: String,
+        /// Why, and what to do instead.
+        why: String,
+    },
+    /// A name that is in no registry.
+    #[error("unknown {kind} '{name}' (known: {known})")]
+    UnknownName {
+        /// What kind of thing was looked up.
+        kind: &'static str,
+        /// The name that was given.
+        name: String,
+        /// All names there are.
+        known: String,
+    },
+}
+
+/// A parameter outside its domain.
+#[derive(Debug, Clone, PartialEq, ThisError)]
+#[error("{field} must be {rule}, got {value}")]
+pub struct ParamError {
+    /// Parameter name, as the user knows it.
+    pub field: String,
+    /// The rule it must satisfy.
+    pub rule: &'static str,
+    /// The value given.
+    pub value: f64,
+}
+
+/// Fails unless `holds`. Write the condition that must hold, so that NaN fails it.
+pub fn require(holds: bool, field: &str, rule: &'static str, value: f64) -> Result<(), ParamError> {
+    if holds { Ok(()) } else { Err(ParamError { field: field.to_owned(), rule, value }) }
+}

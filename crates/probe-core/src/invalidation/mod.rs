@@ -1,0 +1,56 @@
+//! The invalidation rate $\Delta(x) = P(s(x + \varepsilon) \le 0)$: how often a noisy implementation of $x$ is refused.
+//!
+//! $\Delta$ is a probability at every point, favourable or not (the paper's Definition 1 would be negative at an
+//! unfavourable point and so count it as robust); that the point itself is favourable is checked apart.
+
+mod closed_form;
+mod monte_carlo;
+
+pub use closed_form::{ClosedForm, affine_rate};
+pub use monte_carlo::MonteCarlo;
+
+use crate::error::Result;
+use crate::model::Model;
+use crate::noise::Noise;
+use crate::registry::Entry;
+use crate::seed::Stream;
+
+/// A point whose rate is asked for, in the model's own input space.
+#[derive(Clone, Copy)]
+pub struct Query<'a> {
+    /// The model.
+    pub model: &'a dyn Model,
+    /// The noise.
+    pub noise: &'a dyn Noise,
+    /// Which features it acts on.
+    pub active: &'a [bool],
+    /// The point.
+    pub point: &'a [f64],
+}
+
+/// An estimate with its error.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The rate.
+    pub rate: f64,
+    /// Standard error; 0 for a closed form.
+    pub std_error: f64,
+    /// Lower end of the interval at the estimator's confidence.
+    pub lower: f64,
+    /// Upper end.
+    pub upper: f64,
+    /// Whether `rate` is the true rate up to rounding: not an estimate and not a first-order approximation.
+    pub exact: bool,
+}
+
+/// A way to compute or estimate the rate.
+pub trait InvalidationRate: Send + Sync {
+    /// The name users type.
+    fn name(&self) -> &'static str;
+
+    /// The rate at `query`, with an interval at `confidence` where it is sampled.
+    fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate>;
+}
+
+/// All estimators.
+pub const RATES: &[Entry<dyn InvalidationRate>] = &[closed_form::ENTRY, monte_carlo::ENTRY];

@@ -1,0 +1,52 @@
+//! The share of noisy implementations that are refused (the paper's $\tilde\Delta_{MC}$), with its exact binomial interval.
+//!
+//! Mean squared error $\Delta(1-\Delta)/K$, at most the paper's $1/(4K)$ (Proposition 5).
+
+use super::{Estimate, InvalidationRate, Query};
+use crate::error::Result;
+use crate::math::binomial::clopper_pearson;
+use crate::registry::Entry;
+use crate::rows::{Rows, RowsMut};
+use crate::seed::Stream;
+
+pub(super) const ENTRY: Entry<dyn InvalidationRate> = Entry {
+    name: "monte-carlo",
+    reference: "equation 6 and Proposition 5, arXiv:2203.06768",
+    item: &MonteCarlo { samples: 10_000 },
+};
+
+/// Plain Monte Carlo.
+#[derive(Debug, Clone, Copy)]
+pub struct MonteCarlo {
+    /// Number of draws; at least 1.
+    pub samples: usize,
+}
+
+impl InvalidationRate for MonteCarlo {
+    fn name(&self) -> &'static str {
+        "monte-carlo"
+    }
+
+    fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate> {
+        const BATCH: usize = 256;
+        let d = query.point.len();
+        let (mut points, mut scores) = (vec![0.0; BATCH * d], vec![0.0; BATCH]);
+        let (mut refused, mut done) = (0u64, 0usize);
+        while done < self.samples {
+            let n = BATCH.min(self.samples - done);
+            query.noise.sample_into(stream, RowsMut::new(&mut points[..n * d], d)?);
+            for row in points[..n * d].chunks_exact_mut(d) {
+                for (j, e) in row.iter_mut().enumerate() {
+                    *e = query.point[j] + if query.active[j] { *e } else { 0.0 };
+                }
+            }
+            query.model.score_batch(Rows::new(&points[..n * d], d)?, &mut scores[..n])?;
+            refused += scores[..n].iter().filter(|&&s| s <= 0.0).count() as u64;
+            done += n;
+        }
+        let n = done as f64;
+        let rate = refused as f64 / n;
+        let (lower, upper) = clopper_pearson(refused, done as u64, confidence);
+        Ok(Estimate { rate, std_error: (rate * (1.0 - rate) / n).sqrt(), lower, upper, exact: false })
+    }
+}

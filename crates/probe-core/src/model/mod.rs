@@ -1,0 +1,53 @@
+//! Score models. Favourable means a score above zero; a tie is unfavourable, always.
+
+mod linear;
+
+pub use linear::Linear;
+
+use crate::error::Result;
+use crate::rows::Rows;
+
+/// A score $s(x)$ on the margin (log-odds) scale: favourable iff $s(x) > 0$.
+///
+/// A model with another cut-off shifts its score by [`Model::threshold`].
+pub trait Model: Send + Sync {
+    /// The kind's name, as in the model file.
+    fn name(&self) -> &'static str;
+
+    /// Number of model-input columns.
+    fn n_features(&self) -> usize;
+
+    /// Scores each row of `x` into `out`.
+    fn score_batch(&self, x: Rows<'_>, out: &mut [f64]) -> Result<()>;
+
+    /// The cut-off that was taken off the margin: margin = score + threshold.
+    fn threshold(&self) -> f64 {
+        0.0
+    }
+
+    /// The score of one row.
+    fn score(&self, x: &[f64]) -> Result<f64> {
+        let mut out = [0.0];
+        self.score_batch(Rows::single(x), &mut out)?;
+        Ok(out[0])
+    }
+
+    /// Gradients, where the model has them.
+    fn as_differentiable(&self) -> Option<&dyn Differentiable> {
+        None
+    }
+
+    /// Weights, where the score is affine in the input: then rates and recourses are exact.
+    fn as_linear(&self) -> Option<&Linear> {
+        None
+    }
+}
+
+/// A model with gradients.
+pub trait Differentiable: Model {
+    /// Returns $s(x)$ and writes $\nabla s(x)$.
+    fn score_and_gradient(&self, x: &[f64], gradient: &mut [f64]) -> Result<f64>;
+
+    /// `out` = $\nabla^2 s(x)\,v$. Zero for linear scores.
+    fn hessian_vector(&self, x: &[f64], v: &[f64], out: &mut [f64]) -> Result<()>;
+}

@@ -1,0 +1,197 @@
+//! $\varepsilon \sim N(\mu, \Sigma)$ with isotropic, diagonal or full covariance.
+
+use super::Noise;
+use crate::error::{Error, Result, require};
+use crate::math::cholesky;
+use crate::rows::RowsMut;
+use crate::seed::Stream;
+
+/// The covariance of a [`Gaussian`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Covariance {
+    /// The same standard deviation for every feature.
+    Isotropic(f64),
+    /// One standard deviation per feature; zero means that the feature is never missed.
+    Diagonal(Vec<f64>),
+    /// The full matrix, row-major.
+    Full(Vec<f64>),
+}
+
+/// Gaussian noise.
+#[derive(Debug, Clone)]
+pub struct Gaussian {
+    dim: usize,
+    mean: Vec<f64>,
+    covariance: Covariance,
+    /// Lower Cholesky factor of a full covariance.
+    factor: Vec<f64>,
+}
+
+impl Gaussian {
+    /// Zero mean, standard deviation `sigma` on each of `dim` features. Fails unless `sigma` is positive and finite.
+    pub fn isotropic(dim: usize, sigma: f64) -> Result<Self> {
+        Self::new(vec![0.0; dim], Covariance::Isotropic(sigma))
+    }
+
+    /// Fails on non-finite numbers, a non-positive isotropic σ, a negative standard deviation, wrong lengths, and a
+    /// matrix that is not symmetric positive semi-definite.
+    pub fn new(mean: Vec<f64>, covariance: Covariance) -> Result<Self> {
+        let dim = mean.len();
+        for (j, m) in mean.iter().enumerate() {
+            require(m.is_finite(), &format!("noise mean {j}"), "finite", *m)?;
+        }
+        let mut factor = Vec::new();
+        match &covariance {
+            Covariance::Isotropic(sigma) => {
+                require(*sigma > 0.0 && sigma.is_finite(), "sigma", "positive and finite", *sigma)?;
+            }
+            Covariance::Diagonal(sd) => {
+                check_len("noise standard deviations", dim, sd.len())?;
+                for (j, s) in sd.iter().enumerate() {
+                    require(
+                        *s >= 0.0 && s.is_finite(),
+                        &format!("noise sd {j}"),
+                        "at least 0 and finite",
+                        *s,
+                    )?;
+                }
+            }
+            Covariance::Full(matrix) => {
+                check_len("entries of the noise covariance", dim * dim, matrix.len())?;
+                factor = factor_of(matrix, dim)?;
+            }
+        }
+        Ok(Self { dim, mean, covariance, factor })
+    }
+
+    /// $\mu$.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// $\Sigma$.
+    pub fn covariance(&self) -> &Covariance {
+        &self.covariance
+    }
+
+    /// Standard deviation of feature `j`.
+    pub fn sd(&self, j: usize) -> f64 {
+        match &self.covariance {
+            Covariance::Isotropic(sigma) => *sigma,
+            Covariance::Diagonal(sd) => sd[j],
+            Covariance::Full(matrix) => matrix[j * self.dim + j].max(0.0).sqrt(),
+        }
+    }
+
+    /// $\Sigma_{ij}$.
+    pub fn covariance_of(&self, i: usize, j: usize) -> f64 {
+        match &self.covariance {
+            Covariance::Full(matrix) => matrix[i * self.dim + j],
+            _ if i == j => self.sd(j) * self.sd(j),
+            _ => 0.0,
+        }
+    }
+
+    /// Whether features are missed independently of one another.
+    pub fn is_diagonal(&self) -> bool {
+        !matches!(self.covariance, Covariance::Full(_))
+    }
+
+    /// $\sqrt{v_A^\top \Sigma_{AA} v_A}$ over the active features $A$.
+    pub fn sd_along(&self, v: &[f64], active: impl Fn(usize) -> bool) -> f64 {
+        let masked = |j: usize| if active(j) { v[j] } else { 0.0 };
+        match &self.covariance {
+            Covariance::Isotropic(sigma) => {
+                sigma * (0..self.dim).map(|j| masked(j) * masked(j)).sum::<f64>().sqrt()
+            }
+            Covariance::Diagonal(sd) => {
+                (0..self.dim).map(|j| (masked(j) * sd[j]).powi(2)).sum::<f64>().sqrt()
+            }
+            Covariance::Full(_) => {
+                // ||L' v||, which cannot go negative under the root.
+                let n = self.dim;
+                (0..n)
+                    .map(|k| (k..n).map(|i| self.factor[i * n + k] * masked(i)).sum::<f64>().powi(2))
+                    .sum::<f64>()
+                    .sqrt()
+            }
+        }
+    }
+
+    /// $v_A^\top \mu_A$ over the active features $A$.
+    pub fn mean_along(&self, v: &[f64], active: impl Fn(usize) -> bool) -> f64 {
+        (0..self.dim).filter(|&j| active(j)).map(|j| v[j] * self.mean[j]).sum()
+    }
+
+    /// `out` = $\Sigma v$.
+    pub fn covariance_times(&self, v: &[f64], out: &mut [f64]) {
+        for (i, o) in out.iter_mut().enumerate() {
+            *o = match &self.covariance {
+                Covariance::Full(matrix) => crate::math::dot(&matrix[i * self.dim..(i + 1) * self.dim], v),
+                _ => self.sd(i) * self.sd(i) * v[i],
+            };
+        }
+    }
+}
+
+impl Noise for Gaussian {
+    fn name(&self) -> &'static str {
+        "gaussian"
+    }
+
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn sample_into(&self, stream: &mut Stream, mut out: RowsMut<'_>) {
+        let n = self.dim;
+        for row in out.iter_mut() {
+            for z in row.iter_mut() {
+                *z = stream.normal();
+            }
+            match &self.covariance {
+                Covariance::Full(_) => {
+                    // In place from the last row of L upwards: row i only needs z_0..=z_i.
+                    for i in (0..n).rev() {
+                        row[i] = crate::math::dot(&self.factor[i * n..i * n + i + 1], &row[..=i]);
+                    }
+                }
+                _ => {
+                    for (j, z) in row.iter_mut().enumerate() {
+                        *z *= self.sd(j);
+                    }
+                }
+            }
+            for (z, m) in row.iter_mut().zip(&self.mean) {
+                *z += m;
+            }
+        }
+    }
+
+    fn as_gaussian(&self) -> Option<&Gaussian> {
+        Some(self)
+    }
+}
+
+fn check_len(what: &'static str, expected: usize, found: usize) -> Result<()> {
+    if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
+}
+
+fn factor_of(matrix: &[f64], dim: usize) -> Result<Vec<f64>> {
+    for i in 0..dim {
+        for j in 0..dim {
+            let (a, b) = (matrix[i * dim + j], matrix[j * dim + i]);
+            let close = (a - b).abs() <= 1e-12 * (a.abs() + b.abs());
+            require(
+                a.is_finite() && close,
+                &format!("noise covariance [{i}][{j}]"),
+                "finite and symmetric",
+                a,
+            )?;
+        }
+    }
+    cholesky::semidefinite(matrix, dim).ok_or_else(|| Error::Unsupported {
+        what: "this noise covariance".to_owned(),
+        why: "the matrix is not positive semi-definite, so it is no covariance".to_owned(),
+    })
+}
