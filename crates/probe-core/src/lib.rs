@@ -8,21 +8,25 @@
 //! The method is PROBE (Pawelczyk et al., ICLR 2023, arXiv:2203.06768). Symbols are listed in `docs/notation.md`.
 
 pub mod cost;
+pub mod engine;
 pub mod error;
 pub mod invalidation;
 pub mod math;
 pub mod model;
 pub mod noise;
+pub mod recourse;
 pub mod registry;
 pub mod rows;
 pub mod schema;
 pub mod seed;
 
 pub use cost::Cost;
+pub use engine::{Answer, Engine, Limit, Session, Setup, Shortfall, Slack, Status, Tolerance};
 pub use error::{Error, ParamError, Result};
 pub use invalidation::{ClosedForm, Estimate, InvalidationRate, MonteCarlo, Query, affine_rate};
 pub use model::{Differentiable, Linear, Model};
 pub use noise::{Covariance, Gaussian, Noise, NoiseOn};
+pub use recourse::{Goal, METHODS, Proposal, Reason, RecourseMethod, Solver, Task, Verdict, Worker};
 pub use rows::{Rows, RowsMut};
 pub use schema::{Actions, Direction, Feature, Group, ModelInput, Room, Schema, Space, Violation};
 pub use seed::{Key, Purpose, Seed, Stream};

@@ -63,8 +63,12 @@ impl Norm for L1 {
         }
     }
 
-    fn response(&self, item: &Item, price: f64) -> Option<f64> {
-        Some(if price * item.gain > item.weight { item.cap } else { item.start })
+    fn is_separable(&self) -> bool {
+        true
+    }
+
+    fn response(&self, item: &Item, price: f64) -> f64 {
+        if price * item.gain > item.weight { item.cap } else { item.start }
     }
 
     fn subgradient(&self, _moves: &[f64], out: &mut [f64]) {

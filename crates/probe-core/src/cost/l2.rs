@@ -71,8 +71,12 @@ impl Norm for L2 {
         }
     }
 
-    fn response(&self, item: &Item, price: f64) -> Option<f64> {
-        Some((0.5 * price * rate(item)).min(item.cap).max(item.start))
+    fn is_separable(&self) -> bool {
+        true
+    }
+
+    fn response(&self, item: &Item, price: f64) -> f64 {
+        (0.5 * price * rate(item)).min(item.cap).max(item.start)
     }
 
     fn subgradient(&self, moves: &[f64], out: &mut [f64]) {

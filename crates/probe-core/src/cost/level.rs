@@ -6,7 +6,7 @@
 
 use super::Item;
 
-/// A kink: at `level`, the slope changes by `slope` and the constant part by `constant`.
+/// A kink: at `level`, `item` leaves its start or meets its cap.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Event {
     level: f64,
@@ -63,9 +63,10 @@ pub(super) fn solve(
     let (mut fixed, mut free) = (0.0, 0.0);
     for it in items {
         let r = rate(it);
-        if it.start >= below * r && it.start > 0.0 {
+        // The same divisions as in the kinks, so that the kink at `below` itself is not yet passed.
+        if it.start / r >= below && it.start > 0.0 {
             fixed += it.gain * it.start;
-        } else if it.cap < below * r {
+        } else if it.cap / r < below {
             fixed += it.gain * it.cap;
         } else {
             free += it.gain * r;

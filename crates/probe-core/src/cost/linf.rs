@@ -58,8 +58,12 @@ impl Norm for Linf {
         }
     }
 
-    fn response(&self, _item: &Item, _price: f64) -> Option<f64> {
-        None
+    fn is_separable(&self) -> bool {
+        false
+    }
+
+    fn response(&self, item: &Item, _price: f64) -> f64 {
+        item.start
     }
 
     fn subgradient(&self, moves: &[f64], out: &mut [f64]) {

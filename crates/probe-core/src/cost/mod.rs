@@ -63,9 +63,11 @@ pub trait Norm: Send + Sync {
     /// The moves of largest gain whose total, joined with `spent`, stays within `budget` (a cost).
     fn furthest(&self, items: &[Item], spent: f64, budget: f64, moves: &mut [f64]);
 
-    /// For norms whose totals add up: the move that minimises its own total minus `price` × its gain.
-    /// `None` for norms that do not separate.
-    fn response(&self, item: &Item, price: f64) -> Option<f64>;
+    /// Whether totals add up, so that items can be priced one by one.
+    fn is_separable(&self) -> bool;
+
+    /// The move that minimises its own total minus `price` × its gain; meaningful for separable norms only.
+    fn response(&self, item: &Item, price: f64) -> f64;
 
     /// Writes a subgradient of the cost at weighted moves `moves` with signs folded in by the caller.
     fn subgradient(&self, moves: &[f64], out: &mut [f64]);
@@ -116,6 +118,11 @@ impl Cost {
     /// The norm.
     pub fn norm(&self) -> &'static dyn Norm {
         self.norm
+    }
+
+    /// The same weights under another norm.
+    pub fn with_norm(&self, norm: &str) -> Result<Self> {
+        Ok(Self { norm: lookup("cost", NORMS, norm)?.item, ..self.clone() })
     }
 
     /// Number of features.

@@ -4,6 +4,7 @@ use super::{Differentiable, Model};
 use crate::error::{Error, Result, require};
 use crate::math::dot;
 use crate::rows::Rows;
+use crate::schema::Space;
 
 /// $s(x) = w^\top x + b - \xi$ with cut-off $\xi$.
 ///
@@ -42,6 +43,13 @@ impl Linear {
     /// $b$.
     pub fn bias(&self) -> f64 {
         self.bias
+    }
+
+    /// The same score as a function of scaled inputs, for a model that takes raw ones: $x_j = o_j + d_j y_j$.
+    pub fn rescaled(&self, space: &Space) -> Self {
+        let weights = self.weights.iter().enumerate().map(|(j, w)| w * space.width(j)).collect();
+        let offset: f64 = self.weights.iter().enumerate().map(|(j, w)| w * space.offset(j)).sum();
+        Self { weights, bias: self.bias + offset, threshold: self.threshold }
     }
 
     /// $s(x)$ for one row of the right length.

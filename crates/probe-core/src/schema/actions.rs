@@ -187,6 +187,11 @@ impl Actions {
         self.max_changes
     }
 
+    /// Whether a person outside the bounds must move inside.
+    pub fn is_strict(&self) -> bool {
+        self.strict
+    }
+
     /// Whether column `j` belongs to a one-hot group.
     pub fn is_grouped(&self, j: usize) -> bool {
         self.group_of[j].is_some()

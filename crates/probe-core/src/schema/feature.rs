@@ -109,6 +109,12 @@ impl Feature {
         }
     }
 
+    /// Lowest and highest value a recourse may ask for; `learned`: whether the range seen in training fills in.
+    pub fn bounds(&self, learned: bool) -> (Option<f64>, Option<f64>) {
+        let range = if learned { self.range } else { None };
+        (self.min.or(range.map(|r| r[0])), self.max.or(range.map(|r| r[1])))
+    }
+
     fn check(&self) -> Result<()> {
         let field = |part: &str| format!("feature '{}': {part}", self.name);
         let finite = |part: &str, value: Option<f64>| {
@@ -232,9 +238,7 @@ impl Schema {
     pub fn actions(&self, learned_bounds: bool) -> Actions {
         let rooms = self.features.iter().map(|f| {
             let (offset, width) = f.offset_and_width().unwrap_or((0.0, 1.0));
-            let range = if learned_bounds { f.range } else { None };
-            let low = f.min.or(range.map(|r| r[0]));
-            let high = f.max.or(range.map(|r| r[1]));
+            let (low, high) = f.bounds(learned_bounds);
             Room {
                 low: low.map_or(f64::NEG_INFINITY, |v| (v - offset) / width),
                 high: high.map_or(f64::INFINITY, |v| (v - offset) / width),

@@ -1,0 +1,276 @@
+//! The engine: people in their own units in, judged answers out.
+//!
+//! A method proposes a point in scaled space; the engine turns it into the person's units, checks it against the
+//! action space, scores the very row that will be printed, steps it outward by ulps until the rate holds in `f64`,
+//! and decides the status. Methods cannot skip this.
+
+mod answer;
+mod session;
+mod tolerance;
+
+pub use answer::{Answer, Limit, Shortfall, Status};
+pub use session::Session;
+pub use tolerance::{Slack, Tolerance};
+
+use crate::cost::Cost;
+use crate::error::{Error, Result, require};
+use crate::invalidation::{Estimate, InvalidationRate, Query};
+use crate::model::Model;
+use crate::noise::{Gaussian, Noise, NoiseOn};
+use crate::recourse::{Goal, Solver, Task, method};
+use crate::rows::Rows;
+use crate::schema::{Actions, ModelInput, Schema, Space};
+use crate::seed::{Key, Purpose, Seed};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// What an engine is built from. [`Setup::new`] has the defaults; change what differs.
+#[derive(Clone)]
+pub struct Setup {
+    /// The model, on its own input (scaled or raw, as `space` says).
+    pub model: Arc<dyn Model>,
+    /// Feature names, for errors and explanations.
+    pub names: Vec<String>,
+    /// The person's units.
+    pub space: Space,
+    /// What may change, in scaled space.
+    pub actions: Actions,
+    /// Bounds in raw units that `actions` came from, so that an answer at a bound prints the bound itself.
+    pub raw_bounds: Vec<(Option<f64>, Option<f64>)>,
+    /// Range of each feature in training, raw, where known.
+    pub ranges: Vec<Option<[f64; 2]>>,
+    /// What a change costs, in scaled space.
+    pub cost: Cost,
+    /// How people miss the advice, in scaled space.
+    pub noise: Arc<dyn Noise>,
+    /// On which features.
+    pub noise_on: NoiseOn,
+    /// Target invalidation rate; with a budget, what counts as certified.
+    pub max_rate: f64,
+    /// Spend at most this for the most robust answer, instead of reaching `max_rate` at least cost.
+    pub budget: Option<f64>,
+    /// Treat favourable people whose rate is above `max_rate` as seeking recourse.
+    pub also_favourable: bool,
+    /// Confidence of sampled certificates.
+    pub confidence: f64,
+    /// Seed of all streams.
+    pub seed: Seed,
+    /// Recourse method.
+    pub method: String,
+}
+
+impl Setup {
+    /// Defaults for a model: Gaussian noise of `sigma` (a feature's own noise in the schema overrides it), l1 cost, target rate
+    /// 0.1. With a schema: its units, bounds, directions, costs, and noise on mutable features; without: every column
+    /// a free number, and noise on all.
+    pub fn new(
+        model: Arc<dyn Model>,
+        names: Vec<String>,
+        schema: Option<&Schema>,
+        sigma: f64,
+    ) -> Result<Self> {
+        let n = model.n_features();
+        if names.len() != n {
+            return Err(Error::Shape { what: "feature names", expected: n, found: names.len() });
+        }
+        require(sigma > 0.0 && sigma.is_finite(), "sigma", "positive and finite", sigma)?;
+        let free = Schema::new(names.iter().map(|name| crate::schema::Feature::numeric(name)).collect());
+        let ordered = match schema {
+            Some(schema) => {
+                schema.check()?;
+                schema.ordered(&names)?
+            }
+            None => free,
+        };
+        let (up, down) = ordered.costs();
+        let mut setup = Self {
+            space: ordered.space(),
+            actions: Actions::free(n),
+            raw_bounds: Vec::new(),
+            ranges: ordered.features.iter().map(|f| f.range).collect(),
+            cost: Cost::new("l1", up, down)?,
+            noise: Arc::new(Gaussian::new(
+                vec![0.0; n],
+                crate::noise::Covariance::Diagonal(ordered.noise_sd(sigma)),
+            )?),
+            noise_on: if schema.is_some() { NoiseOn::Mutable } else { NoiseOn::All },
+            max_rate: 0.1,
+            budget: None,
+            also_favourable: false,
+            confidence: 0.999,
+            seed: Seed(0),
+            method: "probe".to_owned(),
+            model,
+            names,
+        };
+        setup.set_bounds(&ordered, true);
+        Ok(setup)
+    }
+
+    /// Takes rooms and bounds from `schema` (features in the model's order), with or without the ranges learned in training.
+    pub fn set_bounds(&mut self, schema: &Schema, learned: bool) {
+        let (k, strict) = (self.actions.max_changes(), self.actions.is_strict());
+        self.actions = schema.actions(learned).with_max_changes(k).with_strict_bounds(strict);
+        self.raw_bounds = schema.features.iter().map(|f| f.bounds(learned)).collect();
+    }
+
+    /// Replaces the norm, keeping the weights.
+    pub fn set_norm(&mut self, norm: &str) -> Result<()> {
+        self.cost = self.cost.with_norm(norm)?;
+        Ok(())
+    }
+}
+
+/// A prepared engine; shared by threads.
+pub struct Engine {
+    setup: Setup,
+    task: Arc<Task>,
+    solver: Box<dyn Solver>,
+}
+
+impl Engine {
+    /// Prepares the method. Fails on parameters outside their domain and on combinations that have no solver.
+    pub fn new(setup: Setup) -> Result<Self> {
+        let Setup { max_rate, confidence, .. } = setup;
+        Goal::Rate(max_rate).check()?;
+        if let Some(budget) = setup.budget {
+            Goal::Budget(budget).check()?;
+        }
+        require(confidence > 0.0 && confidence < 1.0, "confidence", "between 0 and 1", confidence)?;
+        if setup.noise_on == NoiseOn::Changed && max_rate >= 0.5 {
+            return Err(Error::Unsupported {
+                what: format!("r = {max_rate} with noise on changed features only"),
+                why: "it needs r < 0.5".to_owned(),
+            });
+        }
+        let model: Arc<dyn Model> = match (setup.space.model_input(), setup.model.as_linear()) {
+            (ModelInput::Raw, Some(linear)) => Arc::new(linear.rescaled(&setup.space)),
+            (ModelInput::Raw, None) => {
+                return Err(Error::Unsupported {
+                    what: format!("a {} model on raw input", setup.model.name()),
+                    why: "only linear models take raw input".to_owned(),
+                });
+            }
+            (ModelInput::Scaled, _) => Arc::clone(&setup.model),
+        };
+        let task = Arc::new(Task {
+            model,
+            noise: Arc::clone(&setup.noise),
+            noise_on: setup.noise_on,
+            cost: setup.cost.clone(),
+            actions: setup.actions.clone(),
+            seed: setup.seed,
+        });
+        let solver = method(&setup.method)?.prepare(&task)?;
+        Ok(Self { setup, task, solver })
+    }
+
+    /// What the engine was built from.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// The task in scaled space.
+    pub fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// A session: one thread's buffers, answering one person after another.
+    pub fn session(&self) -> Session<'_> {
+        Session::new(self, self.solver.worker())
+    }
+
+    /// A recourse for each person, raw rows in the model's feature order; parallel over people, the same bits on any number
+    /// of threads.
+    pub fn recourse(&self, people: Rows<'_>) -> Result<Vec<Answer>> {
+        let mut answers = vec![Answer::new(self.setup.names.len()); people.n_rows()];
+        self.recourse_into(people, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// As [`Engine::recourse`], into answers that the caller owns and may reuse.
+    pub fn recourse_into(&self, people: Rows<'_>, answers: &mut [Answer]) -> Result<()> {
+        const CHUNK: usize = 256;
+        if answers.len() != people.n_rows() {
+            return Err(Error::Shape { what: "answers", expected: people.n_rows(), found: answers.len() });
+        }
+        self.check_width(people.n_cols())?;
+        answers.par_chunks_mut(CHUNK).enumerate().try_for_each(|(chunk, answers)| {
+            let mut session = self.session();
+            for (i, answer) in answers.iter_mut().enumerate() {
+                let row = chunk * CHUNK + i;
+                self.check_row(row, people.row(row))?;
+                session.recourse(people.row(row), answer)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// For each person, one answer per rate.
+    pub fn frontier(&self, people: Rows<'_>, rates: &[f64]) -> Result<Vec<Vec<Answer>>> {
+        self.check_width(people.n_cols())?;
+        (0..people.n_rows())
+            .into_par_iter()
+            .map_init(
+                || self.session(),
+                |session, row| {
+                    self.check_row(row, people.row(row))?;
+                    session.frontier(people.row(row), rates)
+                },
+            )
+            .collect()
+    }
+
+    /// The invalidation rate of a raw `point`, for a person who came from `from` (needed where noise acts on changed features).
+    pub fn rate(
+        &self,
+        point: &[f64],
+        from: Option<&[f64]>,
+        estimator: &dyn InvalidationRate,
+    ) -> Result<Estimate> {
+        self.check_width(point.len())?;
+        self.check_row(0, point)?;
+        let scaled = |raw: &[f64]| {
+            let mut out = vec![0.0; raw.len()];
+            self.setup.space.scale_into(raw, &mut out);
+            out
+        };
+        let to = scaled(point);
+        let origin = match (from, self.setup.noise_on) {
+            (Some(from), _) => {
+                self.check_width(from.len())?;
+                self.check_row(0, from)?;
+                scaled(from)
+            }
+            (None, NoiseOn::Changed) => {
+                return Err(Error::Unsupported {
+                    what: "noise on changed features without the person they were changed from".to_owned(),
+                    why: "give the people the points came from".to_owned(),
+                });
+            }
+            (None, _) => to.clone(),
+        };
+        let mut active = vec![false; to.len()];
+        self.setup.noise_on.active_into(&self.setup.actions, &origin, &to, &mut active);
+        let key = Key::default().values(&to).values(&origin).finish();
+        let mut stream = self.setup.seed.stream(Purpose::Rate, key);
+        let query = Query { model: &*self.task.model, noise: &*self.task.noise, active: &active, point: &to };
+        estimator.estimate(&query, self.setup.confidence, &mut stream)
+    }
+
+    fn check_width(&self, found: usize) -> Result<()> {
+        let expected = self.setup.names.len();
+        if found == expected {
+            Ok(())
+        } else {
+            Err(Error::Shape { what: "features of a person", expected, found })
+        }
+    }
+
+    fn check_row(&self, row: usize, values: &[f64]) -> Result<()> {
+        match values.iter().position(|v| !v.is_finite()) {
+            None => Ok(()),
+            Some(j) => Err(Error::NotFinite { row, feature: self.setup.names[j].clone(), value: values[j] }),
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! One thread's work: propose, print, judge.
+
+use super::answer::{Answer, Limit, Shortfall, Status};
+use super::{Engine, Setup};
+use crate::error::{Error, Result};
+use crate::invalidation::affine_rate;
+use crate::math::normal::upper_quantile;
+use crate::noise::NoiseOn;
+use crate::recourse::{Goal, Proposal, Reason, Verdict, Worker};
+use crate::schema::{Direction, ModelInput};
+
+/// Answers one person after another with buffers of its own.
+pub struct Session<'e> {
+    engine: &'e Engine,
+    worker: Box<dyn Worker + 'e>,
+    proposal: Proposal,
+    scaled: Vec<f64>,
+    /// The raw row to be printed, and the same in scaled space.
+    printed: Vec<f64>,
+    target: Vec<f64>,
+    active: Vec<bool>,
+    /// Noise of the score, where it does not depend on the point.
+    fixed_noise: Option<(f64, f64)>,
+}
+
+/// What the printed row is worth.
+#[derive(Clone, Copy)]
+struct Judgement {
+    score: f64,
+    rate: f64,
+}
+
+impl<'e> Session<'e> {
+    pub(super) fn new(engine: &'e Engine, worker: Box<dyn Worker + 'e>) -> Self {
+        let n = engine.setup.names.len();
+        let mut session = Self {
+            engine,
+            worker,
+            proposal: Proposal::new(n),
+            scaled: vec![0.0; n],
+            printed: vec![0.0; n],
+            target: vec![0.0; n],
+            active: vec![false; n],
+            fixed_noise: None,
+        };
+        if engine.setup.noise_on != NoiseOn::Changed {
+            session.fixed_noise = Some(noise_along(engine, &mut session.active, &[], &[]));
+        }
+        session
+    }
+
+    fn setup(&self) -> &'e Setup {
+        &self.engine.setup
+    }
+
+    /// The recourse of the person with raw values `person` (finite, in the model's feature order).
+    pub fn recourse(&mut self, person: &[f64], answer: &mut Answer) -> Result<()> {
+        let setup = self.setup();
+        let now = self.start(person, answer)?;
+        if self.is_settled(now, setup.max_rate, answer) {
+            return Ok(());
+        }
+        let goal = setup.budget.map_or(Goal::Rate(setup.max_rate), Goal::Budget);
+        let mut proposal = std::mem::replace(&mut self.proposal, Proposal::new(0));
+        let found = self.worker.find(&self.scaled, goal, &mut proposal);
+        let judged = found.and_then(|()| self.judge(person, setup.max_rate, &mut proposal, answer));
+        self.proposal = proposal;
+        judged
+    }
+
+    /// One answer per rate.
+    pub fn frontier(&mut self, person: &[f64], rates: &[f64]) -> Result<Vec<Answer>> {
+        let n = person.len();
+        let mut blank = Answer::new(n);
+        let now = self.start(person, &mut blank)?;
+        let mut answers = vec![blank; rates.len()];
+        let mut proposals = vec![Proposal::new(n); rates.len()];
+        let mut proposal = Proposal::new(n);
+        self.worker.frontier(&self.scaled, rates, &mut proposal, &mut |i, found| {
+            proposals[i].clone_from(found);
+            Ok(())
+        })?;
+        for ((answer, proposal), &rate) in answers.iter_mut().zip(&mut proposals).zip(rates) {
+            if !self.is_settled(now, rate, answer) {
+                self.judge(person, rate, proposal, answer)?;
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Scales the person and fills in what holds before any change.
+    fn start(&mut self, person: &[f64], answer: &mut Answer) -> Result<Judgement> {
+        let setup = self.setup();
+        setup.space.scale_into(person, &mut self.scaled);
+        self.printed.copy_from_slice(person);
+        let now = self.worth(person)?;
+        answer.point.resize(person.len(), 0.0);
+        answer.point.copy_from_slice(person);
+        answer.nearest.clear();
+        answer.reason = None;
+        answer.best_rate = None;
+        answer.changed = 0;
+        answer.outside_range = setup.ranges.iter().any(Option::is_some).then_some(0);
+        answer.score_before = now.score;
+        answer.score_after = now.score;
+        answer.rate = now.rate;
+        answer.rate_upper = now.rate;
+        Ok(now)
+    }
+
+    /// Whether the person needs no recourse; fills in the answer if so.
+    fn is_settled(&self, now: Judgement, max_rate: f64, answer: &mut Answer) -> bool {
+        let seeks = self.setup().also_favourable && now.rate > max_rate;
+        if now.score <= 0.0 || seeks {
+            return false;
+        }
+        answer.status = Status::Favourable;
+        answer.cost = Some(0.0);
+        true
+    }
+
+    /// Turns a proposal into a judged answer.
+    fn judge(
+        &mut self,
+        person: &[f64],
+        max_rate: f64,
+        proposal: &mut Proposal,
+        answer: &mut Answer,
+    ) -> Result<()> {
+        let setup = self.setup();
+        let met = |j: &Judgement| j.score > 0.0 && j.rate <= max_rate;
+        self.print(person, &proposal.point);
+        let mut worth = self.worth(person)?;
+        if proposal.verdict == Verdict::Reached && setup.budget.is_none() && !met(&worth) {
+            worth = self.step_outward(person, &proposal.point, &met)?.unwrap_or(worth);
+        }
+        let admissible = self.printed.iter().all(|v| v.is_finite())
+            && setup.actions.violations(&self.scaled, &self.target).is_empty();
+        let reason = match proposal.verdict {
+            Verdict::Short(reason) => Some(reason),
+            Verdict::Reached if !met(&worth) => {
+                Some(if setup.budget.is_some() { Reason::BudgetExhausted } else { Reason::RateNotReachable })
+            }
+            Verdict::Reached => None,
+        };
+        if worth.score <= 0.0 || !admissible {
+            answer.status = Status::None;
+            answer.reason = reason.or(Some(Reason::RateNotReachable));
+            answer.cost = None;
+            answer.rate_upper = answer.rate;
+            answer.best_rate = admissible.then_some(worth.rate.min(answer.rate));
+            if admissible {
+                answer.nearest.extend_from_slice(&self.printed);
+            }
+            return Ok(());
+        }
+        let certified = met(&worth);
+        answer.status = if certified { Status::Certified } else { Status::Found };
+        answer.reason = if certified { reason.filter(|r| *r == Reason::SearchLimit) } else { reason };
+        answer.best_rate = (!certified).then_some(worth.rate);
+        if !certified {
+            answer.nearest.extend_from_slice(&self.printed);
+        }
+        answer.point.copy_from_slice(&self.printed);
+        answer.cost = Some(setup.cost.between(&self.scaled, &self.target));
+        answer.changed = setup.actions.n_changed(&self.scaled, &self.target);
+        answer.score_after = worth.score;
+        answer.rate = worth.rate;
+        answer.rate_upper = worth.rate;
+        answer.outside_range = answer.outside_range.map(|_| self.outside_range(person));
+        Ok(())
+    }
+
+    /// The row that would be printed for `point`: unchanged features to the bit, bounds to the bit, the rest in raw units.
+    fn print(&mut self, person: &[f64], point: &[f64]) {
+        let setup = self.setup();
+        for j in 0..person.len() {
+            self.printed[j] = if point[j] == self.scaled[j] {
+                person[j]
+            } else {
+                self.within_bounds(j, person[j], setup.space.to_raw(j, point[j]))
+            };
+        }
+    }
+
+    /// `raw` brought inside the raw bounds of feature `j`, for a person who has `x`.
+    fn within_bounds(&self, j: usize, x: f64, raw: f64) -> f64 {
+        let (low, high) = self.setup().raw_bounds.get(j).copied().unwrap_or((None, None));
+        let low = low.map_or(f64::NEG_INFINITY, |low| low.min(x));
+        let high = high.map_or(f64::INFINITY, |high| high.max(x));
+        let mut value = raw.max(low).min(high);
+        // Back and forth between the spaces may end an ulp outside the scaled interval: step back in.
+        if let Some((from, to)) = self.setup().actions.interval(j, self.setup().space.to_scaled(j, x)) {
+            for _ in 0..4 {
+                let scaled = self.setup().space.to_scaled(j, value);
+                if scaled > to {
+                    value = value.next_down();
+                } else if scaled < from {
+                    value = value.next_up();
+                }
+            }
+        }
+        value
+    }
+
+    /// Moves the changed features further by ulps, doubling, until `met`; `None` if nothing helps.
+    fn step_outward(
+        &mut self,
+        person: &[f64],
+        point: &[f64],
+        met: &dyn Fn(&Judgement) -> bool,
+    ) -> Result<Option<Judgement>> {
+        let first = self.printed.clone();
+        for doubling in 0..26 {
+            let ulps = f64::EPSILON * f64::from(1u32 << doubling);
+            let mut moved = false;
+            for j in 0..first.len() {
+                // A move too small for raw units still has a direction.
+                let delta = point[j] - self.scaled[j];
+                if delta != 0.0 && !self.setup().actions.is_grouped(j) {
+                    let step = ulps * first[j].abs().max((first[j] - person[j]).abs());
+                    let further = first[j] + step.copysign(delta);
+                    self.printed[j] = self.within_bounds(j, person[j], further);
+                    moved |= self.printed[j] != first[j];
+                }
+            }
+            let worth = self.worth(person)?;
+            if met(&worth) {
+                return Ok(Some(worth));
+            }
+            if !moved && doubling > 2 {
+                break;
+            }
+        }
+        self.printed = first;
+        self.worth(person).map(|_| None)
+    }
+
+    /// Score and exact rate of the printed row, for a person at raw `from`.
+    fn worth(&mut self, from: &[f64]) -> Result<Judgement> {
+        let setup = self.setup();
+        setup.space.scale_into(&self.printed, &mut self.target);
+        let input = match setup.space.model_input() {
+            ModelInput::Raw => &self.printed,
+            ModelInput::Scaled => &self.target,
+        };
+        let score = setup.model.score(input)?;
+        let (sd, shift) = match self.fixed_noise {
+            Some(noise) => noise,
+            None => noise_along(self.engine, &mut self.active, from, &self.printed),
+        };
+        Ok(Judgement { score, rate: affine_rate(score, shift, sd) })
+    }
+
+    fn outside_range(&self, person: &[f64]) -> usize {
+        let outside = |j: usize| {
+            let range = self.setup().ranges[j];
+            self.printed[j] != person[j]
+                && range.is_some_and(|[low, high]| !(low..=high).contains(&self.printed[j]))
+        };
+        (0..person.len()).filter(|&j| outside(j)).count()
+    }
+
+    /// What stands in the way of `person`, whose answer missed its target. `None` if it did not.
+    pub fn shortfall(&mut self, person: &[f64], answer: &Answer) -> Result<Option<Shortfall>> {
+        if answer.best_rate.is_none() {
+            return Ok(None);
+        }
+        let setup = self.setup();
+        let best: &[f64] = if answer.nearest.is_empty() { person } else { &answer.nearest };
+        let linear = self.engine.task().model.as_linear().ok_or_else(|| Error::Unsupported {
+            what: "explaining a shortfall".to_owned(),
+            why: "it needs a linear model".to_owned(),
+        })?;
+        self.printed.copy_from_slice(best);
+        let score = self.worth(person)?.score;
+        let (sd, shift) = noise_along(self.engine, &mut self.active, person, best);
+        let needed = (upper_quantile(setup.max_rate) * sd - shift).max(0.0);
+        let limit = |j: usize| {
+            let (w, room) = (linear.weights()[j], setup.actions.room(j));
+            let against = if w > 0.0 { Direction::Decrease } else { Direction::Increase };
+            if w == 0.0 {
+                Limit::NoEffect
+            } else if !room.mutable {
+                Limit::Immutable
+            } else if room.direction == against {
+                Limit::Direction
+            } else if best[j] == person[j] && setup.actions.max_changes().is_some() {
+                Limit::MaxChanges
+            } else if w > 0.0 {
+                Limit::AtMost(best[j])
+            } else {
+                Limit::AtLeast(best[j])
+            }
+        };
+        let limits = (0..person.len()).map(|j| (j, limit(j))).collect();
+        Ok(Some(Shortfall { limits, score, needed }))
+    }
+}
+
+/// Standard deviation and mean of the score's noise for a person at raw `from` who aims at raw `to`.
+pub(super) fn noise_along(engine: &Engine, active: &mut [bool], from: &[f64], to: &[f64]) -> (f64, f64) {
+    let task = engine.task();
+    let (Some(linear), Some(gaussian)) = (task.model.as_linear(), task.noise.as_gaussian()) else {
+        return (0.0, 0.0);
+    };
+    // Raw values differ exactly where scaled ones do: unchanged features are copied to the bit.
+    task.noise_on.active_into(&task.actions, from, to, active);
+    (gaussian.sd_along(linear.weights(), |j| active[j]), gaussian.mean_along(linear.weights(), |j| active[j]))
+}

@@ -1,0 +1,59 @@
+//! Recourse methods: from a person and a task to a point.
+//!
+//! A method is prepared once for a task (model, noise, cost, action space), then gives one worker per thread; a worker
+//! owns its buffers and answers one person after another. Methods propose; whether a proposal is favourable, admissible
+//! and within the rate is judged by [`crate::engine`], never by the method.
+
+pub mod probe;
+mod task;
+
+pub use task::{Goal, Proposal, Reason, Task, Verdict};
+
+use crate::error::Result;
+use crate::registry::{Entry, lookup};
+use std::sync::Arc;
+
+/// A way to find recourse.
+pub trait RecourseMethod: Send + Sync {
+    /// The name users type.
+    fn name(&self) -> &'static str;
+
+    /// Does the work that all people share. Fails if the method cannot serve this task.
+    fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>>;
+}
+
+/// A method prepared for a task; shared by all threads.
+pub trait Solver: Send + Sync {
+    /// A worker with buffers of its own.
+    fn worker(&self) -> Box<dyn Worker + '_>;
+}
+
+/// Answers one person at a time.
+pub trait Worker {
+    /// Writes the cheapest point for `goal` into `proposal`, in scaled space.
+    fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()>;
+
+    /// [`Worker::find`] for several target rates, calling `each` with the index of the rate. Methods that can share
+    /// work between rates do.
+    fn frontier(
+        &mut self,
+        factual: &[f64],
+        rates: &[f64],
+        proposal: &mut Proposal,
+        each: &mut dyn FnMut(usize, &mut Proposal) -> Result<()>,
+    ) -> Result<()> {
+        for (i, &rate) in rates.iter().enumerate() {
+            self.find(factual, Goal::Rate(rate), proposal)?;
+            each(i, proposal)?;
+        }
+        Ok(())
+    }
+}
+
+/// All methods.
+pub const METHODS: &[Entry<dyn RecourseMethod>] = &[probe::ENTRY];
+
+/// The method called `name`.
+pub fn method(name: &str) -> Result<&'static dyn RecourseMethod> {
+    Ok(lookup("method", METHODS, name)?.item)
+}

@@ -1,0 +1,280 @@
+//! Exact recourse for affine scores.
+//!
+//! With $s(x) = w^\top x + b$ and $\varepsilon \sim N(\mu, \Sigma)$ the rate at $x + \delta$ is at most $r$ iff
+//! $w^\top\delta \ge z_r\sqrt{w^\top\Sigma w} - w^\top\mu - s(x)$, with $z_r = \Phi^{-1}(1-r)$: one linear inequality. Each
+//! feature then is an item with a gain $|w_j|$ per unit, a cost and a cap ([`reduced`]). Without discrete parts the norm
+//! itself knows the cheapest way ([`crate::cost::Norm::cheapest`], O(d) or one sort). With one-hot groups, a limit on
+//! the number of changes, or noise on the changed features only (then the right side depends on which features change),
+//! `l1` and `l2` are solved by branch and bound ([`branch`]) and `linf` by bisection over exact subset problems
+//! ([`minimax`]). All of them return an optimum, not an approximation.
+
+mod branch;
+mod minimax;
+mod reduced;
+mod subset;
+
+use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
+use crate::cost::Scratch;
+use crate::error::{Error, Result};
+use crate::math::normal::upper_quantile;
+use crate::noise::NoiseOn;
+use reduced::{Layout, Reduced, Requirement, Solution};
+use std::sync::Arc;
+
+/// The exact solver, prepared for a task.
+pub struct LinearSolver {
+    task: Arc<Task>,
+    layout: Layout,
+    /// Standard deviation and mean of the score's noise; the deviation depends on the changes under [`NoiseOn::Changed`].
+    sd: f64,
+    shift: f64,
+}
+
+impl LinearSolver {
+    /// Fails if the model is not affine, the noise not Gaussian, or the combination has no exact solver.
+    pub fn new(task: &Arc<Task>) -> Result<Self> {
+        let unsupported = |what: String, why: &str| Error::Unsupported { what, why: why.to_owned() };
+        let linear = task.model.as_linear().ok_or_else(|| {
+            unsupported(
+                format!("the exact linear solver on a {} model", task.model.name()),
+                "the score must be affine",
+            )
+        })?;
+        let gaussian = task.noise.as_gaussian().ok_or_else(|| {
+            unsupported(
+                format!("the exact linear solver under {} noise", task.noise.name()),
+                "the noise must be Gaussian",
+            )
+        })?;
+        let (mut sd, mut shift) = (0.0, 0.0);
+        if task.noise_on == NoiseOn::Changed {
+            if gaussian.mean().iter().any(|&m| m != 0.0) {
+                return Err(unsupported(
+                    "noise with a mean on changed features only".to_owned(),
+                    "an arbitrarily small change would buy the whole mean, so no cheapest answer exists; use noise on all or mutable features",
+                ));
+            }
+            if !gaussian.is_diagonal() {
+                return Err(unsupported(
+                    "correlated noise on changed features only".to_owned(),
+                    "an arbitrarily small change of a feature with offsetting noise would lower the rate, so no cheapest answer may exist; use independent noise, or noise on all or mutable features",
+                ));
+            }
+        } else {
+            let mut active = vec![false; linear.weights().len()];
+            task.noise_on.active_into(&task.actions, &[], &[], &mut active);
+            sd = gaussian.sd_along(linear.weights(), |j| active[j]);
+            shift = gaussian.mean_along(linear.weights(), |j| active[j]);
+        }
+        Ok(Self { layout: Layout::new(task, linear, gaussian), task: Arc::clone(task), sd, shift })
+    }
+
+    /// What `rate` asks of the score of a person who scores `score` now.
+    fn requirement(&self, rate: f64, score: f64) -> Result<Requirement> {
+        let changed = self.task.noise_on == NoiseOn::Changed;
+        if changed && rate >= 0.5 {
+            return Err(Error::Unsupported {
+                what: format!("r = {rate} with noise on changed features only"),
+                why: "it needs r < 0.5".to_owned(),
+            });
+        }
+        Ok(Requirement::new(upper_quantile(rate), self.sd, self.shift, score, changed))
+    }
+}
+
+impl Solver for LinearSolver {
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(LinearWorker {
+            solver: self,
+            reduced: Reduced::default(),
+            scratch: Scratch::default(),
+            solution: Solution::default(),
+        })
+    }
+}
+
+struct LinearWorker<'a> {
+    solver: &'a LinearSolver,
+    reduced: Reduced,
+    scratch: Scratch,
+    solution: Solution,
+}
+
+impl Worker for LinearWorker<'_> {
+    fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
+        goal.check()?;
+        if let Err(reason) = self.reduce(factual) {
+            return self.impossible(factual, reason, proposal);
+        }
+        match goal {
+            Goal::Rate(rate) => self.reach(factual, rate, proposal),
+            Goal::Budget(budget) => self.spend(factual, budget, proposal),
+        }
+    }
+
+    fn frontier(
+        &mut self,
+        factual: &[f64],
+        rates: &[f64],
+        proposal: &mut Proposal,
+        each: &mut dyn FnMut(usize, &mut Proposal) -> Result<()>,
+    ) -> Result<()> {
+        // One reduction and one sort serve every rate.
+        let impossible = self.reduce(factual).err();
+        for (i, &rate) in rates.iter().enumerate() {
+            Goal::Rate(rate).check()?;
+            match impossible {
+                Some(reason) => self.impossible(factual, reason, proposal)?,
+                None => self.reach(factual, rate, proposal)?,
+            }
+            each(i, proposal)?;
+        }
+        Ok(())
+    }
+}
+
+impl LinearWorker<'_> {
+    /// Reduces the person to items, sorted once.
+    fn reduce(&mut self, factual: &[f64]) -> Result<(), Reason> {
+        let Self { solver, reduced, scratch, .. } = self;
+        solver.layout.reduce_into(&solver.task, factual, reduced)?;
+        if reduced.is_plain() {
+            solver.task.cost.norm().prepare(&reduced.items, scratch);
+        }
+        Ok(())
+    }
+
+    fn impossible(&self, factual: &[f64], reason: Reason, proposal: &mut Proposal) -> Result<()> {
+        proposal.point.copy_from_slice(factual);
+        proposal.verdict = Verdict::Short(reason);
+        Ok(())
+    }
+
+    fn reach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
+        let requirement = self.solver.requirement(rate, self.reduced.score)?;
+        proposal.verdict = match self.solve(&requirement) {
+            Found::Optimal => Verdict::Reached,
+            Found::Stopped => Verdict::Short(Reason::SearchLimit),
+            Found::Nothing => {
+                self.most_robust(&requirement);
+                Verdict::Short(self.why_short(&requirement))
+            }
+        };
+        self.write(factual, proposal);
+        Ok(())
+    }
+
+    /// The cheapest solution that meets `requirement`, into `self.solution`.
+    fn solve(&mut self, requirement: &Requirement) -> Found {
+        let Self { solver, reduced, scratch, solution } = self;
+        let norm = solver.task.cost.norm();
+        solution.reset(reduced);
+        if reduced.is_plain() {
+            let needed = requirement.score(0.0) - reduced.base_score;
+            return if norm.cheapest(&reduced.items, scratch, needed, &mut solution.moves) {
+                Found::Optimal
+            } else {
+                Found::Nothing
+            };
+        }
+        if norm.is_separable() {
+            branch::solve(norm, reduced, requirement, solution)
+        } else if minimax::solve(norm, reduced, requirement, solution) {
+            Found::Optimal
+        } else {
+            Found::Nothing
+        }
+    }
+
+    /// The most robust admissible point, whatever it costs.
+    fn most_robust(&mut self, requirement: &Requirement) {
+        self.solution.reset(&self.reduced);
+        subset::most_robust(&self.reduced, requirement, &mut self.solution);
+    }
+
+    /// Which constraint stands in the way, given that `self.solution` is the most robust point.
+    fn why_short(&mut self, requirement: &Requirement) -> Reason {
+        let reached = self.solution.score(&self.reduced);
+        if self.reduced.is_stuck() {
+            Reason::NoAdmissibleMove
+        } else if reached > 0.0 && requirement.is_about_rate(reached) {
+            Reason::RateNotReachable
+        } else if self.reduced.max_changes.is_some()
+            && self.reduced.gain_without_limit() + self.reduced.base_score > 0.0
+        {
+            Reason::InfeasibleWithinMaxChanges
+        } else {
+            Reason::InfeasibleWithinBounds
+        }
+    }
+
+    fn spend(&mut self, factual: &[f64], budget: f64, proposal: &mut Proposal) -> Result<()> {
+        let norm = self.solver.task.cost.norm();
+        self.solution.reset(&self.reduced);
+        let spent = self.reduced.total_at_start(norm);
+        let affordable = norm.finish(spent) <= budget;
+        if affordable && self.reduced.is_plain() {
+            norm.furthest(&self.reduced.items, self.reduced.base_total, budget, &mut self.solution.moves);
+        } else if affordable {
+            self.spend_on_choices(budget);
+        }
+        let stuck = !affordable || self.solution.score(&self.reduced) <= 0.0;
+        proposal.verdict = if stuck { Verdict::Short(Reason::BudgetExhausted) } else { Verdict::Reached };
+        self.write(factual, proposal);
+        Ok(())
+    }
+
+    /// Budget dual with discrete parts: the cost of a requirement is monotone in it, so bisect for the hardest one that the
+    /// budget still pays.
+    fn spend_on_choices(&mut self, budget: f64) {
+        let norm = self.solver.task.cost.norm();
+        let changed = self.solver.task.noise_on == NoiseOn::Changed;
+        let mut best = self.solution.clone();
+        let mut affords = |worker: &mut Self, level: f64| {
+            // Under noise on the changed features the level is z itself, else the score that must be reached.
+            let requirement = if changed {
+                Requirement::new(level, 0.0, 0.0, worker.reduced.score, true)
+            } else {
+                Requirement::fixed(level)
+            };
+            let found = !matches!(worker.solve(&requirement), Found::Nothing);
+            let fits = found && worker.solution.cost(norm, &worker.reduced) <= budget * (1.0 + 1e-15);
+            if fits {
+                best.clone_from(&worker.solution);
+            }
+            fits
+        };
+        let (mut low, mut step) = if changed { (0.0, 1.0) } else { (self.reduced.base_score, 1.0) };
+        if affords(self, low) {
+            while step < 1e12 && affords(self, low + step) {
+                low += step;
+                step *= 2.0;
+            }
+            let mut high = low + step;
+            for _ in 0..100 {
+                let mid = 0.5 * (low + high);
+                if mid <= low || mid >= high {
+                    break;
+                }
+                if affords(self, mid) { low = mid } else { high = mid }
+            }
+        }
+        self.solution = best;
+    }
+
+    fn write(&self, factual: &[f64], proposal: &mut Proposal) {
+        proposal.point.copy_from_slice(factual);
+        self.reduced.write(&self.solution, &self.solver.task, &mut proposal.point);
+    }
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// With a proven optimum.
+    Optimal,
+    /// With a solution, at the node limit, before the proof was complete.
+    Stopped,
+    /// With the proof that there is none.
+    Nothing,
+}

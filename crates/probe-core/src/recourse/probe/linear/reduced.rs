@@ -1,0 +1,345 @@
+//! One person's problem as items and choices that gain score.
+
+use super::super::super::{Reason, Task};
+use crate::cost::{Item, Norm};
+use crate::model::Linear;
+use crate::noise::{Gaussian, NoiseOn};
+
+/// What all people share: the items in ascending order of cost per score.
+pub(super) struct Layout {
+    /// Features that may help, cheapest score first.
+    order: Vec<Slot>,
+    /// Features that may not help but could be outside strict bounds.
+    rest: Vec<usize>,
+    /// Groups that may change.
+    groups: Vec<usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    feature: usize,
+    upward: bool,
+    gain: f64,
+    weight: f64,
+    variance: f64,
+}
+
+impl Layout {
+    pub(super) fn new(task: &Task, linear: &Linear, gaussian: &Gaussian) -> Self {
+        let actions = &task.actions;
+        let changed = task.noise_on == NoiseOn::Changed;
+        let mut order = Vec::new();
+        let mut rest = Vec::new();
+        for (feature, &w) in linear.weights().iter().enumerate() {
+            if actions.is_grouped(feature) {
+                continue;
+            }
+            if w == 0.0 || !actions.room(feature).mutable {
+                rest.push(feature);
+                continue;
+            }
+            let variance = if changed { (w * gaussian.sd(feature)).powi(2) } else { 0.0 };
+            order.push(Slot {
+                feature,
+                upward: w > 0.0,
+                gain: w.abs(),
+                weight: task.cost.weight(feature, w),
+                variance,
+            });
+        }
+        order.sort_by(|a, b| {
+            (a.weight / a.gain).total_cmp(&(b.weight / b.gain)).then(a.feature.cmp(&b.feature))
+        });
+        let groups = (0..actions.groups().len()).filter(|&g| actions.is_mutable_group(g)).collect();
+        Self { order, rest, groups }
+    }
+
+    /// Reduces the person at `factual`. Fails with the reason if the person has no admissible point at all.
+    pub(super) fn reduce_into(&self, task: &Task, factual: &[f64], out: &mut Reduced) -> Result<(), Reason> {
+        let linear = task.model.as_linear().ok_or(Reason::NoAdmissibleMove)?;
+        let changed = task.noise_on == NoiseOn::Changed;
+        out.reset(linear.score_row(factual), task.actions.max_changes());
+        for slot in &self.order {
+            let x = factual[slot.feature];
+            let (low, high) = task.actions.interval(slot.feature, x).ok_or(Reason::InfeasibleWithinBounds)?;
+            let (start, cap) = if slot.upward { (low - x, high - x) } else { (x - high, x - low) };
+            if cap < 0.0 {
+                // Strict bounds force a move against the score; nothing more to gain here.
+                out.force(task, linear, slot.feature, if slot.upward { cap } else { -cap }, slot.variance);
+                continue;
+            }
+            let start = start.max(0.0);
+            let noisy = if changed { slot.variance } else { 0.0 };
+            out.items.push(Item { gain: slot.gain, weight: slot.weight, start, cap });
+            out.slots.push((slot.feature, slot.upward, if slot.upward { high } else { low }));
+            out.variances.push(noisy);
+        }
+        for &feature in &self.rest {
+            let x = factual[feature];
+            let (low, high) = task.actions.interval(feature, x).ok_or(Reason::InfeasibleWithinBounds)?;
+            let forced = if x < low {
+                low - x
+            } else if x > high {
+                high - x
+            } else {
+                0.0
+            };
+            if forced != 0.0 {
+                out.force(task, linear, feature, forced, 0.0);
+            }
+        }
+        for group in task.actions.groups() {
+            group.option_of(factual).ok_or(Reason::NotOneHot)?;
+        }
+        for &g in &self.groups {
+            out.add_group(task, linear, g, factual)?;
+        }
+        out.discrete = changed || !out.choices.is_empty() || out.limit_binds();
+        Ok(())
+    }
+}
+
+/// A change of a one-hot group.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Choice {
+    /// Option taken.
+    pub option: usize,
+    /// Score gained.
+    pub gain: f64,
+    /// Cost, in the norm's total.
+    pub total: f64,
+}
+
+/// One person's problem.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Reduced {
+    /// The person's score.
+    pub score: f64,
+    /// Score after the moves that are forced against it.
+    pub base_score: f64,
+    /// Cost of those moves, in the norm's total.
+    pub base_total: f64,
+    /// Number of those moves.
+    pub base_changes: usize,
+    /// Noise they bring, under noise on changed features.
+    pub base_variance: f64,
+    /// Numeric features that can help.
+    pub items: Vec<Item>,
+    /// Noise each brings when it changes, under noise on changed features.
+    pub variances: Vec<f64>,
+    /// Options of each group that may change; those that lose score are left out.
+    pub choices: Vec<Vec<Choice>>,
+    /// At most this many changes, where that binds.
+    pub max_changes: Option<usize>,
+    /// Feature, direction and bound of each item.
+    slots: Vec<(usize, bool, f64)>,
+    /// Forced moves: feature and its new value's offset.
+    forced: Vec<(usize, f64)>,
+    group_ids: Vec<usize>,
+    discrete: bool,
+}
+
+impl Reduced {
+    fn reset(&mut self, score: f64, max_changes: Option<usize>) {
+        self.score = score;
+        self.base_score = score;
+        self.base_total = 0.0;
+        self.base_changes = 0;
+        self.base_variance = 0.0;
+        self.items.clear();
+        self.variances.clear();
+        self.choices.clear();
+        self.slots.clear();
+        self.forced.clear();
+        self.group_ids.clear();
+        self.max_changes = max_changes;
+        self.discrete = false;
+    }
+
+    fn force(&mut self, task: &Task, linear: &Linear, feature: usize, delta: f64, variance: f64) {
+        self.base_score += linear.weights()[feature] * delta;
+        let cost = task.cost.weight(feature, delta) * delta.abs();
+        self.base_total = task.cost.norm().add(self.base_total, cost);
+        self.base_changes += 1;
+        self.base_variance += variance;
+        self.forced.push((feature, delta));
+    }
+
+    fn add_group(&mut self, task: &Task, linear: &Linear, g: usize, factual: &[f64]) -> Result<(), Reason> {
+        let group = &task.actions.groups()[g];
+        let current = group.option_of(factual).ok_or(Reason::NotOneHot)?;
+        let (norm, from) = (task.cost.norm(), group.columns[current]);
+        let mut choices: Vec<Choice> = Vec::new();
+        for (option, &to) in group.columns.iter().enumerate() {
+            let gain = linear.weights()[to] - linear.weights()[from];
+            if option != current && group.allows(current, option) && gain > 0.0 {
+                let total = norm.add(norm.add(0.0, task.cost.weight(from, -1.0)), task.cost.weight(to, 1.0));
+                choices.push(Choice { option, gain, total });
+            }
+        }
+        // Only options that gain more than every cheaper one can be part of an optimum.
+        choices.sort_by(|a, b| a.total.total_cmp(&b.total).then(b.gain.total_cmp(&a.gain)));
+        let mut best = 0.0;
+        choices.retain(|c| {
+            c.gain > best && {
+                best = c.gain;
+                true
+            }
+        });
+        if !choices.is_empty() {
+            self.choices.push(choices);
+            self.group_ids.push(g);
+        }
+        Ok(())
+    }
+
+    /// Whether the limit on changes can bind.
+    fn limit_binds(&mut self) -> bool {
+        let movable =
+            self.base_changes + self.items.iter().filter(|it| it.cap > 0.0).count() + self.choices.len();
+        self.max_changes = self.max_changes.filter(|&k| k < movable);
+        self.max_changes.is_some()
+    }
+
+    /// Whether the norm's own solver suffices.
+    pub(super) fn is_plain(&self) -> bool {
+        !self.discrete
+    }
+
+    /// Whether nothing that may move can gain score.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.choices.is_empty() && self.items.iter().all(|it| it.cap <= 0.0)
+    }
+
+    /// The largest gain were there no limit on the number of changes.
+    pub(super) fn gain_without_limit(&self) -> f64 {
+        let options = self.choices.iter().map(|c| c.iter().map(|o| o.gain).fold(0.0, f64::max));
+        self.items.iter().map(|it| it.gain * it.cap).chain(options).sum()
+    }
+
+    /// The largest weighted move that any item or group can make; infinite without caps.
+    pub(super) fn largest_move(&self) -> f64 {
+        let items = self.items.iter().map(|it| it.weight * it.cap);
+        let groups = self.choices.iter().flatten().map(|c| c.total);
+        items.chain(groups).fold(self.base_total, f64::max)
+    }
+
+    /// Total of the moves that must be made anyhow.
+    pub(super) fn total_at_start(&self, norm: &dyn Norm) -> f64 {
+        self.items.iter().fold(self.base_total, |t, it| norm.add(t, it.weight * it.start))
+    }
+
+    /// Writes `solution` onto the person's row.
+    pub(super) fn write(&self, solution: &Solution, task: &Task, point: &mut [f64]) {
+        for &(feature, delta) in &self.forced {
+            // Land on the bound itself, not an ulp beside it.
+            let room = task.actions.room(feature);
+            point[feature] = if delta > 0.0 { room.low } else { room.high };
+        }
+        for ((&(feature, upward, bound), it), &u) in self.slots.iter().zip(&self.items).zip(&solution.moves) {
+            if u > 0.0 {
+                let x = point[feature];
+                let moved = if upward { (x + u).min(bound) } else { (x - u).max(bound) };
+                point[feature] = if u >= it.cap { bound } else { moved };
+            }
+        }
+        for ((&g, choices), pick) in self.group_ids.iter().zip(&self.choices).zip(&solution.picks) {
+            if let Some(pick) = pick {
+                let wanted = choices[*pick].option;
+                for (option, &column) in task.actions.groups()[g].columns.iter().enumerate() {
+                    point[column] = if option == wanted { 1.0 } else { 0.0 };
+                }
+            }
+        }
+    }
+}
+
+/// A solution of a [`Reduced`] problem.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Solution {
+    /// Move of each item.
+    pub moves: Vec<f64>,
+    /// Index into each group's choices, or `None` to stay.
+    pub picks: Vec<Option<usize>>,
+}
+
+impl Solution {
+    /// Nobody moves more than they must.
+    pub(super) fn reset(&mut self, reduced: &Reduced) {
+        self.moves.clear();
+        self.moves.extend(reduced.items.iter().map(|it| it.start));
+        self.picks.clear();
+        self.picks.resize(reduced.choices.len(), None);
+    }
+
+    /// Score of the solution.
+    pub(super) fn score(&self, reduced: &Reduced) -> f64 {
+        let moved: f64 = reduced.items.iter().zip(&self.moves).map(|(it, u)| it.gain * u).sum();
+        let picked: f64 =
+            reduced.choices.iter().zip(&self.picks).filter_map(|(c, p)| p.map(|p| c[p].gain)).sum();
+        reduced.base_score + moved + picked
+    }
+
+    /// Cost of the solution.
+    pub(super) fn cost(&self, norm: &dyn Norm, reduced: &Reduced) -> f64 {
+        let moved = reduced
+            .items
+            .iter()
+            .zip(&self.moves)
+            .fold(reduced.base_total, |t, (it, u)| norm.add(t, it.weight * u));
+        let picks = reduced.choices.iter().zip(&self.picks).filter_map(|(c, p)| p.map(|p| c[p].total));
+        norm.finish(picks.fold(moved, |t, p| norm.join(t, p)))
+    }
+}
+
+/// What the target rate asks of the score.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Requirement {
+    /// $z_r$.
+    pub z: f64,
+    sd: f64,
+    shift: f64,
+    /// Smallest score that counts as favourable where the rate asks for less.
+    favourable: f64,
+    /// Noise on changed features: the deviation comes from the changes.
+    changed: bool,
+}
+
+impl Requirement {
+    /// A rate with quantile `z` for a person who scores `score`.
+    pub(super) fn new(z: f64, sd: f64, shift: f64, score: f64, changed: bool) -> Self {
+        Self { z, sd, shift, favourable: 1e-9 * score.abs().max(1.0), changed }
+    }
+
+    /// A score that must be reached, whatever the rate.
+    pub(super) fn fixed(score: f64) -> Self {
+        Self { z: 0.0, sd: 1.0, shift: -score, favourable: f64::NEG_INFINITY, changed: false }
+    }
+
+    /// The score that must be reached when the changed features bring noise of `variance` (0 unless that matters).
+    pub(super) fn score(&self, variance: f64) -> f64 {
+        let sd = if self.changed { variance.sqrt() } else { self.sd };
+        let needed = self.z * sd - self.shift;
+        if sd > 0.0 {
+            if needed > 0.0 || self.favourable < 0.0 { needed } else { self.favourable }
+        } else {
+            // Without noise the mean itself must be positive, not just zero.
+            (-self.shift).max(0.0) + self.favourable
+        }
+    }
+
+    /// The same with another $z$.
+    pub(super) fn with_z(&self, z: f64) -> Self {
+        Self { z, ..*self }
+    }
+
+    /// Whether the noise depends on which features change.
+    pub(super) fn depends_on_changes(&self) -> bool {
+        self.changed
+    }
+
+    /// Whether a favourable `score` still misses: the rate, not favourability, is what cannot be had.
+    pub(super) fn is_about_rate(&self, score: f64) -> bool {
+        score >= self.favourable
+    }
+}

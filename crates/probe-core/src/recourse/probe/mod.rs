@@ -1,0 +1,37 @@
+//! `probe`: the cheapest point whose true invalidation rate is at most $r$.
+//!
+//! Where the paper minimises a weighted sum of hinge, loss and distance (equation 3) and stops at the first acceptable
+//! iterate, this solves the constrained problem itself: minimise cost subject to rate ≤ $r$. For affine scores that is
+//! exact ([`linear`]).
+
+pub mod linear;
+
+use super::{RecourseMethod, Solver, Task};
+use crate::error::{Error, Result};
+use crate::registry::Entry;
+use std::sync::Arc;
+
+pub(super) const ENTRY: Entry<dyn RecourseMethod> = Entry {
+    name: "probe",
+    reference: "PROBE, Pawelczyk et al. 2023, arXiv:2203.06768; solved exactly",
+    item: &Probe,
+};
+
+struct Probe;
+
+impl RecourseMethod for Probe {
+    fn name(&self) -> &'static str {
+        "probe"
+    }
+
+    fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
+        task.check()?;
+        if task.model.as_linear().is_some() {
+            return Ok(Box::new(linear::LinearSolver::new(task)?));
+        }
+        Err(Error::Unsupported {
+            what: format!("method probe on a {} model", task.model.name()),
+            why: "it serves linear models".to_owned(),
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! What is asked of a method, and what it answers.
+
+use crate::cost::Cost;
+use crate::error::{Error, Result, require};
+use crate::model::Model;
+use crate::noise::{Noise, NoiseOn};
+use crate::schema::Actions;
+use crate::seed::Seed;
+use std::sync::Arc;
+
+/// The question, but for the person and the goal. Everything is in scaled space, which the model takes as input.
+#[derive(Clone)]
+pub struct Task {
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// How people miss the advice.
+    pub noise: Arc<dyn Noise>,
+    /// On which features.
+    pub noise_on: NoiseOn,
+    /// What a change costs.
+    pub cost: Cost,
+    /// What may change.
+    pub actions: Actions,
+    /// Seed of all streams.
+    pub seed: Seed,
+}
+
+impl Task {
+    /// Fails if the parts are not about the same number of features.
+    pub fn check(&self) -> Result<()> {
+        let expected = self.model.n_features();
+        let parts = [
+            ("features of the noise", self.noise.dim()),
+            ("features of the cost", self.cost.n_features()),
+            ("features of the action space", self.actions.n_features()),
+        ];
+        for (what, found) in parts {
+            if found != expected {
+                return Err(Error::Shape { what, expected, found });
+            }
+        }
+        self.actions.check()
+    }
+}
+
+/// What to reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Goal {
+    /// The cheapest point whose invalidation rate is at most this.
+    Rate(f64),
+    /// The most robust point whose cost is at most this.
+    Budget(f64),
+}
+
+impl Goal {
+    /// Fails unless the rate is inside (0, 1), or the budget at least 0 and finite.
+    pub fn check(self) -> Result<()> {
+        match self {
+            Self::Rate(r) => {
+                require(r > 0.0 && r < 1.0, "the target invalidation rate r", "between 0 and 1", r)?
+            }
+            Self::Budget(b) => require(b >= 0.0 && b.is_finite(), "the budget", "at least 0 and finite", b)?,
+        }
+        Ok(())
+    }
+}
+
+/// Why a goal was missed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Nothing that may change affects the score.
+    NoAdmissibleMove,
+    /// No favourable point within the bounds and directions.
+    InfeasibleWithinBounds,
+    /// A favourable point exists, but not with so few changes.
+    InfeasibleWithinMaxChanges,
+    /// Favourable points exist, but none with so low a rate.
+    RateNotReachable,
+    /// The budget does not reach the target.
+    BudgetExhausted,
+    /// The exact search was stopped at its node limit: the rate holds, the cost may not be the least.
+    SearchLimit,
+    /// The person's one-hot columns are not one-hot.
+    NotOneHot,
+}
+
+impl Reason {
+    /// The code that stands in output files.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::NoAdmissibleMove => "no-admissible-move",
+            Self::InfeasibleWithinBounds => "infeasible-within-bounds",
+            Self::InfeasibleWithinMaxChanges => "infeasible-within-max-changes",
+            Self::RateNotReachable => "rate-not-reachable",
+            Self::BudgetExhausted => "budget-exhausted",
+            Self::SearchLimit => "search-limit",
+            Self::NotOneHot => "not-one-hot",
+        }
+    }
+}
+
+/// What a method found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The point meets the goal.
+    Reached,
+    /// The point does not meet the goal; it is the most robust one there is.
+    Short(Reason),
+}
+
+/// A method's answer, in scaled space.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    /// The point.
+    pub point: Vec<f64>,
+    /// Whether it meets the goal.
+    pub verdict: Verdict,
+}
+
+impl Proposal {
+    /// An empty proposal for `n_features` features, to be filled by a worker.
+    pub fn new(n_features: usize) -> Self {
+        Self { point: vec![0.0; n_features], verdict: Verdict::Short(Reason::NoAdmissibleMove) }
+    }
+}
