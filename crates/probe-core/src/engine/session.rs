@@ -189,10 +189,15 @@ impl<'e> Session<'e> {
         let low = low.map_or(f64::NEG_INFINITY, |low| low.min(x));
         let high = high.map_or(f64::INFINITY, |high| high.max(x));
         let mut value = raw.max(low).min(high);
-        // Back and forth between the spaces may end an ulp outside the scaled interval: step back in.
-        if let Some((from, to)) = self.setup().actions.interval(j, self.setup().space.to_scaled(j, x)) {
+        let (actions, space) = (&self.setup().actions, &self.setup().space);
+        if let Some((from, to)) = actions.interval(j, space.to_scaled(j, x)) {
+            let scaled = space.to_scaled(j, value);
+            if scaled < from || scaled > to {
+                value = space.to_raw(j, scaled.clamp(from, to)).max(low).min(high);
+            }
+            // Back and forth between the spaces may end an ulp outside the scaled interval: step back in.
             for _ in 0..4 {
-                let scaled = self.setup().space.to_scaled(j, value);
+                let scaled = space.to_scaled(j, value);
                 if scaled > to {
                     value = value.next_down();
                 } else if scaled < from {
