@@ -222,7 +222,10 @@ impl<'e> Session<'e> {
             for j in 0..first.len() {
                 // A move too small for raw units still has a direction.
                 let delta = point[j] - self.scaled[j];
-                if delta != 0.0 && !self.setup().actions.is_grouped(j) {
+                if delta == 0.0 {
+                    continue;
+                }
+                if !self.setup().actions.is_grouped(j) {
                     let step = ulps * first[j].abs().max((first[j] - person[j]).abs());
                     let further = first[j] + step.copysign(delta);
                     self.printed[j] = self.within_bounds(j, person[j], further);

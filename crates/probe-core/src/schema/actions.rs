@@ -235,6 +235,9 @@ impl Actions {
     pub fn violations(&self, from: &[f64], to: &[f64]) -> Vec<Violation> {
         let mut found = Vec::new();
         for j in (0..from.len()).filter(|&j| self.group_of[j].is_none()) {
+            if to[j] == from[j] && !self.strict {
+                continue;
+            }
             let room = &self.rooms[j];
             let (up, down) = (to[j] > from[j], to[j] < from[j]);
             if (up || down) && !room.mutable {

@@ -303,23 +303,32 @@ pub(super) struct Requirement {
     favourable: f64,
     /// Noise on changed features: the deviation comes from the changes.
     changed: bool,
+    /// A few ulps of the scores involved, so that rounding seldom leaves the printed row short.
+    ulps: f64,
 }
 
 impl Requirement {
     /// A rate with quantile `z` for a person who scores `score`.
     pub(super) fn new(z: f64, sd: f64, shift: f64, score: f64, changed: bool) -> Self {
-        Self { z, sd, shift, favourable: 1e-9 * score.abs().max(1.0), changed }
+        Self {
+            z,
+            sd,
+            shift,
+            favourable: 1e-9 * score.abs().max(1.0),
+            changed,
+            ulps: 8.0 * f64::EPSILON * (score.abs() + (z * sd).abs()),
+        }
     }
 
     /// A score that must be reached, whatever the rate.
     pub(super) fn fixed(score: f64) -> Self {
-        Self { z: 0.0, sd: 1.0, shift: -score, favourable: f64::NEG_INFINITY, changed: false }
+        Self { z: 0.0, sd: 1.0, shift: -score, favourable: f64::NEG_INFINITY, changed: false, ulps: 0.0 }
     }
 
     /// The score that must be reached when the changed features bring noise of `variance` (0 unless that matters).
     pub(super) fn score(&self, variance: f64) -> f64 {
         let sd = if self.changed { variance.sqrt() } else { self.sd };
-        let needed = self.z * sd - self.shift;
+        let needed = self.z * sd - self.shift + self.ulps;
         if sd > 0.0 {
             if needed > 0.0 || self.favourable < 0.0 { needed } else { self.favourable }
         } else {
