@@ -1,0 +1,152 @@
+//! From raw rows and a yes/no target to a model with its schema and an honest report.
+
+use crate::design::check_finite;
+use crate::error::{Result, both_classes, same_length};
+use crate::logistic::{Logistic, LogisticParams};
+use crate::metrics::Metrics;
+use crate::scaling::{for_model_input, learn, match_columns, scaled_rows};
+use crate::split::{DEFAULT_TEST_SHARE, Split};
+use probe_core::{Error as CoreError, Feature, Linear, Model, Rows, Schema, Seed};
+use serde::{Deserialize, Serialize};
+
+/// Raw rows, each with its target.
+#[derive(Debug, Clone, Copy)]
+pub struct Labelled<'a> {
+    /// Column names.
+    pub names: &'a [String],
+    /// The features, in raw units.
+    pub rows: Rows<'a>,
+    /// Whether each row's target has the favourable value.
+    pub favourable: &'a [bool],
+    /// Name of the target column.
+    pub target: &'a str,
+    /// The favourable value, as text.
+    pub favourable_value: &'a str,
+}
+
+/// Settings of [`fit_model`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FitParams {
+    /// The regression.
+    pub logistic: LogisticParams,
+    /// Share of the rows kept for testing; 0 trains on all of them.
+    pub test_share: f64,
+}
+
+impl Default for FitParams {
+    fn default() -> Self {
+        Self { logistic: LogisticParams::default(), test_share: DEFAULT_TEST_SHARE }
+    }
+}
+
+/// A model, the schema it is to be served with, and how good it is.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Trained {
+    /// Log-odds of the favourable value. Its columns are the schema's features, in the schema's order.
+    pub model: Linear,
+    /// The given schema, completed by target, scale and range seen in training.
+    pub schema: Schema,
+    /// How the training went.
+    pub report: TrainReport,
+}
+
+/// How a training went.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct TrainReport {
+    /// Rows learned from.
+    pub n_train: usize,
+    /// Rows kept for testing.
+    pub n_test: usize,
+    /// Share of all rows that are favourable.
+    pub share_favourable: f64,
+    /// On the rows learned from.
+    pub train: Metrics,
+    /// On the rows kept for testing; `None` if there are none.
+    pub test: Option<Metrics>,
+    /// Newton steps taken.
+    pub iterations: usize,
+    /// Whether the regression converged.
+    pub converged: bool,
+}
+
+/// Fits a logistic regression to `data`.
+///
+/// The rows are split by `seed`, stratified by target. From the training rows alone come each feature's range and, where
+/// `schema` has none, a min-max scale (width 1 for a constant column). The regression is fitted in scaled space; with
+/// `model_input = "raw"` its weights are then turned into raw units. Everything else that `schema` says is kept, features
+/// stand in its order; its target and favourable value give way to those of `data`. Without a schema every column is a
+/// numeric feature that may change.
+///
+/// Fails on what [`Logistic::fit`] fails on, on a schema that does not pass [`Schema::check`] or whose features are not
+/// exactly the columns, and if the target is among the columns.
+pub fn fit_model(
+    data: &Labelled<'_>,
+    schema: Option<&Schema>,
+    params: &FitParams,
+    seed: Seed,
+) -> Result<Trained> {
+    let logistic = Logistic::new(params.logistic)?;
+    let n_yes = check(data)?;
+    let mut schema = complete(data, schema)?;
+    schema.check()?;
+    let columns = match_columns(&schema, data.names)?;
+    let split = Split::stratified(data.favourable, params.test_share, seed)?;
+
+    let raw_train: Vec<f64> =
+        split.train.iter().flat_map(|&row| columns.iter().map(move |&c| data.rows.row(row)[c])).collect();
+    learn(&mut schema.features, Rows::new(&raw_train, columns.len())?)?;
+    schema.check()?;
+
+    let part = |which: &[usize]| {
+        let favourable: Vec<bool> = which.iter().map(|&row| data.favourable[row]).collect();
+        (scaled_rows(&schema, data.rows, &columns, which), favourable)
+    };
+    let (train, train_target) = part(&split.train);
+    let (test, test_target) = part(&split.test);
+    let fit = logistic.fit(Rows::new(&train, columns.len())?, &schema.names(), &train_target)?;
+    let judge = |scaled: &[f64], favourable: &[bool]| {
+        let mut scores = vec![0.0; favourable.len()];
+        fit.model.score_batch(Rows::new(scaled, columns.len())?, &mut scores)?;
+        Metrics::of(&scores, favourable)
+    };
+    let report = TrainReport {
+        n_train: split.train.len(),
+        n_test: split.test.len(),
+        share_favourable: n_yes as f64 / data.favourable.len() as f64,
+        train: judge(&train, &train_target)?,
+        test: if test_target.is_empty() { None } else { Some(judge(&test, &test_target)?) },
+        iterations: fit.iterations,
+        converged: fit.converged,
+    };
+    Ok(Trained { model: for_model_input(fit.model, &schema)?, schema, report })
+}
+
+/// Fails on data that cannot be trained on; returns the number of favourable rows.
+fn check(data: &Labelled<'_>) -> Result<usize> {
+    same_length("column names, one per column", data.rows.n_cols(), data.names.len())?;
+    same_length("values of the target, one per row", data.rows.n_rows(), data.favourable.len())?;
+    if data.names.iter().any(|name| name == data.target) {
+        let what = format!("'{}' as a feature", data.target);
+        return Err(CoreError::Unsupported { what, why: "it is the target".to_owned() }.into());
+    }
+    check_finite(data.rows, data.names)?;
+    both_classes(data.favourable, "fit a model to")
+}
+
+/// The user's schema, or one of plain numeric columns, with the target filled in.
+fn complete(data: &Labelled<'_>, schema: Option<&Schema>) -> Result<Schema> {
+    let plain = Schema::new(data.names.iter().map(|name| Feature::numeric(name)).collect());
+    // Also with a schema: column names must be unique.
+    plain.check()?;
+    Ok(Schema {
+        target: Some(data.target.to_owned()),
+        favourable: Some(data.favourable_value.to_owned()),
+        ..schema.cloned().unwrap_or(plain)
+    })
+}
+
+#[cfg(test)]
+mod tests;

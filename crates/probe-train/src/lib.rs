@@ -1,0 +1,36 @@
+//! Training for Probe: from raw rows and a yes/no target to a model that the engine can serve.
+//!
+//! [`fit_model`] is the whole way: it splits, learns each feature's scale, fits a logistic regression and judges it on
+//! rows it has not seen. Its parts stand alone: [`Split`], [`Logistic`], [`Metrics`]. [`credit`] is the built-in data
+//! set, so that everything can be tried without any data of one's own.
+//!
+//! ```
+//! use probe_core::Seed;
+//! use probe_train::{FitParams, credit, fit_model};
+//!
+//! let data = credit::generate(2000, Seed(0));
+//! let trained = fit_model(&data.labelled(), Some(&credit::schema()), &FitParams::default(), Seed(0))?;
+//! let test = trained.report.test.expect("a fifth of the rows is kept for testing");
+//! assert!(trained.report.converged && test.auc > Some(0.8));
+//! # Ok::<(), probe_train::Error>(())
+//! ```
+//!
+//! Results depend on the data, the parameters and the seed, to the last bit, and not on the number of threads. Nothing
+//! here touches a disk or a clock.
+
+pub mod credit;
+mod design;
+pub mod error;
+pub mod fit;
+pub mod logistic;
+pub mod metrics;
+mod objective;
+mod scaling;
+pub mod split;
+
+pub use credit::CreditData;
+pub use error::{Error, Result};
+pub use fit::{FitParams, Labelled, TrainReport, Trained, fit_model};
+pub use logistic::{Logistic, LogisticFit, LogisticParams};
+pub use metrics::{Confusion, Metrics, auc, log_loss};
+pub use split::{DEFAULT_TEST_SHARE, Split};

@@ -1,0 +1,64 @@
+//! What training rows say about the features: the range seen, and a min-max scale where the schema has none.
+
+use crate::error::{Error, Result};
+use probe_core::error::require;
+use probe_core::schema::Kind;
+use probe_core::{Error as CoreError, Feature, Linear, ModelInput, Rows, Schema};
+
+/// Where each of the schema's features stands among the columns `names`.
+/// Fails unless columns and features are the same names, each once.
+pub(crate) fn match_columns(schema: &Schema, names: &[String]) -> Result<Vec<usize>> {
+    let unknown = |kind: &'static str, name: &String, known: &[String]| {
+        Error::from(CoreError::UnknownName { kind, name: name.clone(), known: known.join(", ") })
+    };
+    if let Some(name) = names.iter().find(|name| schema.feature(name).is_none()) {
+        return Err(unknown("feature (a column that the schema does not have)", name, &schema.names()));
+    }
+    let column_of = |feature: &Feature| {
+        let found = names.iter().position(|name| *name == feature.name);
+        found.ok_or_else(|| unknown("column (a feature that the data does not have)", &feature.name, names))
+    };
+    schema.features.iter().map(column_of).collect()
+}
+
+/// Records in `features` the range of each column of `train` and, where there is no scale yet, a scale that maps that
+/// range to 0…1. A constant column gets width 1. Fails if a range is wider than numbers can say.
+pub(crate) fn learn(features: &mut [Feature], train: Rows<'_>) -> Result<()> {
+    for (j, feature) in features.iter_mut().enumerate() {
+        if feature.kind != Kind::Numeric {
+            let what = format!("training on feature '{}'", feature.name);
+            return Err(CoreError::Unsupported { what, why: "it is not numeric".to_owned() }.into());
+        }
+        let column = || train.iter().map(|row| row[j]);
+        let (low, high) =
+            (column().fold(f64::INFINITY, f64::min), column().fold(f64::NEG_INFINITY, f64::max));
+        let width = high - low;
+        require(width.is_finite(), &format!("range of feature '{}'", feature.name), "finite", width)?;
+        feature.range = Some([low, high]);
+        if feature.offset_and_width().is_none() {
+            // Beyond 2⁵³ adding 1 would change nothing.
+            let one = if width > 0.0 { high } else { low + (2.0 * f64::EPSILON * low.abs()).max(1.0) };
+            feature.scale = Some([low, one]);
+        }
+    }
+    Ok(())
+}
+
+/// The columns `columns` of the rows `which`, in scaled space.
+pub(crate) fn scaled_rows(schema: &Schema, x: Rows<'_>, columns: &[usize], which: &[usize]) -> Vec<f64> {
+    let space = schema.space();
+    let value = |row: usize, j: usize| space.to_scaled(j, x.row(row)[columns[j]]);
+    which.iter().flat_map(|&row| (0..columns.len()).map(move |j| value(row, j))).collect()
+}
+
+/// A model of scaled columns as a model of what the schema says the model takes.
+pub(crate) fn for_model_input(model: Linear, schema: &Schema) -> Result<Linear> {
+    if schema.model_input == ModelInput::Scaled {
+        return Ok(model);
+    }
+    let space = schema.space();
+    let per_unit = |(j, w): (usize, &f64)| w / space.width(j);
+    let weights: Vec<f64> = model.weights().iter().enumerate().map(per_unit).collect();
+    let shift: f64 = weights.iter().enumerate().map(|(j, w)| w * space.offset(j)).sum();
+    Ok(Linear::new(weights, model.bias() - shift, 0.0)?)
+}
