@@ -216,13 +216,16 @@ impl<'e> Session<'e> {
         met: &dyn Fn(&Judgement) -> bool,
     ) -> Result<Option<Judgement>> {
         let first = self.printed.clone();
+        let linear = self.engine.task().model.as_linear();
         for doubling in 0..26 {
             let ulps = f64::EPSILON * f64::from(1u32 << doubling);
             let mut moved = false;
             for j in 0..first.len() {
                 // A move too small for raw units still has a direction.
                 let delta = point[j] - self.scaled[j];
-                if delta == 0.0 {
+                // Moves that strict bounds force against the score must not go further.
+                let helps = linear.is_none_or(|l| l.weights()[j] * delta > 0.0);
+                if delta == 0.0 || !helps {
                     continue;
                 }
                 if !self.setup().actions.is_grouped(j) {

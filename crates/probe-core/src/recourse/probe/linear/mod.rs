@@ -211,14 +211,16 @@ impl LinearWorker<'_> {
     fn spend(&mut self, factual: &[f64], budget: f64, proposal: &mut Proposal) -> Result<()> {
         let norm = self.solver.task.cost.norm();
         self.solution.reset(&self.reduced);
-        let spent = self.reduced.total_at_start(norm);
-        let affordable = norm.finish(spent) <= budget;
-        if affordable && self.reduced.is_plain() {
+        if norm.finish(self.reduced.total_at_start(norm)) > budget {
+            // Not even the moves that strict bounds force can be paid.
+            return self.impossible(factual, Reason::BudgetExhausted, proposal);
+        }
+        if self.reduced.is_plain() {
             norm.furthest(&self.reduced.items, self.reduced.base_total, budget, &mut self.solution.moves);
-        } else if affordable {
+        } else {
             self.spend_on_choices(budget);
         }
-        let stuck = !affordable || self.solution.score(&self.reduced) <= 0.0;
+        let stuck = self.solution.score(&self.reduced) <= 0.0;
         proposal.verdict = if stuck { Verdict::Short(Reason::BudgetExhausted) } else { Verdict::Reached };
         self.write(factual, proposal);
         Ok(())

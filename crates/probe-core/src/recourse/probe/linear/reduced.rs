@@ -328,9 +328,9 @@ impl Requirement {
     /// The score that must be reached when the changed features bring noise of `variance` (0 unless that matters).
     pub(super) fn score(&self, variance: f64) -> f64 {
         let sd = if self.changed { variance.sqrt() } else { self.sd };
-        let needed = self.z * sd - self.shift + self.ulps;
+        let needed = self.z * sd - self.shift;
         if sd > 0.0 {
-            if needed > 0.0 || self.favourable < 0.0 { needed } else { self.favourable }
+            if needed > 0.0 || self.favourable < 0.0 { needed + self.ulps } else { self.favourable }
         } else {
             // Without noise the mean itself must be positive, not just zero.
             (-self.shift).max(0.0) + self.favourable

@@ -1,0 +1,206 @@
+//! The exact linear solver against independent references: 10,000 random instances with all costs, bounds, directions,
+//! immutables, groups, limits on changes and noise masks. The references enumerate or call an LP/MILP solver and share
+//! no code with the engine.
+
+use probe_core as core;
+use probe_core::{
+    Actions, Answer, Cost, Engine, Gaussian, Linear, Purpose, Reason, Room, Seed, Setup, Status,
+};
+use probe_testkit::checker;
+use probe_testkit::{Direction, Group, Instance, Mask, Norm, Shape, Spread, best_rate, max_robust, solve};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// The instance as an engine would be given it, without a schema.
+fn setup(instance: &Instance, norm: Norm) -> core::Result<Setup> {
+    let n = instance.n_columns();
+    let model = Arc::new(Linear::new(instance.weights.clone(), instance.bias, 0.0)?);
+    let names = (0..n).map(|j| format!("x{j}")).collect();
+    let mut setup = Setup::new(model, names, None, 0.1)?;
+    let rooms = instance.features.iter().map(|f| Room {
+        low: f.low,
+        high: f.high,
+        mutable: f.mutable,
+        direction: match f.direction {
+            Direction::Any => core::Direction::Any,
+            Direction::Increase => core::Direction::Increase,
+            Direction::Decrease => core::Direction::Decrease,
+        },
+    });
+    let group = |g: &Group| core::Group { columns: g.columns.clone(), allowed: g.allowed.clone() };
+    setup.actions = Actions::new(rooms.collect())
+        .with_groups(instance.groups.iter().map(group).collect())?
+        .with_max_changes(instance.max_changes)
+        .with_strict_bounds(instance.strict);
+    let norm = match norm {
+        Norm::L1 => "l1",
+        Norm::L2 => "l2",
+        Norm::Linf => "linf",
+    };
+    let (up, down) = instance.features.iter().map(|f| (f.cost_up, f.cost_down)).unzip();
+    setup.cost = Cost::new(norm, up, down)?;
+    let covariance = match &instance.noise.spread {
+        Spread::Isotropic(sigma) => core::Covariance::Isotropic(*sigma),
+        Spread::Diagonal(sd) => core::Covariance::Diagonal(sd.clone()),
+        Spread::Full(rows) => core::Covariance::Full(rows.concat()),
+    };
+    setup.noise = Arc::new(Gaussian::new(instance.noise.mean.clone(), covariance)?);
+    setup.noise_on = match instance.noise.mask {
+        Mask::All => core::NoiseOn::All,
+        Mask::Mutable => core::NoiseOn::Mutable,
+        Mask::Changed => core::NoiseOn::Changed,
+    };
+    setup.max_rate = instance.rate;
+    Ok(setup)
+}
+
+/// Correlated noise on the changed features is refused by name; everything else is in scope.
+fn in_scope(instance: &Instance) -> bool {
+    !(instance.noise.mask == Mask::Changed && matches!(instance.noise.spread, Spread::Full(_)))
+}
+
+fn instance(seed: u64) -> Instance {
+    let mut stream = Seed(seed).stream(Purpose::Data, 2);
+    (0..).map(|_| Instance::random(&mut stream, Shape::default())).find(in_scope).expect("most are in scope")
+}
+
+fn answer(instance: &Instance, norm: Norm, budget: Option<f64>) -> Answer {
+    let mut setup = setup(instance, norm).expect("a valid set-up");
+    setup.budget = budget;
+    let engine = Engine::new(setup).expect("a supported combination");
+    let mut answer = Answer::new(instance.n_columns());
+    engine.session().recourse(&instance.person, &mut answer).expect("an answer");
+    answer
+}
+
+/// What is wrong with the answer to this instance, if anything.
+fn verify(seed: u64, norm: Norm) -> Result<Status, String> {
+    let instance = instance(seed);
+    let answer = answer(&instance, norm, None);
+    let fail = |what: String| Err(format!("seed {seed} {norm:?}: {what}\n{instance:#?}\n{answer:#?}"));
+    if answer.status == Status::Favourable {
+        // Only people on the boundary itself may be seen as favourable, by the order of summation.
+        let tie = answer.score_before <= 1e-14 * (1.0 + instance.bias.abs());
+        return if tie { Ok(answer.status) } else { fail("not denied".to_owned()) };
+    }
+    let broken = checker::broken_rules(&instance, &answer.point);
+    if answer.status != Status::None && !broken.is_empty() {
+        return fail(format!("breaks {broken:?}"));
+    }
+    match (solve(&instance, norm), answer.status) {
+        (Some(reference), Status::Certified) => {
+            let cost = answer.cost.unwrap_or(f64::NAN);
+            let printed = checker::cost(&instance, &answer.point, norm);
+            let rate = checker::rate(&instance, &answer.point);
+            if !((cost - reference.cost).abs() <= 1e-9 * reference.cost.max(1.0)) {
+                return fail(format!("cost {cost} but the optimum is {}", reference.cost));
+            }
+            if !((cost - printed).abs() <= 1e-12 * printed.max(1.0)) {
+                return fail(format!("says cost {cost}, its point costs {printed}"));
+            }
+            if !(rate <= instance.rate + 1e-12 && answer.rate <= instance.rate) {
+                return fail(format!("rate {rate}, says {}", answer.rate));
+            }
+            if answer.reason == Some(Reason::SearchLimit) {
+                return fail("stopped at the node limit".to_owned());
+            }
+        }
+        (None, Status::Found | Status::None) => {
+            let best = best_rate(&instance);
+            if answer.reason.is_none() {
+                return fail("no reason".to_owned());
+            }
+            if answer.status == Status::Found {
+                // The reference may call a hair's breadth of favourable score none at all.
+                let expected = best.map_or(1.0, |b| b.rate);
+                if !((answer.best_rate.unwrap_or(f64::NAN) - expected).abs() <= 1e-9) {
+                    return fail(format!("best rate should be {expected}"));
+                }
+            }
+        }
+        (reference, status) => return fail(format!("{status:?}, reference {reference:?}")),
+    }
+    Ok(answer.status)
+}
+
+/// Runs `check` on `n` seeds in parallel and fails with the first message; returns how many were certified.
+fn all_pass(n: u64, check: impl Fn(u64) -> Result<Status, String> + Send + Sync) -> usize {
+    let results: Vec<_> = (0..n).into_par_iter().map(check).collect();
+    let failures: Vec<&String> = results.iter().filter_map(|r| r.as_ref().err()).collect();
+    assert!(failures.is_empty(), "{} failures; first:\n{}", failures.len(), failures[0]);
+    results.iter().filter(|r| matches!(r, Ok(Status::Certified))).count()
+}
+
+#[test]
+fn equals_the_reference_on_ten_thousand_instances_per_cost() {
+    for norm in Norm::ALL {
+        let certified = all_pass(10_000, |seed| verify(seed, norm));
+        assert!(certified > 5_000, "only {certified} had an answer: the instances have lost their bite");
+    }
+}
+
+/// The budget dual: no admissible point within the budget has a lower rate.
+fn verify_budget(seed: u64, norm: Norm) -> Result<Status, String> {
+    let instance = instance(seed);
+    let budget = [0.05, 0.3, 1.0, 2.5][(seed % 4) as usize];
+    let answer = answer(&instance, norm, Some(budget));
+    let fail = |what: String| {
+        Err(format!("seed {seed} {norm:?} budget {budget}: {what}\n{instance:#?}\n{answer:#?}"))
+    };
+    let best = max_robust(&instance, budget, norm).filter(|b| b.favourable);
+    match (best, answer.status) {
+        (_, Status::Favourable) => {}
+        (Some(best), Status::Certified | Status::Found) => {
+            let rate = checker::rate(&instance, &answer.point);
+            if !((rate - best.rate).abs() <= 1e-9) {
+                return fail(format!("rate {rate}, but {} is in reach", best.rate));
+            }
+            if !(checker::cost(&instance, &answer.point, norm) <= budget * (1.0 + 1e-12)) {
+                return fail("over budget".to_owned());
+            }
+            let broken = checker::broken_rules(&instance, &answer.point);
+            if !broken.is_empty() {
+                return fail(format!("breaks {broken:?}"));
+            }
+        }
+        (None, Status::None) => {}
+        (best, status) => return fail(format!("{status:?}, reference {best:?}")),
+    }
+    Ok(answer.status)
+}
+
+#[test]
+fn no_point_within_the_budget_is_more_robust() {
+    for norm in Norm::ALL {
+        all_pass(3_000, |seed| verify_budget(seed, norm));
+    }
+}
+
+#[test]
+fn a_frontier_is_its_single_answers() {
+    let rates = [0.45, 0.35, 0.2, 0.1, 0.05, 0.01, 1e-6, 1e-12];
+    let certified = all_pass(2_000, |seed| {
+        let instance = instance(seed);
+        let norm = Norm::ALL[(seed % 3) as usize];
+        let engine = Engine::new(setup(&instance, norm).expect("a valid set-up")).expect("supported");
+        let frontier = engine.session().frontier(&instance.person, &rates).expect("a frontier");
+        let mut cheapest = 0.0;
+        for (answer, rate) in frontier.iter().zip(rates) {
+            let mut single = setup(&instance, norm).expect("a valid set-up");
+            single.max_rate = rate;
+            let mut expected = Answer::new(instance.n_columns());
+            let single = Engine::new(single).expect("supported");
+            single.session().recourse(&instance.person, &mut expected).expect("an answer");
+            if *answer != expected {
+                return Err(format!("seed {seed} r {rate}: {answer:?} but alone {expected:?}"));
+            }
+            let cost = answer.cost.filter(|_| answer.status == Status::Certified).unwrap_or(f64::INFINITY);
+            if cost < cheapest {
+                return Err(format!("seed {seed} r {rate}: cheaper than a laxer rate"));
+            }
+            cheapest = cost;
+        }
+        Ok(frontier[0].status)
+    });
+    assert!(certified > 1_000);
+}
