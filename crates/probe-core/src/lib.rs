@@ -10,6 +10,7 @@
 pub mod cost;
 pub mod engine;
 pub mod error;
+pub mod evaluation;
 pub mod invalidation;
 pub mod math;
 pub mod model;

@@ -73,6 +73,11 @@ fn answer(instance: &Instance, norm: Norm, budget: Option<f64>) -> Answer {
     answer
 }
 
+/// False for NaN.
+fn near(a: f64, b: f64, tolerance: f64) -> bool {
+    (a - b).abs() <= tolerance
+}
+
 /// What is wrong with the answer to this instance, if anything.
 fn verify(seed: u64, norm: Norm) -> Result<Status, String> {
     let instance = instance(seed);
@@ -92,10 +97,10 @@ fn verify(seed: u64, norm: Norm) -> Result<Status, String> {
             let cost = answer.cost.unwrap_or(f64::NAN);
             let printed = checker::cost(&instance, &answer.point, norm);
             let rate = checker::rate(&instance, &answer.point);
-            if !((cost - reference.cost).abs() <= 1e-9 * reference.cost.max(1.0)) {
+            if !near(cost, reference.cost, 1e-9 * reference.cost.max(1.0)) {
                 return fail(format!("cost {cost} but the optimum is {}", reference.cost));
             }
-            if !((cost - printed).abs() <= 1e-12 * printed.max(1.0)) {
+            if !near(cost, printed, 1e-12 * printed.max(1.0)) {
                 return fail(format!("says cost {cost}, its point costs {printed}"));
             }
             if !(rate <= instance.rate + 1e-12 && answer.rate <= instance.rate) {
@@ -113,7 +118,7 @@ fn verify(seed: u64, norm: Norm) -> Result<Status, String> {
             if answer.status == Status::Found {
                 // The reference may call a hair's breadth of favourable score none at all.
                 let expected = best.map_or(1.0, |b| b.rate);
-                if !((answer.best_rate.unwrap_or(f64::NAN) - expected).abs() <= 1e-9) {
+                if !near(answer.best_rate.unwrap_or(f64::NAN), expected, 1e-9) {
                     return fail(format!("best rate should be {expected}"));
                 }
             }
@@ -152,10 +157,10 @@ fn verify_budget(seed: u64, norm: Norm) -> Result<Status, String> {
         (_, Status::Favourable) => {}
         (Some(best), Status::Certified | Status::Found) => {
             let rate = checker::rate(&instance, &answer.point);
-            if !((rate - best.rate).abs() <= 1e-9) {
+            if !near(rate, best.rate, 1e-9) {
                 return fail(format!("rate {rate}, but {} is in reach", best.rate));
             }
-            if !(checker::cost(&instance, &answer.point, norm) <= budget * (1.0 + 1e-12)) {
+            if checker::cost(&instance, &answer.point, norm) > budget * (1.0 + 1e-12) {
                 return fail("over budget".to_owned());
             }
             let broken = checker::broken_rules(&instance, &answer.point);

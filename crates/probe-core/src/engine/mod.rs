@@ -221,6 +221,19 @@ impl Engine {
             .collect()
     }
 
+    /// The score of a raw row.
+    pub fn score(&self, point: &[f64]) -> Result<f64> {
+        self.check_width(point.len())?;
+        match self.setup.space.model_input() {
+            ModelInput::Raw => self.setup.model.score(point),
+            ModelInput::Scaled => {
+                let mut scaled = vec![0.0; point.len()];
+                self.setup.space.scale_into(point, &mut scaled);
+                self.setup.model.score(&scaled)
+            }
+        }
+    }
+
     /// The invalidation rate of a raw `point`, for a person who came from `from` (needed where noise acts on changed features).
     pub fn rate(
         &self,
