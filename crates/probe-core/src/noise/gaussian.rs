@@ -1,10 +1,31 @@
 //! $\varepsilon \sim N(\mu, \Sigma)$ with isotropic, diagonal or full covariance.
 
-use super::Noise;
+use super::{Noise, NoiseFamily};
 use crate::error::{Error, Result, require};
 use crate::math::cholesky;
+use crate::registry::Entry;
 use crate::rows::RowsMut;
 use crate::seed::Stream;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(super) const ENTRY: Entry<dyn NoiseFamily> =
+    Entry { name: "gaussian", reference: "independent normal errors; the paper's noise", item: &Family };
+
+struct Family;
+
+impl NoiseFamily for Family {
+    fn build(&self, sd: Vec<f64>, options: &BTreeMap<String, f64>) -> Result<Arc<dyn Noise>> {
+        if let Some(name) = options.keys().next() {
+            return Err(Error::UnknownName {
+                kind: "option of gaussian noise",
+                name: name.clone(),
+                known: "none".to_owned(),
+            });
+        }
+        Ok(Arc::new(Gaussian::new(vec![0.0; sd.len()], Covariance::Diagonal(sd))?))
+    }
+}
 
 /// The covariance of a [`Gaussian`].
 #[derive(Debug, Clone, PartialEq)]
@@ -194,4 +215,68 @@ fn factor_of(matrix: &[f64], dim: usize) -> Result<Vec<f64>> {
         what: "this noise covariance".to_owned(),
         why: "the matrix is not positive semi-definite, so it is no covariance".to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seed::{Purpose, Seed};
+
+    const FULL: [f64; 9] = [0.04, 0.01, -0.012, 0.01, 0.09, 0.0, -0.012, 0.0, 0.01];
+
+    #[test]
+    fn samples_have_the_mean_and_covariance_they_were_given() {
+        let cases = [
+            Covariance::Isotropic(0.3),
+            Covariance::Diagonal(vec![0.1, 0.0, 2.0]),
+            Covariance::Full(FULL.to_vec()),
+        ];
+        for covariance in cases {
+            let noise = Gaussian::new(vec![0.5, -1.0, 0.0], covariance).unwrap();
+            let n = 200_000;
+            let mut draws = vec![0.0; n * 3];
+            noise.sample_into(&mut Seed(1).stream(Purpose::Rate, 7), RowsMut::new(&mut draws, 3).unwrap());
+            for i in 0..3 {
+                let mean = draws.chunks(3).map(|row| row[i]).sum::<f64>() / n as f64;
+                assert!((mean - noise.mean()[i]).abs() <= 4.0 * noise.sd(i) / (n as f64).sqrt() + 1e-12);
+                for j in 0..3 {
+                    let product = |row: &[f64]| (row[i] - noise.mean()[i]) * (row[j] - noise.mean()[j]);
+                    let estimate = draws.chunks(3).map(product).sum::<f64>() / n as f64;
+                    // Var(e_i e_j) = S_ii S_jj + S_ij^2 for centred normals.
+                    let (expected, scale) = (noise.covariance_of(i, j), noise.sd(i) * noise.sd(j));
+                    let error = ((scale * scale + expected * expected) / n as f64).sqrt();
+                    assert!(
+                        (estimate - expected).abs() <= 4.0 * error + 1e-12,
+                        "{i} {j} {estimate} {expected}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn deviation_along_a_direction_is_the_quadratic_form_over_active_features() {
+        let noise = Gaussian::new(vec![0.1, 0.2, 0.3], Covariance::Full(FULL.to_vec())).unwrap();
+        let v = [1.0, -2.0, 3.0];
+        // By hand: 0.04 + 4*0.09 + 9*0.01 + 2*(-2*0.01) + 2*(3*-0.012) = 0.378; without feature 1: 0.058.
+        assert!((noise.sd_along(&v, |_| true).powi(2) - 0.378).abs() < 1e-14);
+        assert!((noise.sd_along(&v, |j| j != 1).powi(2) - 0.058).abs() < 1e-14);
+        assert!((noise.mean_along(&v, |j| j != 1) - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn bad_parameters_name_themselves() {
+        let message = |result: Result<Gaussian>| result.unwrap_err().to_string();
+        assert_eq!(message(Gaussian::isotropic(2, -0.1)), "sigma must be positive and finite, got -0.1");
+        assert_eq!(message(Gaussian::isotropic(2, f64::NAN)), "sigma must be positive and finite, got NaN");
+        assert!(message(Gaussian::new(vec![0.0], Covariance::Diagonal(vec![-1.0]))).contains("noise sd 0"));
+        assert!(
+            message(Gaussian::new(vec![0.0; 2], Covariance::Full(vec![1.0, 0.5, 0.2, 1.0])))
+                .contains("[0][1]")
+        );
+        assert!(
+            message(Gaussian::new(vec![0.0; 2], Covariance::Full(vec![1.0, 2.0, 2.0, 1.0])))
+                .contains("semi-definite")
+        );
+    }
 }

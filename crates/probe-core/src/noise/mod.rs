@@ -4,10 +4,14 @@ mod gaussian;
 
 pub use gaussian::{Covariance, Gaussian};
 
+use crate::error::{Error, Result};
+use crate::registry::{Entry, lookup};
 use crate::rows::RowsMut;
 use crate::schema::Actions;
 use crate::seed::Stream;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A distribution of implementation errors $\varepsilon$ in scaled space.
 pub trait Noise: Send + Sync {
@@ -56,5 +60,63 @@ impl NoiseOn {
                 }
             }
         }
+    }
+}
+
+/// A family of noises that a name and a standard deviation per feature pick from.
+pub trait NoiseFamily: Send + Sync {
+    /// Builds the member with standard deviations `sd` and further named numbers, such as `df=4`.
+    fn build(&self, sd: Vec<f64>, options: &BTreeMap<String, f64>) -> Result<Arc<dyn Noise>>;
+}
+
+/// All families.
+pub const NOISES: &[Entry<dyn NoiseFamily>] = &[gaussian::ENTRY];
+
+/// What `--noise` says: a family, its standard deviation in scaled units, and named numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NoiseSpec {
+    /// The family's name.
+    pub family: String,
+    /// Standard deviation of each feature, if given.
+    pub sd: Option<f64>,
+    /// Named numbers.
+    pub options: BTreeMap<String, f64>,
+}
+
+impl NoiseSpec {
+    /// Reads `gaussian`, `gaussian:0.1` or `family:0.1,name=4`.
+    ///
+    /// ```
+    /// use probe_core::noise::NoiseSpec;
+    /// let spec = NoiseSpec::parse("gaussian:0.1")?;
+    /// assert_eq!((spec.family.as_str(), spec.sd), ("gaussian", Some(0.1)));
+    /// # Ok::<(), probe_core::Error>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self> {
+        let malformed = |part: &str| Error::Unsupported {
+            what: format!("noise '{text}'"),
+            why: format!("'{part}' is not a number; write FAMILY:SD or FAMILY:SD,name=number"),
+        };
+        let (family, rest) = text.split_once(':').unwrap_or((text, ""));
+        let mut spec = Self { family: family.trim().to_owned(), sd: None, options: BTreeMap::new() };
+        lookup("noise", NOISES, &spec.family)?;
+        for part in rest.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (name, number) =
+                part.split_once('=').map_or((None, part), |(n, v)| (Some(n.trim()), v.trim()));
+            let number: f64 = number.parse().map_err(|_| malformed(part))?;
+            match name {
+                Some(name) => {
+                    spec.options.insert(name.to_owned(), number);
+                }
+                None if spec.sd.is_none() => spec.sd = Some(number),
+                None => return Err(malformed(part)),
+            }
+        }
+        Ok(spec)
+    }
+
+    /// The noise with standard deviations `sd`.
+    pub fn build(&self, sd: Vec<f64>) -> Result<Arc<dyn Noise>> {
+        lookup("noise", NOISES, &self.family)?.item.build(sd, &self.options)
     }
 }
