@@ -17,6 +17,7 @@ pub mod registry;
 pub mod rows;
 pub mod schema;
 pub mod seed;
+pub mod theory;
 
 pub use cost::Cost;
 pub use error::{Error, ParamError, Result};
