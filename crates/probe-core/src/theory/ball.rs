@@ -53,7 +53,9 @@ pub fn ball_radius(dim: usize, mass: f64) -> Result<f64> {
     // Compare on the smaller tail, so that masses near 1 keep their digits.
     let inside = |k: f64| {
         let half = 0.5 * k * k;
-        if mass < 0.5 { gamma_lr(shape, half) < mass } else { gamma_ur(shape, half) > 1.0 - mass }
+        // A radius whose square underflows holds nothing.
+        half <= 0.0
+            || if mass < 0.5 { gamma_lr(shape, half) < mass } else { gamma_ur(shape, half) > 1.0 - mass }
     };
     let (mut low, mut high) = (0.0, 1.0);
     while inside(high) {
@@ -97,6 +99,8 @@ mod tests {
                 assert!((found - mass).abs() < 1e-11 * mass, "{dim} {mass}: {found}");
             }
         }
+        // Masses of radii whose squares underflow still end the search.
+        assert!(ball_radius(1, 1e-300).unwrap() < 1e-150 && ball_radius(400, 1e-300).unwrap() > 0.0);
         // In the plane the mass has a closed form.
         assert!((ball_radius(2, 0.95).unwrap() - (-2.0 * 0.05f64.ln()).sqrt()).abs() < 1e-12);
     }
