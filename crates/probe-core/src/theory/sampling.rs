@@ -2,7 +2,7 @@
 //!
 //! The share of refused implementations among $K$ independent draws has
 //!
-//! $$E\big[(\Delta_{MC} - \Delta)^2\big] = \frac{\Delta(1-\Delta)}{K} \le \frac{1}{4K}.$$
+//! $$E\big[(\tilde\Delta_{MC} - \Delta)^2\big] = \frac{\Delta(1-\Delta)}{K} \le \frac{1}{4K}.$$
 //!
 //! The differentiable estimator of the paper's Algorithm 2 averages $1 - S(t\,s(x+\varepsilon))$, $S$ the logistic function,
 //! instead of indicators. Where the score is affine with standard deviation $q$ under the noise, its mean depends on
