@@ -20,6 +20,7 @@ pub mod registry;
 pub mod rows;
 pub mod schema;
 pub mod seed;
+pub mod theory;
 
 pub use cost::Cost;
 pub use engine::{Answer, Engine, Limit, Session, Setup, Shortfall, Slack, Status, Tolerance};

@@ -5,9 +5,11 @@
 
 use super::{Estimate, InvalidationRate, Query};
 use crate::error::{Error, Result};
-use crate::math::normal::upper_tail;
 use crate::registry::Entry;
 use crate::seed::Stream;
+use crate::theory::first_order;
+
+pub use crate::theory::affine_rate;
 
 pub(super) const ENTRY: Entry<dyn InvalidationRate> =
     Entry { name: "closed-form", reference: "Theorem 1, arXiv:2203.06768", item: &ClosedForm };
@@ -15,24 +17,6 @@ pub(super) const ENTRY: Entry<dyn InvalidationRate> =
 /// The closed form.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ClosedForm;
-
-/// The rate of an affine score `s` whose noise has mean `shift` and standard deviation `sd`, both in score units.
-///
-/// ```
-/// use probe_core::affine_rate;
-/// assert_eq!(affine_rate(0.0, 0.0, 1.0), 0.5);
-/// assert_eq!(affine_rate(0.0, 0.0, 0.0), 1.0); // a tie is refused
-/// ```
-pub fn affine_rate(score: f64, shift: f64, sd: f64) -> f64 {
-    let mean = score + shift;
-    if sd > 0.0 {
-        upper_tail(mean / sd)
-    } else if mean > 0.0 {
-        0.0
-    } else {
-        1.0
-    }
-}
 
 impl InvalidationRate for ClosedForm {
     fn name(&self) -> &'static str {
@@ -48,12 +32,8 @@ impl InvalidationRate for ClosedForm {
             what: format!("the closed-form rate under {} noise", query.noise.name()),
             why: "it needs Gaussian noise; use monte-carlo".to_owned(),
         })?;
-        let mut gradient = vec![0.0; query.point.len()];
-        let score = model.score_and_gradient(query.point, &mut gradient)?;
-        let active = |j: usize| query.active[j];
-        let rate =
-            affine_rate(score, gaussian.mean_along(&gradient, active), gaussian.sd_along(&gradient, active));
-        let exact = query.model.as_linear().is_some();
+        let found = first_order(model, gaussian, query.active, query.point)?;
+        let (rate, exact) = (found.rate, found.exact);
         Ok(Estimate { rate, std_error: 0.0, lower: rate, upper: rate, exact })
     }
 }
