@@ -187,11 +187,11 @@ fn nudged_optima_are_dearer_or_infeasible() {
             for _ in 0..50 {
                 let size = [1e-1, 1e-3, 1e-5][stream.below(3)];
                 let mut point = best.point.clone();
-                for j in 0..point.len() {
+                for (j, value) in point.iter_mut().enumerate() {
                     if it.groups.iter().any(|g| g.columns.contains(&j)) || stream.below(3) == 0 {
                         continue;
                     }
-                    point[j] += size * stream.normal();
+                    *value += size * stream.normal();
                 }
                 let feasible = checker::broken(&it, &point, 0.0).is_empty()
                     && checker::score(&it, &point) >= it.least_score();
