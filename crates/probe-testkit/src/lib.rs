@@ -1,7 +1,8 @@
 //! The independent judge of the exact solvers.
 //!
 //! Nothing here calls the solvers it judges: optima come from enumeration, bisection and a general LP/MILP solver,
-//! and points are checked by code that shares no function with any of these. Only the random streams are shared.
+//! and points are checked by code that shares nothing with these but [`Instance`]'s accessors. Only the random streams
+//! come from the engine.
 //!
 //! - [`Instance`] is one affine recourse problem as plain data, [`Instance::random`] draws one;
 //! - [`reference`](mod@reference) solves it by brute force, several ways;

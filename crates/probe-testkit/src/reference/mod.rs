@@ -14,6 +14,8 @@
 //! Noise on changed columns: a column counted as changed that in fact stays only raises the needed score (see
 //! [`Instance::faults`]), so taking each set's closure changes nothing.
 
+#[cfg(test)]
+mod dual;
 mod lp;
 mod milp;
 mod reach;

@@ -5,7 +5,7 @@
 //! with every column as far as the budget lets it.
 
 use super::best_within;
-use super::view::{ROUNDING, Setting, View, add};
+use super::view::{Column, ROUNDING, Setting, View, add};
 use crate::instance::{Instance, Norm};
 
 /// The lowest rate within reach.
@@ -18,7 +18,7 @@ pub struct Best {
     pub score: f64,
     /// Mean of the noisy score over its standard deviation; infinite without noise.
     pub margin: f64,
-    /// Whether the score is at least [`Instance::least_score`].
+    /// Whether the score is at least [`Instance::least_score`], up to rounding.
     pub favourable: bool,
     /// The point; `None` where the rate 0 is only approached, ever further out.
     pub point: Option<Vec<f64>>,
@@ -143,8 +143,9 @@ impl Reach<'_> {
                 if changed(k) { best_within(c, self.allowed) } else { c.x }
             };
             let values: Vec<f64> = (0..self.view.columns.len()).map(at).collect();
-            let total = columns().fold(spent, |t, (k, c)| add(self.norm, t, c.move_to(values[k])));
-            if self.affordable(total) {
+            // Only what is forced can be too dear; the rest is cut to the budget, up to the rounding of x + move.
+            let forced = |c: &Column| c.move_to(c.x.max(c.low).min(c.high));
+            if self.affordable(columns().fold(spent, |t, (_, c)| add(self.norm, t, forced(c)))) {
                 self.offer(set, &values, best);
             }
         }
@@ -162,7 +163,7 @@ impl Reach<'_> {
         } else {
             f64::NEG_INFINITY
         };
-        let favourable = score >= self.view.least;
+        let favourable = self.view.enough(score, self.view.least);
         let better = |old: &Best| (favourable, margin, score) > (old.favourable, old.margin, old.score);
         if best.as_ref().is_none_or(better) {
             let rate = 0.5 * libm::erfc(margin * std::f64::consts::FRAC_1_SQRT_2);
