@@ -5,7 +5,7 @@ use thiserror::Error as ThisError;
 /// Result with the engine's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An ill-posed question. A question without an answer is not an error: see [`crate::Status`].
+/// An ill-posed question. A question without an answer is not an error: see `Status`.
 #[derive(Debug, Clone, PartialEq, ThisError)]
 #[non_exhaustive]
 pub enum Error {
