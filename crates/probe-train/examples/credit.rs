@@ -18,7 +18,7 @@ fn main() -> Result<()> {
     }
 
     let started = Instant::now();
-    let trained = fit_model(&data.labelled(), Some(&credit::schema()), &FitParams::default(), seed)?;
+    let trained = fit_model(&data.labelled()?, Some(&credit::schema()), &FitParams::default(), seed)?;
     let seconds = started.elapsed().as_secs_f64();
 
     println!("\n{:<21} {:>10} {:>10} {:>8}", "feature", "low", "high", "weight");

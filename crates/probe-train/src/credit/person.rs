@@ -11,7 +11,7 @@ pub(super) fn draw(stream: &mut Stream) -> [f64; N_FEATURES] {
     let income = income(stream, age, affluence);
     let savings = savings(stream, age, affluence, prudence);
     let debt = debt(stream, income, prudence);
-    let monthly_payment = monthly_payment(stream, debt);
+    let rent = rent(stream, income);
     // The median person uses 30 % of the limit.
     let use_odds = libm::exp(-0.85 - 0.75 * prudence - 0.2 * affluence + 0.8 * stream.normal());
     let card_utilisation = (100.0 * use_odds / (1.0 + use_odds)).round();
@@ -28,7 +28,7 @@ pub(super) fn draw(stream: &mut Stream) -> [f64; N_FEATURES] {
         income,
         savings,
         debt,
-        monthly_payment,
+        rent,
         card_utilisation,
         late_payments,
         credit_applications,
@@ -52,7 +52,7 @@ fn income(stream: &mut Stream, age: f64, affluence: f64) -> f64 {
     // 0 at age 50, −0.36 at age 20 and −0.25 at age 75.
     let career = -0.0004 * (age - 50.0) * (age - 50.0);
     let log = libm::log(36_000.0) + career + 0.36 * affluence + 0.25 * stream.normal();
-    to_nearest(libm::exp(log).clamp(12_000.0, 120_000.0), 100.0)
+    to_nearest(libm::exp(log).clamp(12_000.0, 100_000.0), 100.0)
 }
 
 fn savings(stream: &mut Stream, age: f64, affluence: f64, prudence: f64) -> f64 {
@@ -62,7 +62,7 @@ fn savings(stream: &mut Stream, age: f64, affluence: f64, prudence: f64) -> f64 
         return 0.0;
     }
     let log = libm::log(6_000.0) + 0.45 * affluence + 0.55 * prudence + 0.02 * (age - 42.0) + 0.6 * z;
-    to_nearest(libm::exp(log).min(80_000.0), 100.0)
+    to_nearest(libm::exp(log).min(60_000.0), 100.0)
 }
 
 fn debt(stream: &mut Stream, income: f64, prudence: f64) -> f64 {
@@ -71,17 +71,17 @@ fn debt(stream: &mut Stream, income: f64, prudence: f64) -> f64 {
     if u < has_none {
         return 0.0;
     }
-    let log = libm::log(9_000.0) + 0.4 * libm::log(income / 34_000.0) - 0.35 * prudence + 0.7 * z;
-    to_nearest(libm::exp(log).clamp(500.0, 60_000.0), 100.0)
+    let log = libm::log(9_000.0) + 0.4 * libm::log(income / 34_000.0) - 0.3 * prudence + 0.65 * z;
+    to_nearest(libm::exp(log).clamp(500.0, 40_000.0), 100.0)
 }
 
-fn monthly_payment(stream: &mut Stream, debt: f64) -> f64 {
-    // Terms around four years; interest makes it a tenth more.
-    let months = (48.0 * libm::exp(0.45 * stream.normal())).clamp(12.0, 96.0);
-    to_nearest((1.1 * debt / months).min(2_000.0), 10.0)
+fn rent(stream: &mut Stream, income: f64) -> f64 {
+    // Who earns twice as much pays 1.4 times the rent.
+    let log = libm::log(750.0) + 0.5 * libm::log(income / 34_000.0) + 0.3 * stream.normal();
+    to_nearest(libm::exp(log).clamp(250.0, 2_000.0), 10.0)
 }
 
-/// Inversion: counts how many factors $u$ outlasts. For small means.
+/// By inversion: the count at which the summed probabilities pass a uniform number. For small means.
 fn poisson(stream: &mut Stream, mean: f64) -> f64 {
     let u = stream.uniform();
     let (mut count, mut mass) = (0.0, libm::exp(-mean));

@@ -3,25 +3,26 @@
 use super::N_FEATURES;
 
 /// How sharply the decision follows the rule: the larger, the less of it is chance.
-const SHARPNESS: f64 = 1.3;
+const SHARPNESS: f64 = 1.25;
 /// Sets the share that is approved.
-const LEVEL: f64 = 0.55;
+const LEVEL: f64 = 1.85;
 
 /// The log-odds of approval that the data set is drawn with, for a person's raw features in the order of
 /// [`FEATURES`](super::FEATURES).
 ///
-/// With money in EUR and burden = 12 · `monthly_payment` / `income`:
-/// a constant, + 1.2 ln(`income` / 34,000) + 0.3 ln(1 + `savings` / 1,000) − 0.3 ln(1 + `debt` / 2,000) − 5 burden
+/// a constant, + 0.8 ln(`income` / 34,000) + 0.3 ln(1 + `savings` / 1,000) − 0.3 ln(1 + `debt` / 2,000)
+/// − 1.5 `debt` / `income` − 4 · 12 `rent` / `income`
 /// − 0.006 `card_utilisation` − 0.02 max(`card_utilisation` − 30, 0) − 0.9 ln(1 + `late_payments`)
 /// − 0.5 ln(1 + `credit_applications`) − 0.15 `open_accounts` + 0.35 ln(1 + `months_employed` / 12)
-/// + 0.04 min(`credit_history_years`, 25) + 0.02 min(`age`, 60), and all of it times 1.3.
+/// + 0.04 min(`credit_history_years`, 25) + 0.02 min(`age`, 60), and all of it times 1.25.
 pub fn approval_log_odds(person: &[f64; N_FEATURES]) -> f64 {
-    let [age, income, savings, debt, payment, utilisation, late, applications, accounts, employed, history] =
+    let [age, income, savings, debt, rent, utilisation, late, applications, accounts, employed, history] =
         *person;
     let ln = libm::log;
-    let score = LEVEL + 1.2 * ln(income / 34_000.0) + 0.3 * ln(1.0 + savings / 1_000.0)
+    let score = LEVEL + 0.8 * ln(income / 34_000.0) + 0.3 * ln(1.0 + savings / 1_000.0)
         - 0.3 * ln(1.0 + debt / 2_000.0)
-        - 5.0 * (12.0 * payment / income)
+        - 1.5 * (debt / income)
+        - 4.0 * (12.0 * rent / income)
         - 0.006 * utilisation
         - 0.02 * (utilisation - 30.0).max(0.0)
         - 0.9 * ln(1.0 + late)
