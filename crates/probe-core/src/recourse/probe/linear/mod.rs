@@ -2,11 +2,11 @@
 //!
 //! With $s(x) = w^\top x + b$ and $\varepsilon \sim N(\mu, \Sigma)$ the rate at $x + \delta$ is at most $r$ iff
 //! $w^\top\delta \ge z_r\sqrt{w^\top\Sigma w} - w^\top\mu - s(x)$, with $z_r = \Phi^{-1}(1-r)$: one linear inequality. Each
-//! feature then is an item with a gain $|w_j|$ per unit, a cost and a cap ([`reduced`]). Without discrete parts the norm
+//! feature then is an item with a gain $|w_j|$ per unit, a cost and a cap (`reduced`). Without discrete parts the norm
 //! itself knows the cheapest way ([`crate::cost::Norm::cheapest`], O(d) or one sort). With one-hot groups, a limit on
 //! the number of changes, or noise on the changed features only (then the right side depends on which features change),
-//! `l1` and `l2` are solved by branch and bound ([`branch`]) and `linf` by bisection over exact subset problems
-//! ([`minimax`]). All of them return an optimum, not an approximation.
+//! `l1` and `l2` are solved by branch and bound (`branch`) and `linf` by bisection over exact subset problems
+//! (`minimax`). All of them return an optimum, not an approximation.
 
 mod branch;
 mod minimax;
