@@ -1,0 +1,394 @@
+//! What can be typed, and nothing else.
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use probe_core::NoiseOn;
+use probe_io::Format;
+use std::path::PathBuf;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Recourse that survives imperfect implementation.
+///
+/// A model said no to a person. Probe finds the cheapest change that turns the no into a yes and keeps it a yes with a
+/// probability that the person chooses, although nobody carries out advice exactly.
+#[derive(Debug, Parser)]
+#[command(name = "probe", version, styles = STYLES, max_term_width = 110, after_help = "\
+Examples:
+  probe demo                                          no set-up: train, answer one person, write a report
+  probe train credit.csv --target approved -o model.json
+  probe recourse model.json people.csv -r 0.1 --sigma 0.1 -o out.csv
+  probe frontier model.json people.csv --rates 0.4,0.2,0.1,0.05
+  probe rate model.json out.csv --ignore-extra
+  probe inspect model.json")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Flags of every command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Common {
+    /// Seed of everything random.
+    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+    /// Threads to use; 0 for all cores. The result does not depend on it.
+    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
+    pub(crate) threads: usize,
+    /// Print nothing but the result and errors.
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// What to log to standard error: error, warn, info, debug or trace.
+    #[arg(long, global = true, default_value = "warn", value_name = "LEVEL")]
+    pub(crate) log: tracing::level_filters::LevelFilter,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Demo(Demo),
+    Train(Train),
+    Recourse(Recourse),
+    Frontier(Frontier),
+    Rate(Rate),
+    Inspect(Inspect),
+    Completions(Completions),
+}
+
+/// Show what probe does, with built-in data and no set-up.
+///
+/// Trains a credit model on generated data, shows a person who was turned down the price of certainty, and writes the
+/// data, the model, the answers and a report with pictures.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe demo
+  probe demo --out /tmp/demo -r 0.05")]
+pub(crate) struct Demo {
+    /// Folder to write to.
+    #[arg(long, default_value = "probe-demo", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: PathBuf,
+    /// Share of noisy implementations that may fail.
+    #[arg(short = 'r', long, default_value_t = 0.1, value_parser = rate, value_name = "R")]
+    pub(crate) max_rate: f64,
+    /// Standard deviation of the noise, in scaled units.
+    #[arg(long, default_value_t = 0.05, value_parser = positive, value_name = "S")]
+    pub(crate) sigma: f64,
+    /// Number of people to generate and train on.
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u32).range(500..))]
+    pub(crate) people: u32,
+}
+
+/// What to fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Logistic regression.
+    Linear,
+}
+
+/// Fit a model to a table and write it with its schema.
+///
+/// Features are scaled to [0, 1] by their range in training; scale and range are kept in the model file, so that people
+/// can be given in their own units.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe train credit.csv --target approved -o model.json
+  probe train credit.csv --target default --favourable 0 --immutable age --l2 0.1 -o model.json
+  probe train credit.csv --target approved --schema schema.toml -o model.json")]
+pub(crate) struct Train {
+    /// Table to learn from: CSV, JSON Lines, JSON or Parquet; - for standard input.
+    #[arg(value_name = "DATA", value_hint = ValueHint::FilePath)]
+    pub(crate) data: PathBuf,
+    /// Column to predict; default: the schema's.
+    #[arg(long, value_name = "COL")]
+    pub(crate) target: Option<String>,
+    /// Its favourable value; default: the schema's, else 1, yes or true.
+    #[arg(long, value_name = "VALUE")]
+    pub(crate) favourable: Option<String>,
+    /// What to fit.
+    #[arg(long, value_enum, default_value = "linear")]
+    pub(crate) kind: Kind,
+    /// Schema file (TOML or JSON) with units, bounds, directions and costs; default: every column a free number.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) schema: Option<PathBuf>,
+    /// Features that nobody can change.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) immutable: Vec<String>,
+    /// Columns to leave out.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) drop: Vec<String>,
+    /// Strength of the squared penalty on the weights.
+    #[arg(long, default_value_t = 1.0, value_name = "L")]
+    pub(crate) l2: f64,
+    /// Weight both classes equally.
+    #[arg(long)]
+    pub(crate) balanced: bool,
+    /// Share of the rows kept for the test.
+    #[arg(long, default_value_t = 0.2, value_name = "SHARE")]
+    pub(crate) test: f64,
+    /// Format of DATA; default: by its ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) format: Option<Format>,
+    /// Model file to write.
+    #[arg(long, short, value_name = "MODEL", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+}
+
+/// Find the cheapest recourse that holds, for each person.
+///
+/// Writes one row per person: status, cost, rate and the recourse in the person's own units.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe recourse model.json people.csv -r 0.1 --sigma 0.1 -o out.csv
+  probe recourse model.json people.csv -r 0.05 --immutable age,sex --max-changes 2 --id customer
+  probe recourse model.json people.parquet --noise-on changed --format jsonl | head -1
+  probe recourse model.json people.csv --budget 0.3        the most robust answer for that cost
+  cat people.csv | probe recourse model.json - --quiet > out.csv")]
+pub(crate) struct Recourse {
+    #[command(flatten)]
+    pub(crate) ask: Ask,
+    /// Spend at most this cost for the lowest rate, instead of reaching -r at the lowest cost.
+    #[arg(long, value_name = "B", value_parser = at_least_zero)]
+    pub(crate) budget: Option<f64>,
+    #[command(flatten)]
+    pub(crate) table: Tables,
+}
+
+/// Show the price of certainty: cost against invalidation rate, for each person.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe frontier model.json people.csv -o frontier.csv
+  probe frontier model.json people.csv --rates 0.4,0.3,0.2,0.1,0.05,0.01 --sigma 0.05")]
+pub(crate) struct Frontier {
+    #[command(flatten)]
+    pub(crate) ask: Ask,
+    /// Target rates.
+    #[arg(long, value_delimiter = ',', value_parser = rate, value_name = "R,R,…",
+          default_value = "0.45,0.4,0.35,0.3,0.25,0.2,0.15,0.1,0.05,0.01")]
+    pub(crate) rates: Vec<f64>,
+    #[command(flatten)]
+    pub(crate) table: Tables,
+}
+
+/// Compute the invalidation rate of given points.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe rate model.json points.csv --sigma 0.1
+  probe rate model.json out.csv --ignore-extra --estimator monte-carlo --samples 1000000
+  probe rate model.json out.csv --ignore-extra --noise-on changed --from people.csv")]
+pub(crate) struct Rate {
+    #[command(flatten)]
+    pub(crate) ask: Ask,
+    /// How: auto is exact where that is possible. closed-form is Theorem 1 of the paper, exact for linear models.
+    #[arg(long, default_value = "auto", value_name = "auto|exact|closed-form|monte-carlo")]
+    pub(crate) estimator: String,
+    /// Number of noisy implementations to draw per point (monte-carlo).
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) samples: u64,
+    /// The people that the points were made for, row by row (needed with --noise-on changed).
+    #[arg(long, value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
+    pub(crate) from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) table: Tables,
+}
+
+/// Explain what a model, schema or data file contains.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe inspect model.json
+  probe inspect schema.toml
+  probe inspect people.csv")]
+pub(crate) struct Inspect {
+    /// Model, schema or data file.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Format of a data file; default: by its ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) format: Option<Format>,
+}
+
+/// Print a shell's completion script.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe completions bash > ~/.local/share/bash-completion/completions/probe
+  probe completions zsh > ~/.zfunc/_probe")]
+pub(crate) struct Completions {
+    /// The shell.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// The question, shared by every command that computes with a model.
+#[derive(Debug, Args)]
+pub(crate) struct Ask {
+    /// Model file.
+    #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
+    pub(crate) model: PathBuf,
+    /// People (or points), one per row: CSV, JSON Lines, JSON or Parquet; - for standard input.
+    #[arg(value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
+    pub(crate) people: PathBuf,
+    /// Target invalidation rate: the share of noisy implementations that may fail.
+    #[arg(short = 'r', long, default_value_t = 0.1, value_parser = rate, value_name = "R")]
+    pub(crate) max_rate: f64,
+    /// Standard deviation of the noise on each feature, in scaled units.
+    #[arg(long, value_parser = positive, value_name = "S", default_value_t = 0.1)]
+    pub(crate) sigma: f64,
+    /// Its variance, instead of --sigma.
+    #[arg(long, value_parser = positive, value_name = "V", conflicts_with = "sigma")]
+    pub(crate) sigma2: Option<f64>,
+    /// Noise: gaussian:SD, or file:noise.json with mean and sd or covariance by feature.
+    #[arg(long, value_name = "SPEC", conflicts_with_all = ["sigma", "sigma2"])]
+    pub(crate) noise: Option<String>,
+    /// Features that people miss; default: all without a schema, mutable with one.
+    #[arg(long, value_name = "all|mutable|changed", value_parser = noise_on)]
+    pub(crate) noise_on: Option<NoiseOn>,
+    /// What a change costs: l1, l2 or linf of the weighted, scaled changes.
+    #[arg(long, value_name = "l1|l2|linf", default_value = "l1", value_parser = norm)]
+    pub(crate) cost: String,
+    /// Box on every feature in scaled space; none drops the bounds learned in training.
+    #[arg(long, value_name = "LO,HI|none", allow_hyphen_values = true, value_parser = bounds)]
+    pub(crate) bounds: Option<Bounds>,
+    /// People outside the bounds must move inside; otherwise staying put is always admissible.
+    #[arg(long)]
+    pub(crate) strict_bounds: bool,
+    /// Schema file; none ignores the model's own.
+    #[arg(long, value_name = "FILE|none", value_hint = ValueHint::FilePath)]
+    pub(crate) schema: Option<PathBuf>,
+    /// Features that may not change.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) immutable: Vec<String>,
+    /// At most this many features may change.
+    #[arg(long, value_name = "K")]
+    pub(crate) max_changes: Option<usize>,
+    /// Certificates: P(certified and true rate above r) is at most 1 − C. Exact rates need none.
+    #[arg(long, default_value_t = 0.999, value_parser = rate, value_name = "C")]
+    pub(crate) confidence: f64,
+    /// How to find recourse.
+    #[arg(long, default_value = "probe", value_name = "NAME", value_parser = method)]
+    pub(crate) method: String,
+    /// Skip sampling for certificates; exact rates stay certified.
+    #[arg(long)]
+    pub(crate) no_certify: bool,
+    /// Also seek recourse for favourable people whose rate is above r.
+    #[arg(long)]
+    pub(crate) also_favourable: bool,
+    /// Which class of the model is favourable; 0 negates the margin.
+    #[arg(long, value_name = "0|1", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub(crate) favourable_class: u8,
+    /// Cut-off on the margin, instead of the model's own.
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(crate) threshold: Option<f64>,
+    /// Cut-off on the probability of the favourable class, instead of --threshold.
+    #[arg(long, value_name = "P", value_parser = rate, conflicts_with = "threshold")]
+    pub(crate) threshold_prob: Option<f64>,
+}
+
+/// Where rows come from and go to.
+#[derive(Debug, Args)]
+pub(crate) struct Tables {
+    /// File to write, whole or not at all; default: standard output.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Output format; default: by the output file's ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) format: Option<Format>,
+    /// Format of PEOPLE; default: by its ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) input_format: Option<Format>,
+    /// Column to carry through to the output; repeatable.
+    #[arg(long, value_name = "COL")]
+    pub(crate) id: Vec<String>,
+    /// Pass over columns that neither the model nor the schema knows.
+    #[arg(long)]
+    pub(crate) ignore_extra: bool,
+}
+
+/// `--bounds`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Bounds {
+    /// `none`: without the bounds learned in training.
+    None,
+    /// A box.
+    Box(f64, f64),
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    text.trim().parse().map_err(|_| "not a number".to_owned())
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let value = number(text)?;
+    if value > 0.0 && value < 1.0 { Ok(value) } else { Err("must be between 0 and 1, both excluded".to_owned()) }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let value = number(text)?;
+    if value > 0.0 && value.is_finite() { Ok(value) } else { Err("must be positive and finite".to_owned()) }
+}
+
+fn at_least_zero(text: &str) -> Result<f64, String> {
+    let value = number(text)?;
+    if value >= 0.0 && value.is_finite() { Ok(value) } else { Err("must be at least 0 and finite".to_owned()) }
+}
+
+fn bounds(text: &str) -> Result<Bounds, String> {
+    if text == "none" {
+        return Ok(Bounds::None);
+    }
+    let (low, high) = text.split_once(',').ok_or("write LO,HI or none")?;
+    let (low, high) = (number(low)?, number(high)?);
+    if low <= high { Ok(Bounds::Box(low, high)) } else { Err("LO must be at most HI".to_owned()) }
+}
+
+fn noise_on(text: &str) -> Result<NoiseOn, String> {
+    match text {
+        "all" => Ok(NoiseOn::All),
+        "mutable" => Ok(NoiseOn::Mutable),
+        "changed" => Ok(NoiseOn::Changed),
+        _ => Err("must be all, mutable or changed".to_owned()),
+    }
+}
+
+fn norm(text: &str) -> Result<String, String> {
+    probe_core::Cost::uniform(text, 1).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+fn method(text: &str) -> Result<String, String> {
+    probe_core::recourse::method(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn numbers_outside_their_domain_are_refused() {
+        for text in ["0", "1", "NaN", "-0.1", "x", "inf"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+        for text in ["0", "-1", "nan", "inf", ""] {
+            assert!(positive(text).is_err(), "{text}");
+        }
+        assert_eq!(bounds("-1,2"), Ok(Bounds::Box(-1.0, 2.0)));
+        assert_eq!(bounds("none"), Ok(Bounds::None));
+        for text in ["2,1", "1", "nan,1", "a,b"] {
+            assert!(bounds(text).is_err(), "{text}");
+        }
+    }
+}
