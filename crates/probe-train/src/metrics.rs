@@ -97,9 +97,7 @@ pub fn auc(scores: &[f64], favourable: &[bool]) -> Result<Option<f64>> {
     if let Some(row) = scores.iter().position(|score| score.is_nan()) {
         return Err(Error::Score { row, value: scores[row] });
     }
-    // Adding 0 makes −0 tie with 0.
-    let mut order: Vec<(f64, bool)> =
-        scores.iter().map(|s| s + 0.0).zip(favourable.iter().copied()).collect();
+    let mut order: Vec<(f64, bool)> = scores.iter().copied().zip(favourable.iter().copied()).collect();
     order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let (mut n_yes, mut n_no, mut half_pairs) = (0u128, 0u128, 0u128);
     for tied in order.chunk_by(|a, b| a.0 == b.0) {

@@ -1,4 +1,4 @@
-//! Who is approved: a rule that is monotone in every feature and linear in none.
+//! Who is approved: a rule that is monotone in every feature, but not linear.
 
 use super::N_FEATURES;
 
@@ -10,11 +10,11 @@ const LEVEL: f64 = 1.85;
 /// The log-odds of approval that the data set is drawn with, for a person's raw features in the order of
 /// [`FEATURES`](super::FEATURES).
 ///
-/// a constant, + 0.8 ln(`income` / 34,000) + 0.3 ln(1 + `savings` / 1,000) − 0.3 ln(1 + `debt` / 2,000)
+/// It is 1.25 times the sum of 1.85 + 0.8 ln(`income` / 34,000) + 0.3 ln(1 + `savings` / 1,000) − 0.3 ln(1 + `debt` / 2,000)
 /// − 1.5 `debt` / `income` − 4 · 12 `rent` / `income`
 /// − 0.006 `card_utilisation` − 0.02 max(`card_utilisation` − 30, 0) − 0.9 ln(1 + `late_payments`)
 /// − 0.5 ln(1 + `credit_applications`) − 0.15 `open_accounts` + 0.35 ln(1 + `months_employed` / 12)
-/// + 0.04 min(`credit_history_years`, 25) + 0.02 min(`age`, 60), and all of it times 1.25.
+/// + 0.04 min(`credit_history_years`, 25) + 0.02 min(`age`, 60).
 pub fn approval_log_odds(person: &[f64; N_FEATURES]) -> f64 {
     let [age, income, savings, debt, rent, utilisation, late, applications, accounts, employed, history] =
         *person;

@@ -99,6 +99,18 @@ fn gradient_vanishes_whatever_the_units() {
     }
 }
 
+/// One far outlier of the wrong class: here full Newton steps overshoot until the Hessian is singular.
+#[test]
+fn steps_are_halved_where_full_ones_diverge() {
+    let x: Vec<f64> = (0..200).map(|i| f64::from(i) / 100.0 - 1.0).chain([30.0]).collect();
+    let favourable: Vec<bool> = x.iter().map(|x| *x > 0.9 && *x < 1.0).collect();
+    let l2 = 1e-3;
+    let fit = fit(&x, 1, &favourable, LogisticParams { l2, ..LogisticParams::default() });
+    assert!(fit.converged && fit.iterations < 30, "{fit:?}");
+    let g = gradient(&x, 1, &favourable, l2, &fit.model);
+    assert!(g.iter().all(|g| g.abs() < 1e-9), "{g:?}");
+}
+
 #[test]
 fn constant_columns_get_no_weight_and_change_nothing() {
     let (x, favourable) = reference_data();
