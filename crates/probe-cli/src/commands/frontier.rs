@@ -1,0 +1,91 @@
+//! `probe frontier`.
+
+use super::rows;
+use crate::args::{Common, Frontier};
+use crate::printer::Printer;
+use crate::question::Question;
+use crate::run::Stream;
+use anyhow::Result;
+use probe_core::{Answer, Engine, Reason};
+use probe_io::{Batch, Chunk, Column, Field};
+use serde_json::{Map, Value, json};
+
+pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result<()> {
+    let question = Question::new(&args.ask, common.seed, printer)?;
+    let engine = Engine::new(question.setup.clone())?;
+    let stream = Stream { ask: &args.ask, tables: &args.table, common, printer };
+    let names = &question.setup.names;
+    let mut fields = vec![
+        Field::integer("row"),
+        Field::float("target_rate"),
+        Field::text("status"),
+        Field::text("reason"),
+        Field::float("cost").optional(),
+        Field::float("rate"),
+        Field::float("rate_upper"),
+        Field::integer("changed"),
+    ];
+    fields.extend(rows::feature_fields(names));
+    let meta = question.meta("frontier");
+    let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
+    let scratch = || (engine.session(), Vec::new());
+    let summary = stream.run(names, fields, meta.clone(), scratch, |(session, people), chunk| {
+        chunk.numbers_into(people)?;
+        let mut answers = Vec::with_capacity(chunk.n_rows() * args.rates.len());
+        for person in people.chunks_exact(names.len()) {
+            answers.extend(session.frontier(person, &args.rates)?);
+        }
+        if as_objects {
+            objects(chunk, people, &answers, &args.rates, &question, per_line.then_some(&meta))
+        } else {
+            columns(chunk, people, &answers, &args.rates)
+        }
+    })?;
+    printer.note(&format!("{} people, {} rates each", summary.rows_in, args.rates.len()));
+    Ok(())
+}
+
+fn columns<'c>(chunk: &'c Chunk, people: &[f64], answers: &[Answer], rates: &[f64]) -> Result<Batch<'c>> {
+    let row_of = |i: usize| i / rates.len();
+    let first = chunk.first_row() as i64;
+    let mut columns = vec![
+        Column::integers((0..answers.len()).map(|i| first + row_of(i) as i64)),
+        Column::floats((0..answers.len()).map(|i| rates[i % rates.len()])),
+        Column::texts(answers.iter().map(|a| a.status.as_str())),
+        Column::texts(answers.iter().map(|a| a.reason.map_or("", Reason::code))),
+        Column::floats(answers.iter().map(|a| a.cost)),
+        Column::floats(answers.iter().map(|a| a.rate)),
+        Column::floats(answers.iter().map(|a| a.rate_upper)),
+        Column::integers(answers.iter().map(|a| a.changed as i64)),
+    ];
+    columns.extend(rows::feature_columns(chunk, people, answers, row_of));
+    for k in 0..chunk.plan().n_ids() {
+        columns.push(chunk.id_column(k, (0..answers.len()).map(row_of))?);
+    }
+    Ok(Batch::Columns(columns))
+}
+
+fn objects<'c>(
+    chunk: &'c Chunk,
+    people: &[f64],
+    answers: &[Answer],
+    rates: &[f64],
+    question: &Question,
+    meta: Option<&Value>,
+) -> Result<Batch<'c>> {
+    let n = chunk.plan().n_features();
+    let mut objects = Vec::with_capacity(answers.len());
+    for (i, answer) in answers.iter().enumerate() {
+        let row = i / rates.len();
+        let mut object = Map::new();
+        object.insert("row".to_owned(), json!(chunk.first_row() + row as u64));
+        object.insert("target_rate".to_owned(), json!(rates[i % rates.len()]));
+        object.extend(rows::answer_object(answer, &people[row * n..(row + 1) * n], question));
+        rows::add_ids(&mut object, chunk, row)?;
+        if let Some(meta) = meta {
+            object.insert("meta".to_owned(), meta.clone());
+        }
+        objects.push(Value::Object(object));
+    }
+    Ok(Batch::Objects(objects))
+}

@@ -1,0 +1,10 @@
+//! One file per command: parse, call, render.
+
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod frontier;
+pub(crate) mod inspect;
+pub(crate) mod rate;
+pub(crate) mod recourse;
+mod rows;
+pub(crate) mod train;

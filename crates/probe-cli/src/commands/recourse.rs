@@ -1,0 +1,141 @@
+//! `probe recourse`.
+
+use super::rows;
+use crate::args::{Common, Recourse};
+use crate::printer::Printer;
+use crate::question::Question;
+use crate::run::Stream;
+use anyhow::Result;
+use probe_core::{Answer, Engine, Reason, Session, Status};
+use probe_io::{Batch, Chunk, Column, Field};
+use serde_json::{Map, Value, json};
+use std::sync::Mutex;
+
+/// One worker's buffers.
+struct Worker<'e> {
+    session: Session<'e>,
+    people: Vec<f64>,
+    answers: Vec<Answer>,
+}
+
+/// What the people got, counted for the closing note.
+#[derive(Debug, Default, Clone, Copy)]
+struct Tally {
+    certified: u64,
+    found: u64,
+    none: u64,
+    favourable: u64,
+}
+
+impl Tally {
+    fn count(&mut self, answers: &[Answer]) {
+        for answer in answers {
+            match answer.status {
+                Status::Certified => self.certified += 1,
+                Status::Found => self.found += 1,
+                Status::None => self.none += 1,
+                Status::Favourable => self.favourable += 1,
+            }
+        }
+    }
+}
+
+pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result<()> {
+    let mut question = Question::new(&args.ask, common.seed, printer)?;
+    question.setup.budget = args.budget;
+    let engine = Engine::new(question.setup.clone())?;
+    let stream = Stream { ask: &args.ask, tables: &args.table, common, printer };
+    let names = &question.setup.names;
+    let mut fields = vec![
+        Field::integer("row"),
+        Field::text("status"),
+        Field::text("reason"),
+        Field::float("cost").optional(),
+        Field::float("rate"),
+        Field::float("rate_upper"),
+        Field::float("best_rate").optional(),
+        Field::integer("changed"),
+        Field::integer("outside_range").optional(),
+    ];
+    fields.extend(rows::feature_fields(names));
+    let meta = question.meta("recourse");
+    let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
+    let tally = Mutex::new(Tally::default());
+    let scratch = || Worker { session: engine.session(), people: Vec::new(), answers: Vec::new() };
+    let summary = stream.run(names, fields, meta.clone(), scratch, |worker, chunk| {
+        worker.answer(chunk)?;
+        if let Ok(mut tally) = tally.lock() {
+            tally.count(&worker.answers);
+        }
+        if as_objects {
+            worker.objects(&engine, &question, chunk, per_line.then_some(&meta))
+        } else {
+            worker.columns(chunk)
+        }
+    })?;
+    let tally = tally.into_inner().unwrap_or_default();
+    printer.note(&format!(
+        "{} people: {} certified, {} found above r, {} without recourse, {} favourable already",
+        summary.rows_in, tally.certified, tally.found, tally.none, tally.favourable
+    ));
+    Ok(())
+}
+
+impl Worker<'_> {
+    fn answer(&mut self, chunk: &Chunk) -> Result<()> {
+        chunk.numbers_into(&mut self.people)?;
+        let n = chunk.plan().n_features();
+        self.answers.resize(chunk.n_rows(), Answer::new(n));
+        for (person, answer) in self.people.chunks_exact(n).zip(&mut self.answers) {
+            self.session.recourse(person, answer)?;
+        }
+        Ok(())
+    }
+
+    fn columns<'c>(&self, chunk: &'c Chunk) -> Result<Batch<'c>> {
+        let answers = &self.answers;
+        let first = chunk.first_row() as i64;
+        let mut columns = vec![
+            Column::integers((0..answers.len()).map(|i| first + i as i64)),
+            Column::texts(answers.iter().map(|a| a.status.as_str())),
+            Column::texts(answers.iter().map(|a| a.reason.map_or("", Reason::code))),
+            Column::floats(answers.iter().map(|a| a.cost)),
+            Column::floats(answers.iter().map(|a| a.rate)),
+            Column::floats(answers.iter().map(|a| a.rate_upper)),
+            Column::floats(answers.iter().map(|a| a.best_rate)),
+            Column::integers(answers.iter().map(|a| a.changed as i64)),
+            Column::integers(answers.iter().map(|a| a.outside_range.map(|n| n as i64))),
+        ];
+        columns.extend(rows::feature_columns(chunk, &self.people, answers, |i| i));
+        for k in 0..chunk.plan().n_ids() {
+            columns.push(chunk.id_column(k, 0..answers.len())?);
+        }
+        Ok(Batch::Columns(columns))
+    }
+
+    fn objects<'c>(
+        &mut self,
+        engine: &Engine,
+        question: &Question,
+        chunk: &'c Chunk,
+        meta: Option<&Value>,
+    ) -> Result<Batch<'c>> {
+        let n = chunk.plan().n_features();
+        let mut objects = Vec::with_capacity(self.answers.len());
+        for (i, answer) in self.answers.iter().enumerate() {
+            let person = &self.people[i * n..(i + 1) * n];
+            let mut object = Map::new();
+            object.insert("row".to_owned(), json!(chunk.first_row() + i as u64));
+            object.extend(rows::answer_object(answer, person, question));
+            object.insert("tolerance".to_owned(), rows::tolerance_value(engine, person, answer)?);
+            let shortfall = rows::shortfall_value(&mut self.session, &question.setup.names, person, answer)?;
+            object.insert("shortfall".to_owned(), shortfall);
+            rows::add_ids(&mut object, chunk, i)?;
+            if let Some(meta) = meta {
+                object.insert("meta".to_owned(), meta.clone());
+            }
+            objects.push(Value::Object(object));
+        }
+        Ok(Batch::Objects(objects))
+    }
+}

@@ -1,0 +1,60 @@
+//! The `probe` command.
+
+mod args;
+mod commands;
+mod printer;
+mod question;
+mod run;
+
+use anyhow::Result;
+use args::{Cli, Command};
+use clap::Parser as _;
+use printer::Printer;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    tracing_subscriber::fmt()
+        .with_max_level(cli.common.log)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .without_time()
+        .init();
+    let printer = Printer::new(cli.common.quiet);
+    match dispatch(cli, &printer) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => finish(&error, &printer),
+    }
+}
+
+fn dispatch(cli: Cli, printer: &Printer) -> Result<()> {
+    let Cli { command, common } = cli;
+    if common.threads > 0 {
+        rayon::ThreadPoolBuilder::new().num_threads(common.threads).build_global()?;
+    }
+    match command {
+        Command::Demo(args) => commands::demo::run(&args, &common, printer),
+        Command::Train(args) => commands::train::run(&args, &common, printer),
+        Command::Recourse(args) => commands::recourse::run(&args, &common, printer),
+        Command::Frontier(args) => commands::frontier::run(&args, &common, printer),
+        Command::Rate(args) => commands::rate::run(&args, &common, printer),
+        Command::Inspect(args) => commands::inspect::run(&args, printer),
+        Command::Completions(args) => commands::completions::run(&args),
+    }
+}
+
+/// Says what went wrong, in one line, and picks the exit status.
+fn finish(error: &anyhow::Error, printer: &Printer) -> ExitCode {
+    match error.downcast_ref::<probe_io::Error>() {
+        // Whoever read our output has seen enough.
+        Some(probe_io::Error::BrokenPipe) => ExitCode::SUCCESS,
+        Some(probe_io::Error::Cancelled) => {
+            printer.error("interrupted; nothing was written");
+            ExitCode::from(130)
+        }
+        _ => {
+            printer.error(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}

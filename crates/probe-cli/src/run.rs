@@ -1,0 +1,97 @@
+//! Streams people through a command: progress, cancellation, output whole or not at all.
+
+use crate::args::{Ask, Common, Tables};
+use crate::printer::Printer;
+use anyhow::{Result, bail};
+use indicatif::HumanCount;
+use probe_io::{Batch, Chunk, Chunks, Columns, Field, Format, Job, Summary, TableReader, TableWriter, run_pipeline};
+use serde_json::Value;
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Set by Ctrl-C.
+static CANCELLED: AtomicBool = AtomicBool::new(false);
+
+/// What a streaming command needs besides its work.
+pub(crate) struct Stream<'a> {
+    pub(crate) ask: &'a Ask,
+    pub(crate) tables: &'a Tables,
+    pub(crate) common: &'a Common,
+    pub(crate) printer: &'a Printer,
+}
+
+impl Stream<'_> {
+    /// The format of the output.
+    pub(crate) fn format(&self) -> Format {
+        let by_ending = || self.tables.output.as_deref().map_or(Format::Csv, Format::of_path);
+        self.tables.format.unwrap_or_else(by_ending)
+    }
+
+    /// Whether rows are objects rather than columns.
+    pub(crate) fn is_json(&self) -> bool {
+        matches!(self.format(), Format::Json | Format::Jsonl)
+    }
+
+    /// Runs `work` over all people. `fields` are the output columns before the ids.
+    pub(crate) fn run<S>(
+        &self,
+        features: &[String],
+        mut fields: Vec<Field>,
+        meta: Value,
+        scratch: impl Fn() -> S + Sync,
+        work: impl for<'c> Fn(&mut S, &'c Chunk) -> Result<Batch<'c>> + Sync,
+    ) -> Result<Summary> {
+        let wanted =
+            Columns { features: features.to_vec(), ids: self.tables.id.clone(), ignore_extra: self.tables.ignore_extra };
+        for id in &wanted.ids {
+            if fields.iter().any(|field| field.name() == id) {
+                bail!("--id {id}: the output has a column of this name already");
+            }
+        }
+        let bar = self.printer.progress(text_size(&self.ask.people, self.tables.input_format));
+        let reader = self.open(&bar)?.select(&wanted)?;
+        fields.extend(reader.plan().id_fields());
+        let path = self.tables.output.as_deref().unwrap_or(Path::new("-"));
+        let writer = TableWriter::create(path, self.format(), fields, Some(meta))?;
+        // A second Ctrl-C while the first is obeyed changes nothing; failing to listen only makes Ctrl-C abrupt.
+        let _ = ctrlc::set_handler(|| CANCELLED.store(true, Ordering::Relaxed));
+        let job = Job { reader, writer, threads: self.common.threads, cancelled: &CANCELLED };
+        let summary = run_pipeline(job, scratch, work, |rows| {
+            bar.set_message(format!("{} people", HumanCount(rows)));
+        });
+        bar.finish_and_clear();
+        summary
+    }
+
+    fn open(&self, bar: &indicatif::ProgressBar) -> Result<TableReader> {
+        let path = &self.ask.people;
+        let format = self.tables.input_format.unwrap_or_else(|| Format::of_path(path));
+        if format == Format::Parquet || path == Path::new("-") {
+            return Ok(TableReader::open(path, Some(format))?);
+        }
+        match File::open(path) {
+            Ok(file) => Ok(TableReader::from_read(&path.display().to_string(), bar.wrap_read(file), format)?),
+            // The reader words the error.
+            Err(_) => Ok(TableReader::open(path, Some(format))?),
+        }
+    }
+}
+
+/// Rows of the given file as numbers, whole; for files that must be in memory.
+pub(crate) fn read_rows(path: &Path, features: &[String]) -> Result<Vec<f64>> {
+    let wanted = Columns { features: features.to_vec(), ids: Vec::new(), ignore_extra: true };
+    let chunks: Chunks = TableReader::open(path, None)?.select(&wanted)?;
+    let (mut rows, mut numbers) = (Vec::new(), Vec::new());
+    for chunk in chunks {
+        chunk?.numbers_into(&mut numbers)?;
+        rows.extend_from_slice(&numbers);
+    }
+    Ok(rows)
+}
+
+/// Size of a file that is read as one stream of text.
+fn text_size(path: &Path, format: Option<Format>) -> Option<u64> {
+    let text = format.unwrap_or_else(|| Format::of_path(path)) != Format::Parquet;
+    std::fs::metadata(path).ok().filter(|m| text && m.is_file()).map(|m| m.len())
+}
