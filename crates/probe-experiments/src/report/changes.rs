@@ -42,7 +42,6 @@ pub fn changes_picture(report: &Report, id: &str, width: f64) -> Option<Svg> {
         (true, false) => (width - 1.0, one_way),
         _ => (1.0, one_way),
     };
-    svg.line((zero, 22.0), (zero, top + row * shown.len() as f64 - 6.0), "axis");
     let anchor = match (downs, ups) {
         (true, true) => Anchor::Middle,
         (true, false) => Anchor::End,
@@ -85,6 +84,7 @@ fn draw_row(svg: &mut Svg, feature: &PersonFeature, y: f64, width: f64, frame: (
     let sign = if feature.scaled_change < 0.0 { -1.0 } else { 1.0 };
     let length = (share * reach).clamp(6.0, reach.max(6.0));
     let (bar_top, bar_bottom) = (y + 26.0, y + 40.0);
+    svg.line((zero, bar_top - 5.0), (zero, bar_bottom + 5.0), "axis");
     let spare = spare_share(feature);
     let needed = length * (1.0 - spare);
     let head = length.min(9.0);

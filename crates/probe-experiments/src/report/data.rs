@@ -103,7 +103,8 @@ pub struct PersonFeature {
     /// Share of the total cost, 0 to 1.
     pub cost_share: f64,
     /// How far this feature alone may miss the recommended value, in the direction that hurts, before the yes becomes a
-    /// no; raw units, all other features carried out exactly. `None` where it can never do so alone, or is unknown.
+    /// no; raw units, all other features carried out exactly. Infinite where it can never do so alone, `None` where it is
+    /// not known.
     pub tolerance: Option<f64>,
     /// Standard deviation of how far people miss, raw units; `None` where it is carried out exactly.
     pub noise_sd: Option<f64>,

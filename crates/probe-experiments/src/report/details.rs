@@ -61,7 +61,11 @@ fn changed_row(feature: &PersonFeature) -> Vec<String> {
     let unit = feature.unit.as_deref();
     let change = words::change(feature);
     let share = if feature.cost_share.is_finite() { percent(feature.cost_share) } else { MISSING.to_owned() };
-    let tolerance = feature.tolerance.filter(|t| t.is_finite());
+    let tolerance = match feature.tolerance {
+        Some(t) if t == f64::INFINITY => "any amount".to_owned(),
+        Some(t) if t.is_finite() => with_unit(rounded(t, 3), unit),
+        _ => MISSING.to_owned(),
+    };
     vec![
         feature.name.clone(),
         with_unit(change.from, unit),
@@ -69,7 +73,7 @@ fn changed_row(feature: &PersonFeature) -> Vec<String> {
         change.by.map_or_else(|| "category".to_owned(), |by| with_unit(by, unit)),
         share,
         miss(feature),
-        tolerance.map_or_else(|| "any amount".to_owned(), |t| with_unit(rounded(t, 3), unit)),
+        tolerance,
     ]
 }
 
@@ -122,7 +126,11 @@ pub(super) fn statuses(batch: &Batch) -> String {
             vec![words::status(s.status).to_owned(), number::fixed(s.count as f64, 0), share]
         })
         .collect();
-    if rows.is_empty() { String::new() } else { table("small-table", &["Outcome", "People", "Share"], &rows) }
+    if rows.is_empty() {
+        String::new()
+    } else {
+        table("small-table statuses", &["Outcome", "People", "Share"], &rows)
+    }
 }
 
 /// The figures at the top.

@@ -3,7 +3,7 @@
 use super::cloud::tally;
 use super::data::{Cloud, PersonFeature, Region, Report, Status};
 use super::details::noise_on;
-use crate::number::{fixed, percent, rounded};
+use crate::number::{Odds, fixed, percent, rounded};
 use crate::plot::escape;
 
 /// Under the picture of the changes.
@@ -14,9 +14,18 @@ pub(super) fn changes_caption() -> &'static str {
 }
 
 /// Under the frontier.
-pub(super) fn frontier_caption() -> &'static str {
-    "Every point is the cheapest change for its failure rate. Moving left buys safety, and the price of each further step \
-     grows. The cheapest yes of all stands right on the edge: about every second noisy attempt falls back into a no."
+pub(super) fn frontier_caption(report: &Report) -> String {
+    let mut text = "Every point is the cheapest change that was found for its failure rate. Moving left buys safety, and \
+                    safety has its price."
+        .to_owned();
+    let flip = report.frontier.as_ref().and_then(|f| f.cheapest_flip.as_ref());
+    if let Some(odds) = flip.and_then(|f| Odds::of(f.rate)) {
+        text.push_str(&format!(
+            " The cheapest yes of all stands on the very edge of the decision: about {odds} noisy attempts fall back \
+             into a no."
+        ));
+    }
+    text
 }
 
 /// Under the cloud: what the rings hold, what is hidden, and why a point may seem to lie on the wrong side.
@@ -45,9 +54,8 @@ pub(super) fn cloud_caption(report: &Report, cloud: &Cloud) -> String {
     }
     if cloud.others_noisy {
         text.push_str(
-            " The picture is a slice: the shading holds all other features at their recommended values, but the \
-             decision on each attempt uses all features with their noise, so some crosses lie on the yes side and some \
-             dots on the no side.",
+            " The picture is a slice: the shading holds all other features at the values of that point, but the decision \
+             on each attempt uses all features with their noise, so some crosses lie on the yes side and some dots on the no side.",
         );
     } else if matches!(cloud.region, Some(Region::HalfPlane { .. })) {
         text.push_str(" No other feature is noisy, so the drawn line decides every attempt.");

@@ -80,6 +80,8 @@ fn hundred(report: &Report) -> String {
     };
     let (class, headline, text) = if lost {
         ("fails", odds.to_string(), "attempts would fail at the best point within reach")
+    } else if report.answer.status == Status::Favourable {
+        ("holds", odds.others().to_string(), "cases keep the yes")
     } else {
         ("holds", odds.others().to_string(), "attempts get a yes and keep it")
     };
@@ -95,8 +97,11 @@ fn pictures(report: &Report) -> String {
     let changes =
         figure(|id, width| changes_picture(report, id, width), "changes", limits::changes_caption());
     section(&mut out, "What to change", &changes);
-    let frontier =
-        figure(|id, width| frontier_picture(report, id, width), "frontier", limits::frontier_caption());
+    let frontier = figure(
+        |id, width| frontier_picture(report, id, width),
+        "frontier",
+        &limits::frontier_caption(report),
+    );
     section(&mut out, "What safety costs", &frontier);
     if let Some(cloud) = &report.cloud {
         let caption = limits::cloud_caption(report, cloud);

@@ -30,6 +30,7 @@ fn forty_features_long_names_and_extreme_numbers() {
     assert!(text.contains("Make 42 changes, above all"));
     assert!(text.contains("and 30 smaller changes: see the table"));
     assert!(text.contains("42 of 43 features"));
+    assert!(text.contains("any amount") && text.contains("n/a"), "unlimited and unknown tolerances differ");
 }
 
 #[test]
