@@ -51,11 +51,30 @@ pub fn step(from: f64, to: f64) -> Step {
         }
         return Step {
             from: power_of_ten(from, precision),
-            to: power_of_ten(to, precision),
+            to: power_of_ten(outward(to, by, precision), precision),
             by: signed(rounded(by, 3)),
         };
     }
     Step { from: fixed(from, digits), to: fixed(out, digits), by: signed(fixed(out - from, digits)) }
+}
+
+/// A value rounded to a mantissa of `precision` decimals, in the direction of `by`.
+fn outward(value: f64, by: f64, precision: usize) -> f64 {
+    let text = format!("{value:.precision$e}");
+    let exponent = text.split_once('e').and_then(|(_, e)| e.parse::<i32>().ok());
+    let (Ok(near), Some(exponent), Ok(places)) = (text.parse::<f64>(), exponent, i32::try_from(precision))
+    else {
+        return value;
+    };
+    // The very largest numbers round past what a float can hold.
+    if !near.is_finite() {
+        return value;
+    }
+    if (by > 0.0 && near >= value) || (by < 0.0 && near <= value) {
+        return near;
+    }
+    let next = near + by.signum() * 10f64.powi(exponent - places);
+    if next.is_finite() { next } else { value }
 }
 
 #[cfg(test)]
@@ -71,6 +90,14 @@ mod tests {
             assert!((printed - from).abs() >= (to - from).abs() - 1e-9, "{from} to {to} printed as {step:?}");
             assert_ne!(step.from, step.to);
         }
+    }
+
+    #[test]
+    fn powers_of_ten_are_rounded_outward_too() {
+        assert_eq!(step(1e-9, 2.00041e-9).to, "2.001×10⁻⁹");
+        assert_eq!(step(9e17, 1.23449e17).to, "1.234×10¹⁷");
+        assert_eq!(step(0.0, -1.0001e-7).to, "-1.001×10⁻⁷");
+        assert_eq!(step(0.0, 2e-7).to, "2×10⁻⁷");
     }
 
     #[test]
