@@ -1,0 +1,9 @@
+//! What people look at: numbers in plain form, pictures, and the report.
+//!
+//! [`report::render`] turns a [`report::Report`] into one HTML file that needs nothing else: no script, no font, no
+//! style from elsewhere. The same data gives the same bytes. [`number`] serves everything that prints text, and
+//! [`plot`] is the drawing kit behind the pictures.
+
+pub mod number;
+pub mod plot;
+pub mod report;

@@ -1,0 +1,16 @@
+//! A small SVG drawing kit: scales with round ticks, axes, and labels that avoid each other.
+//!
+//! Pictures carry classes instead of colours, so that one style sheet serves the light page, the dark page and print.
+//! The same picture is laid out anew for a wide and a narrow page: text keeps its size, the drawing gives way.
+
+mod axes;
+mod labels;
+mod scale;
+mod svg;
+mod text;
+
+pub use axes::{Area, Axis};
+pub use labels::Labels;
+pub use scale::{Scale, Ticks};
+pub use svg::{Anchor, Path, STYLE, Svg, escape};
+pub use text::{fit, width};

@@ -1,0 +1,24 @@
+//! The report for one person: what to do, how sure it is, and why.
+
+mod batch;
+mod changes;
+mod cloud;
+mod data;
+mod details;
+mod frontier;
+mod icons;
+mod limits;
+mod page;
+mod summary;
+mod words;
+
+pub use batch::{Batch, Histogram, StatusCount, batch_picture};
+pub use changes::changes_picture;
+pub use cloud::cloud_picture;
+pub use data::{
+    Answer, Bound, Cloud, CloudAxis, Frontier, FrontierPoint, Method, ModelCard, PersonFeature, Region,
+    Report, Sample, Settings, Status, Value,
+};
+pub use frontier::frontier_picture;
+pub use page::render;
+pub use summary::summary;
