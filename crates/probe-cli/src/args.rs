@@ -328,7 +328,11 @@ fn number(text: &str) -> Result<f64, String> {
 
 fn rate(text: &str) -> Result<f64, String> {
     let value = number(text)?;
-    if value > 0.0 && value < 1.0 { Ok(value) } else { Err("must be between 0 and 1, both excluded".to_owned()) }
+    if value > 0.0 && value < 1.0 {
+        Ok(value)
+    } else {
+        Err("must be between 0 and 1, both excluded".to_owned())
+    }
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -338,7 +342,11 @@ fn positive(text: &str) -> Result<f64, String> {
 
 fn at_least_zero(text: &str) -> Result<f64, String> {
     let value = number(text)?;
-    if value >= 0.0 && value.is_finite() { Ok(value) } else { Err("must be at least 0 and finite".to_owned()) }
+    if value >= 0.0 && value.is_finite() {
+        Ok(value)
+    } else {
+        Err("must be at least 0 and finite".to_owned())
+    }
 }
 
 fn bounds(text: &str) -> Result<Bounds, String> {

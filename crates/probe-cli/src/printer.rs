@@ -54,7 +54,10 @@ impl Printer {
     /// A table of the result; `numeric` columns are aligned to the right.
     pub(crate) fn table(&self, header: &[&str], rows: &[Vec<String>], numeric: &[usize]) {
         let mut table = Table::new();
-        table.load_preset(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
+        table
+            .load_style(UTF8_FULL_CONDENSED)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_header(header);
         for row in rows {
             table.add_row(row);
         }

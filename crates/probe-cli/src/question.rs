@@ -30,7 +30,7 @@ impl Question {
             (None, Some(p)) => Some((p / (1.0 - p)).ln()),
             (None, None) => None,
         };
-        let model = probe_io::with_decision(&file, ask.favourable_class == 0, threshold)?;
+        let model = file.with_decision(ask.favourable_class == 0, threshold)?;
         let sigma = ask.sigma2.map_or(ask.sigma, f64::sqrt);
         let mut setup = Setup::new(model, file.features.clone(), schema.as_ref(), sigma)
             .with_context(|| ask.model.display().to_string())?;
@@ -39,13 +39,17 @@ impl Question {
         {
             setup.set_bounds(schema, false);
         }
-        let mut actions = setup.actions.clone().with_max_changes(ask.max_changes).with_strict_bounds(ask.strict_bounds);
+        let mut actions =
+            setup.actions.clone().with_max_changes(ask.max_changes).with_strict_bounds(ask.strict_bounds);
         if let Some(Bounds::Box(low, high)) = ask.bounds {
             actions.intersect(low, high).context("--bounds")?;
         }
         for name in &ask.immutable {
             let Some(j) = file.features.iter().position(|f| f == name) else {
-                bail!("--immutable: the model has no feature '{name}' (it has: {})", file.features.join(", "));
+                bail!(
+                    "--immutable: the model has no feature '{name}' (it has: {})",
+                    file.features.join(", ")
+                );
             };
             actions.fix(j);
         }
@@ -104,7 +108,12 @@ fn schema_of(ask: &Ask, file: &ModelFile) -> Result<Option<Schema>> {
 }
 
 /// Applies `--noise`; returns its name and the standard deviation where it is one number.
-fn set_noise(setup: &mut Setup, ask: &Ask, schema: Option<&Schema>, sigma: f64) -> Result<(String, Option<f64>)> {
+fn set_noise(
+    setup: &mut Setup,
+    ask: &Ask,
+    schema: Option<&Schema>,
+    sigma: f64,
+) -> Result<(String, Option<f64>)> {
     let Some(spec) = &ask.noise else {
         return Ok(("gaussian".to_owned(), Some(sigma)));
     };
@@ -124,7 +133,8 @@ fn set_noise(setup: &mut Setup, ask: &Ask, schema: Option<&Schema>, sigma: f64) 
 
 /// Without a scale, σ = 0.1 means 0.1 of every unit.
 fn warn_of_raw_units(setup: &Setup, schema: Option<&Schema>, printer: &Printer) {
-    let unscaled = |schema: &Schema| schema.features.iter().all(|f| f.offset_and_width().is_none() && f.noise.is_none());
+    let unscaled =
+        |schema: &Schema| schema.features.iter().all(|f| f.offset_and_width().is_none() && f.noise.is_none());
     if setup.space.model_input() == ModelInput::Raw && schema.is_none_or(unscaled) {
         printer.warn(
             "the model takes raw values and no feature has a scale: sigma and cost are in raw units of every feature; \

@@ -4,7 +4,9 @@ use crate::args::{Ask, Common, Tables};
 use crate::printer::Printer;
 use anyhow::{Result, bail};
 use indicatif::HumanCount;
-use probe_io::{Batch, Chunk, Chunks, Columns, Field, Format, Job, Summary, TableReader, TableWriter, run_pipeline};
+use probe_io::{
+    Batch, Chunk, Chunks, Columns, Field, Format, Job, Summary, TableReader, TableWriter, run_pipeline,
+};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
@@ -42,8 +44,11 @@ impl Stream<'_> {
         scratch: impl Fn() -> S + Sync,
         work: impl for<'c> Fn(&mut S, &'c Chunk) -> Result<Batch<'c>> + Sync,
     ) -> Result<Summary> {
-        let wanted =
-            Columns { features: features.to_vec(), ids: self.tables.id.clone(), ignore_extra: self.tables.ignore_extra };
+        let wanted = Columns {
+            features: features.to_vec(),
+            ids: self.tables.id.clone(),
+            ignore_extra: self.tables.ignore_extra,
+        };
         for id in &wanted.ids {
             if fields.iter().any(|field| field.name() == id) {
                 bail!("--id {id}: the output has a column of this name already");
@@ -53,7 +58,7 @@ impl Stream<'_> {
         let reader = self.open(&bar)?.select(&wanted)?;
         fields.extend(reader.plan().id_fields());
         let path = self.tables.output.as_deref().unwrap_or(Path::new("-"));
-        let writer = TableWriter::create(path, self.format(), fields, Some(meta))?;
+        let writer = TableWriter::create(path, self.format(), fields, Some(&meta))?;
         // A second Ctrl-C while the first is obeyed changes nothing; failing to listen only makes Ctrl-C abrupt.
         let _ = ctrlc::set_handler(|| CANCELLED.store(true, Ordering::Relaxed));
         let job = Job { reader, writer, threads: self.common.threads, cancelled: &CANCELLED };

@@ -42,7 +42,11 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
                 None => None,
                 Some(people) => match people.get((first + i) * n..(first + i + 1) * n) {
                     Some(person) => Some(person),
-                    None => bail!("--from has {} rows, too few for row {} of the points", people.len() / n, first + i),
+                    None => bail!(
+                        "--from has {} rows, too few for row {} of the points",
+                        people.len() / n,
+                        first + i
+                    ),
                 },
             };
             found.push((engine.score(point)? + threshold, engine.rate(point, person, estimator.as_ref())?));
@@ -101,6 +105,9 @@ fn estimator(args: &Rate, setup: &Setup) -> Result<Box<dyn InvalidationRate>> {
         ),
         "auto" | "monte-carlo" => sampled(),
         "closed-form" => Box::new(ClosedForm),
-        other => bail!("--estimator: {}", lookup("estimator", RATES, other).err().map_or_else(String::new, |e| e.to_string())),
+        other => bail!(
+            "--estimator: {}",
+            lookup("estimator", RATES, other).err().map_or_else(String::new, |e| e.to_string())
+        ),
     })
 }

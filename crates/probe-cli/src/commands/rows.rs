@@ -35,7 +35,8 @@ pub(super) fn answer_object(answer: &Answer, person: &[f64], question: &Question
     };
     let mut changes = Map::new();
     for (j, name) in names.iter().enumerate().filter(|&(j, _)| answer.point[j] != person[j]) {
-        let mut change = json!({ "from": person[j], "to": answer.point[j], "delta": answer.point[j] - person[j] });
+        let mut change =
+            json!({ "from": person[j], "to": answer.point[j], "delta": answer.point[j] - person[j] });
         let unit = question.schema.as_ref().and_then(|s| s.feature(name)).and_then(|f| f.unit.as_deref());
         if let (Some(unit), Some(change)) = (unit, change.as_object_mut()) {
             change.insert("unit".to_owned(), json!(unit));
@@ -75,7 +76,12 @@ pub(super) fn tolerance_value(engine: &Engine, person: &[f64], answer: &Answer) 
 }
 
 /// What stands in the way, by feature name; null where nothing does.
-pub(super) fn shortfall_value(session: &mut Session<'_>, names: &[String], person: &[f64], answer: &Answer) -> Result<Value> {
+pub(super) fn shortfall_value(
+    session: &mut Session<'_>,
+    names: &[String],
+    person: &[f64],
+    answer: &Answer,
+) -> Result<Value> {
     let Some(shortfall) = session.shortfall(person, answer)? else { return Ok(Value::Null) };
     let limits: Map<String, Value> = shortfall
         .limits

@@ -1,9 +1,11 @@
 //! An answer to one person.
 
 use crate::recourse::Reason;
+use serde::{Deserialize, Serialize};
 
 /// What became of a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Favourable, and the rate is at most r.
     Certified,

@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use probe_core::NoiseOn;
+pub use probe_core::Status;
 use serde::{Deserialize, Serialize};
 
 /// Everything in a report about one person.
@@ -115,20 +116,6 @@ impl PersonFeature {
     pub fn changed(&self) -> bool {
         self.current != self.recommended
     }
-}
-
-/// How the search ended; the names of the output column `status`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Favourable, and the rate is at most the target, exactly or with the stated confidence.
-    Certified,
-    /// Favourable, but above the target or not certified.
-    Found,
-    /// No favourable admissible point.
-    None,
-    /// Nothing needs to change.
-    Favourable,
 }
 
 /// What was found.

@@ -1,6 +1,7 @@
 //! The report for one person: what to do, how sure it is, and why.
 
 mod batch;
+mod build;
 mod changes;
 mod cloud;
 mod data;
@@ -13,6 +14,7 @@ mod summary;
 mod words;
 
 pub use batch::{Batch, Histogram, StatusCount, batch_picture};
+pub use build::{PersonReport, feature_rows};
 pub use changes::changes_picture;
 pub use cloud::cloud_picture;
 pub use data::{

@@ -1,0 +1,175 @@
+//! `probe inspect`.
+
+use crate::args::Inspect;
+use crate::printer::Printer;
+use anyhow::Result;
+use probe_core::{Direction, Feature, Schema};
+use probe_experiments::number::{number, quantity};
+use probe_io::{Columns, ModelFile, TableReader, load_schema};
+use std::path::Path;
+
+pub(crate) fn run(args: &Inspect, printer: &Printer) -> Result<()> {
+    match what_is(&args.file)? {
+        What::Model => inspect_model(&ModelFile::load(&args.file)?, printer),
+        What::Schema => print_schema(&load_schema(&args.file)?, printer),
+        What::Table => inspect_table(args, printer)?,
+    }
+    Ok(())
+}
+
+enum What {
+    Model,
+    Schema,
+    Table,
+}
+
+/// Told by content: JSON with a `format` or `kind` is a model, anything with features is a schema, the rest is a table.
+fn what_is(path: &Path) -> Result<What> {
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path)
+        .map_err(|error| anyhow::anyhow!("{}: cannot open: {error}", path.display()))?;
+    std::io::Read::read_to_end(&mut std::io::Read::take(file, 4096), &mut head)?;
+    let text = String::from_utf8_lossy(&head);
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
+    if ending.as_deref() == Some("toml") || start.contains("[[feature]]") {
+        return Ok(What::Schema);
+    }
+    if start.starts_with('{') && ending.as_deref() != Some("jsonl") {
+        let model = ["\"format\"", "\"layers\"", "\"learner\""].iter().any(|key| start.contains(key));
+        if model {
+            return Ok(What::Model);
+        }
+        if start.contains("\"feature\"") {
+            return Ok(What::Schema);
+        }
+    }
+    Ok(What::Table)
+}
+
+fn inspect_model(file: &ModelFile, printer: &Printer) {
+    printer.say(&format!(
+        "model: {}, {} features, cut-off {}",
+        file.model.name(),
+        file.features.len(),
+        file.model.threshold()
+    ));
+    printer.say(&format!("sha256: {}", file.hash));
+    if let Some(linear) = file.model.as_linear() {
+        let mut order: Vec<usize> = (0..file.features.len()).collect();
+        order.sort_by(|&a, &b| linear.weights()[b].abs().total_cmp(&linear.weights()[a].abs()));
+        let row = |&j: &usize| vec![file.features[j].clone(), format!("{:+.6}", linear.weights()[j])];
+        printer.heading("weights, strongest first (in the model's input units)");
+        printer.table(&["feature", "weight"], &order.iter().map(row).collect::<Vec<_>>(), &[1]);
+        printer.say(&format!("bias {:+.6}", linear.bias()));
+    }
+    match &file.schema {
+        Some(schema) => print_schema(schema, printer),
+        None => printer.say("no schema: every column is a free number, used as given"),
+    }
+}
+
+fn print_schema(schema: &Schema, printer: &Printer) {
+    printer.heading("schema");
+    if let Some(target) = &schema.target {
+        let favourable =
+            schema.favourable.as_deref().map_or_else(String::new, |v| format!(", favourable value '{v}'"));
+        printer.say(&format!("predicts '{target}'{favourable}"));
+    }
+    let rows: Vec<Vec<String>> = schema.features.iter().map(feature_row).collect();
+    printer.table(
+        &["feature", "may change", "bounds", "scale (0 … 1)", "cost up / down", "noise"],
+        &rows,
+        &[],
+    );
+}
+
+fn feature_row(feature: &Feature) -> Vec<String> {
+    let unit = feature.unit.as_deref();
+    let may_change = match (feature.mutable, feature.direction) {
+        (false, _) => "no",
+        (true, Direction::Any) => "yes",
+        (true, Direction::Increase) => "up only",
+        (true, Direction::Decrease) => "down only",
+    };
+    let bounds = match feature.bounds(true) {
+        (None, None) => "none".to_owned(),
+        (low, high) => {
+            let side = |v: Option<f64>| v.map_or_else(|| "…".to_owned(), |v| quantity(v, unit));
+            format!("{} to {}", side(low), side(high))
+        }
+    };
+    let scale = feature.offset_and_width().map_or_else(
+        || "as given".to_owned(),
+        |(zero, width)| format!("{} … {}", quantity(zero, unit), quantity(zero + width, unit)),
+    );
+    let (up, down) = (feature.cost_up.unwrap_or(feature.cost), feature.cost_down.unwrap_or(feature.cost));
+    let cost = if up == down { number(up) } else { format!("{} / {}", number(up), number(down)) };
+    let noise = feature.noise.map_or_else(|| "--sigma".to_owned(), |v| quantity(v, unit));
+    vec![feature.name.clone(), may_change.to_owned(), bounds, scale, cost, noise]
+}
+
+/// Running statistics of one column.
+#[derive(Clone, Copy)]
+struct Column {
+    low: f64,
+    high: f64,
+    sum: f64,
+    whole: bool,
+}
+
+fn inspect_table(args: &Inspect, printer: &Printer) -> Result<()> {
+    let reader = TableReader::open(&args.file, args.format)?;
+    let (format, header) = (reader.format(), reader.header().to_vec());
+    let columns = Columns { features: Vec::new(), ids: header.clone(), ignore_extra: true };
+    let blank = Column { low: f64::INFINITY, high: f64::NEG_INFINITY, sum: 0.0, whole: true };
+    let mut numeric: Vec<Option<Column>> = vec![Some(blank); header.len()];
+    let mut examples: Vec<Vec<String>> = vec![Vec::new(); header.len()];
+    let mut n = 0u64;
+    for chunk in reader.select(&columns)? {
+        let chunk = chunk?;
+        for row in 0..chunk.n_rows() {
+            n += 1;
+            for k in 0..header.len() {
+                let text = match chunk.id(row, k)?.to_json() {
+                    serde_json::Value::String(text) => text,
+                    other => other.to_string(),
+                };
+                match (text.trim().parse::<f64>(), &mut numeric[k]) {
+                    (Ok(value), Some(column)) if value.is_finite() => {
+                        column.low = column.low.min(value);
+                        column.high = column.high.max(value);
+                        column.sum += value;
+                        column.whole &= value.fract() == 0.0;
+                    }
+                    _ => numeric[k] = None,
+                }
+                let seen = &mut examples[k];
+                if seen.len() < 5 && !seen.contains(&text) {
+                    seen.push(text);
+                }
+            }
+        }
+    }
+    printer.say(&format!("table: {format}, {} rows, {} columns", number(n as f64), header.len()));
+    let row = |k: usize| match numeric[k] {
+        Some(c) if n > 0 => {
+            let kind = if c.whole { "whole numbers" } else { "numbers" };
+            vec![
+                header[k].clone(),
+                kind.to_owned(),
+                number(c.low),
+                number(c.sum / n as f64),
+                number(c.high),
+                String::new(),
+            ]
+        }
+        _ => {
+            let blank = String::new;
+            vec![header[k].clone(), "text".to_owned(), blank(), blank(), blank(), examples[k].join(", ")]
+        }
+    };
+    let rows: Vec<_> = (0..header.len()).map(row).collect();
+    printer.table(&["column", "holds", "lowest", "mean", "highest", "for example"], &rows, &[2, 3, 4]);
+    Ok(())
+}

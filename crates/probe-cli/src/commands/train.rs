@@ -1,0 +1,124 @@
+//! `probe train`.
+
+use crate::args::{Common, Kind, Train};
+use crate::printer::Printer;
+use anyhow::{Context as _, Result, bail};
+use probe_core::{Rows, Schema, Seed};
+use probe_experiments::number::{fixed, number, percent};
+use probe_io::{AtomicOutput, ModelFile, TableReader, load_schema, read_table};
+use probe_train::{FitParams, Labelled, LogisticParams, Metrics, TrainReport, fit_model};
+use std::collections::BTreeSet;
+
+pub(crate) fn run(args: &Train, common: &Common, printer: &Printer) -> Result<()> {
+    let report = fit(args, common, printer)?;
+    if !common.quiet {
+        print_report(&report, printer);
+    }
+    printer.note(&format!("wrote {}", args.output.display()));
+    Ok(())
+}
+
+/// Fits and writes the model.
+pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<TrainReport> {
+    // A bad output path is found before any work is done.
+    drop(AtomicOutput::create(&args.output)?);
+    let mut schema = args.schema.as_ref().map(load_schema).transpose()?;
+    let target = match (&args.target, schema.as_ref().and_then(|s| s.target.as_ref())) {
+        (Some(target), _) | (None, Some(target)) => target.clone(),
+        (None, None) => bail!("which column is to be predicted? give --target COL (or target in the schema)"),
+    };
+    let features = features_of(args, schema.as_ref(), &target)?;
+    let table = read_table(&args.data, args.format, Some(&features), &target, true)
+        .context("training needs numeric columns; leave others out with --drop")?;
+    if table.n_rows() == 0 {
+        bail!("{}: no rows to learn from", args.data.display());
+    }
+    let favourable_value = favourable_value(args, schema.as_ref(), &table.target)?;
+    for name in &args.immutable {
+        if !features.contains(name) {
+            bail!("--immutable: there is no feature '{name}' (there are: {})", features.join(", "));
+        }
+    }
+    if !args.immutable.is_empty() {
+        let mut edited = schema.unwrap_or_else(|| {
+            Schema::new(features.iter().map(|name| probe_core::Feature::numeric(name)).collect())
+        });
+        for feature in edited.features.iter_mut().filter(|f| args.immutable.contains(&f.name)) {
+            feature.mutable = false;
+        }
+        schema = Some(edited);
+    }
+    let favourable: Vec<bool> = table.target.iter().map(|value| *value == favourable_value).collect();
+    let data = Labelled {
+        names: &table.features,
+        rows: Rows::new(&table.values, table.features.len())?,
+        favourable: &favourable,
+        target: &target,
+        favourable_value: &favourable_value,
+    };
+    let params = FitParams {
+        logistic: LogisticParams { l2: args.l2, balanced: args.balanced, ..LogisticParams::default() },
+        test_share: args.test,
+    };
+    let Kind::Linear = args.kind;
+    let trained = fit_model(&data, schema.as_ref(), &params, Seed(common.seed))?;
+    let names = trained.schema.names();
+    ModelFile::linear(names, trained.model, Some(trained.schema))?.save(&args.output)?;
+    if !trained.report.converged {
+        printer.warn("the fit did not converge; a larger --l2 helps");
+    }
+    Ok(trained.report)
+}
+
+/// All columns but the target and those dropped, or the schema's.
+fn features_of(args: &Train, schema: Option<&Schema>, target: &str) -> Result<Vec<String>> {
+    if let Some(schema) = schema {
+        return Ok(schema.names().into_iter().filter(|name| !args.drop.contains(name)).collect());
+    }
+    if args.data.as_os_str() == "-" {
+        bail!("training from standard input needs --schema, which names the features");
+    }
+    let reader = TableReader::open(&args.data, args.format)?;
+    for name in &args.drop {
+        if !reader.header().contains(name) {
+            bail!("--drop: {} has no column '{name}'", args.data.display());
+        }
+    }
+    let kept = |name: &&String| *name != target && !args.drop.contains(name);
+    Ok(reader.header().iter().filter(kept).cloned().collect())
+}
+
+/// The favourable value of the target: told, or obvious.
+fn favourable_value(args: &Train, schema: Option<&Schema>, target: &[String]) -> Result<String> {
+    let values: BTreeSet<&str> = target.iter().map(String::as_str).collect();
+    let list = || values.iter().take(10).copied().collect::<Vec<_>>().join(", ");
+    let told = args.favourable.clone().or_else(|| schema.and_then(|s| s.favourable.clone()));
+    if let Some(told) = told {
+        if !values.contains(told.as_str()) {
+            bail!("the target has no value '{told}' (it has: {})", list());
+        }
+        return Ok(told);
+    }
+    let obvious = ["1", "1.0", "yes", "Yes", "true", "True"].into_iter().find(|v| values.contains(v));
+    match obvious {
+        Some(value) if values.len() == 2 => Ok(value.to_owned()),
+        _ => bail!("which value of the target is favourable? give --favourable VALUE (it has: {})", list()),
+    }
+}
+
+pub(crate) fn print_report(report: &TrainReport, printer: &Printer) {
+    let share = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), |v| fixed(v, 3));
+    let row = |name: &str, n: usize, m: &Metrics| {
+        vec![
+            name.to_owned(),
+            number(n as f64),
+            share(Some(m.accuracy)),
+            share(m.balanced_accuracy),
+            share(m.auc),
+        ]
+    };
+    let mut rows = vec![row("training", report.n_train, &report.train)];
+    rows.extend(report.test.as_ref().map(|m| row("test", report.n_test, m)));
+    printer.table(&["part", "rows", "accuracy", "balanced", "AUC"], &rows, &[1, 2, 3, 4]);
+    printer.say(&format!("{} of the rows are favourable", percent(report.share_favourable)));
+}

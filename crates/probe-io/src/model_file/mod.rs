@@ -1,0 +1,201 @@
+//! Native model files, version 1: JSON with `format`, `version`, `kind`, `features`, what the kind needs, and an
+//! optional schema. A new kind is one file here and one line in [`KINDS`].
+
+mod linear;
+
+use crate::content;
+use crate::error::{Error, Result};
+use crate::json::{self, Node};
+use crate::output::AtomicOutput;
+use crate::schema_file;
+use probe_core::{Linear, Model, Schema};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+const FORMAT: &str = "probe-model";
+const VERSION: u64 = 1;
+/// Fields that every kind has.
+const COMMON: [&str; 6] = ["format", "version", "kind", "features", "schema", "threshold"];
+
+/// One kind of model: its name, its own fields, and how it is read and written.
+struct Kind {
+    name: &'static str,
+    /// Fields besides the common ones.
+    fields: &'static [&'static str],
+    /// Builds the model from the document; the number of features and the threshold are read already.
+    read: fn(&Node<'_>, n_features: usize, threshold: f64) -> Result<Arc<dyn Model>>,
+    /// The kind's fields of a model of this kind; `None` for other models.
+    write: fn(&dyn Model) -> Option<Map<String, Value>>,
+}
+
+/// Every kind there is.
+const KINDS: &[Kind] = &[linear::KIND];
+
+/// A model with the names of its inputs and, where the file has one, its schema.
+#[derive(Clone)]
+pub struct ModelFile {
+    /// Model-input columns, in order.
+    pub features: Vec<String>,
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// The schema inside the file.
+    pub schema: Option<Schema>,
+    /// Hex SHA-256 of the file's bytes.
+    pub hash: String,
+}
+
+impl fmt::Debug for ModelFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ModelFile")
+            .field("kind", &self.model.name())
+            .field("features", &self.features)
+            .field("schema", &self.schema)
+            .field("hash", &self.hash)
+            .finish()
+    }
+}
+
+impl ModelFile {
+    /// Reads a model file.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = path.display().to_string();
+        let bytes = std::fs::read(path).map_err(|source| Error::io(&file, "read", source))?;
+        Self::parse(&bytes, &file)
+    }
+
+    /// Reads a model from memory; `origin` names it in errors.
+    pub fn parse(bytes: &[u8], origin: &str) -> Result<Self> {
+        let content = content::recognise(bytes);
+        if content != content::Content::Json {
+            return Err(Error::file(origin, format!("not a model file: expected JSON, found {content}")));
+        }
+        let value = json::parse(content::without_mark(bytes), origin)?;
+        let root = Node::root(&value, origin);
+        check_format(&root)?;
+        let kind_name = root.need("kind")?;
+        let name = kind_name.text()?;
+        let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
+            let known: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+            kind_name.error(format!("unknown kind '{name}' (known: {})", known.join(", ")))
+        })?;
+        root.only(&[&COMMON[..], kind.fields].concat())?;
+        let features = read_features(&root.need("features")?)?;
+        let threshold = root.get("threshold")?.map_or(Ok(0.0), |node| node.number())?;
+        let model = (kind.read)(&root, features.len(), threshold)?;
+        let schema = match root.get("schema")? {
+            None => None,
+            Some(node) => Some(read_schema(&node, &features)?),
+        };
+        Ok(Self { features, model, schema, hash: hash(bytes) })
+    }
+
+    /// A file around a linear model. Fails unless there is one distinct name per weight, and a schema feature per name.
+    pub fn linear(features: Vec<String>, model: Linear, schema: Option<Schema>) -> Result<Self> {
+        let file = Self { features, model: Arc::new(model), schema, hash: String::new() };
+        // Reading back what would be written applies every check of the reader, and gives the hash.
+        Self::parse(file.to_json()?.as_bytes(), "the new model")
+    }
+
+    /// The model with its decision told from outside: `negate` if class 0 is the favourable one, and another cut-off on the
+    /// (negated) margin.
+    pub fn with_decision(&self, negate: bool, threshold: Option<f64>) -> Result<Arc<dyn Model>> {
+        if !negate && threshold.is_none() {
+            return Ok(Arc::clone(&self.model));
+        }
+        let core = |source| Error::Core { file: "model".to_owned(), source };
+        match self.model.as_linear() {
+            Some(linear) => Ok(Arc::new(linear.with_decision(negate, threshold).map_err(core)?)),
+            None => Err(core(probe_core::Error::Unsupported {
+                what: format!("another decision on a {} model", self.model.name()),
+                why: "only linear models take one".to_owned(),
+            })),
+        }
+    }
+
+    /// The file's text. Numbers read back to the same bits.
+    pub fn to_json(&self) -> Result<String> {
+        let kind_and_fields = KINDS.iter().find_map(|kind| Some((kind, (kind.write)(&*self.model)?)));
+        let Some((kind, fields)) = kind_and_fields else {
+            let what = format!("a {} model", self.model.name());
+            let why = "this kind has no native file form".to_owned();
+            let source = probe_core::Error::Unsupported { what, why };
+            return Err(Error::Core { file: "model file".to_owned(), source });
+        };
+        let mut entries = vec![
+            ("format".to_owned(), json!(FORMAT)),
+            ("version".to_owned(), json!(VERSION)),
+            ("kind".to_owned(), json!(kind.name)),
+            ("features".to_owned(), json!(self.features)),
+        ];
+        entries.extend(fields);
+        entries.push(("threshold".to_owned(), json!(self.model.threshold())));
+        if let Some(schema) = &self.schema {
+            entries.push(("schema".to_owned(), json!(schema)));
+        }
+        // One field a line, in a fixed order: files stay readable and comparable.
+        let lines = entries.iter().map(|(key, value)| format!("{}: {value}", json!(key)));
+        Ok(format!("{{{}}}\n", lines.collect::<Vec<_>>().join(",\n ")))
+    }
+
+    /// Writes the file, whole or not at all.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let text = self.to_json()?;
+        let mut output = AtomicOutput::create(path)?;
+        output.write_all(text.as_bytes()).map_err(|source| output.error(source))?;
+        output.commit()
+    }
+}
+
+fn check_format(root: &Node<'_>) -> Result<()> {
+    let format = match root.get("format")? {
+        Some(node) => node,
+        None if root.get("learner")?.is_some() => {
+            return Err(root.error("an XGBoost model, which cannot be read yet"));
+        }
+        None => return Err(root.error(format!("the field 'format' is missing (expected \"{FORMAT}\")"))),
+    };
+    if format.text()? != FORMAT {
+        return Err(format.error(format!("expected \"{FORMAT}\", found {}", format.value())));
+    }
+    let version = root.need("version")?;
+    if version.value().as_u64() != Some(VERSION) {
+        return Err(version.error(format!("expected {VERSION}, found {}", version.value())));
+    }
+    Ok(())
+}
+
+fn read_features(node: &Node<'_>) -> Result<Vec<String>> {
+    let items = node.items()?;
+    if items.is_empty() {
+        return Err(node.error("expected at least one feature name"));
+    }
+    let mut names: Vec<String> = Vec::with_capacity(items.len());
+    let mut seen = std::collections::BTreeSet::new();
+    for item in &items {
+        let name = item.text()?;
+        if name.is_empty() || !seen.insert(name) {
+            let fault = if name.is_empty() { "is empty" } else { "appears twice" };
+            return Err(item.error(format!("the feature name '{name}' {fault}")));
+        }
+        names.push(name.to_owned());
+    }
+    Ok(names)
+}
+
+fn read_schema(node: &Node<'_>, features: &[String]) -> Result<Schema> {
+    let schema = schema_file::from_value(node)?;
+    match features.iter().find(|name| schema.feature(name).is_none()) {
+        Some(name) => Err(node.error(format!("no feature '{name}', which the model needs"))),
+        None => Ok(schema),
+    }
+}
+
+/// Hex SHA-256.
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,165 @@
+//! A batch of output rows.
+
+use super::field::{Field, FieldKind};
+use crate::error::{Error, Result};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// A float, or the input's own text for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell<'c> {
+    /// No value.
+    Empty,
+    /// A number, written as the shortest text that reads back to it. NaN and infinities are written as no value.
+    Number(f64),
+    /// A number that keeps the text it came with; see [`crate::Chunk::unchanged`].
+    Verbatim(Verbatim<'c>),
+}
+
+/// A number and its text in the input.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Verbatim<'c> {
+    pub(super) text: &'c [u8],
+    pub(super) value: f64,
+}
+
+impl<'c> Cell<'c> {
+    /// `text` must be a number's: it is written without quoting.
+    #[inline]
+    pub(crate) fn verbatim(text: &'c [u8], value: f64) -> Self {
+        Self::Verbatim(Verbatim { text, value })
+    }
+
+    /// The number, where there is a finite one.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Self::Empty => None,
+            Self::Number(value) => Some(*value).filter(|value| value.is_finite()),
+            Self::Verbatim(verbatim) => Some(verbatim.value),
+        }
+    }
+}
+
+impl From<f64> for Cell<'_> {
+    fn from(value: f64) -> Self {
+        Self::Number(value)
+    }
+}
+
+impl From<Option<f64>> for Cell<'_> {
+    fn from(value: Option<f64>) -> Self {
+        value.map_or(Self::Empty, Self::Number)
+    }
+}
+
+/// The cells of one output column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column<'c> {
+    /// Integers.
+    Integers(Vec<Option<i64>>),
+    /// Floats.
+    Floats(Vec<Cell<'c>>),
+    /// Texts.
+    Texts(Vec<Option<Cow<'c, str>>>),
+}
+
+impl<'c> Column<'c> {
+    /// Integers, each an `i64` or an `Option<i64>`.
+    pub fn integers(values: impl IntoIterator<Item = impl Into<Option<i64>>>) -> Self {
+        Self::Integers(values.into_iter().map(Into::into).collect())
+    }
+
+    /// Floats, each an `f64`, an `Option<f64>` or a [`Cell`].
+    pub fn floats(values: impl IntoIterator<Item = impl Into<Cell<'c>>>) -> Self {
+        Self::Floats(values.into_iter().map(Into::into).collect())
+    }
+
+    /// Texts without gaps.
+    pub fn texts(values: impl IntoIterator<Item = impl Into<Cow<'c, str>>>) -> Self {
+        Self::Texts(values.into_iter().map(|text| Some(text.into())).collect())
+    }
+
+    /// Texts with gaps.
+    pub fn optional_texts<T: Into<Cow<'c, str>>>(values: impl IntoIterator<Item = Option<T>>) -> Self {
+        Self::Texts(values.into_iter().map(|text| text.map(Into::into)).collect())
+    }
+
+    /// Number of cells.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Integers(cells) => cells.len(),
+            Self::Floats(cells) => cells.len(),
+            Self::Texts(cells) => cells.len(),
+        }
+    }
+
+    /// Whether there are no cells.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn kind(&self) -> FieldKind {
+        match self {
+            Self::Integers(_) => FieldKind::Integer,
+            Self::Floats(_) => FieldKind::Float,
+            Self::Texts(_) => FieldKind::Text,
+        }
+    }
+
+    fn has_gap(&self) -> bool {
+        match self {
+            Self::Integers(cells) => cells.iter().any(Option::is_none),
+            Self::Floats(cells) => cells.iter().any(|cell| cell.value().is_none()),
+            Self::Texts(cells) => cells.iter().any(Option::is_none),
+        }
+    }
+
+    /// One cell in JSON.
+    pub(super) fn json(&self, row: usize) -> Value {
+        match self {
+            Self::Integers(cells) => cells[row].into(),
+            Self::Floats(cells) => cells[row].value().into(),
+            Self::Texts(cells) => cells[row].as_deref().into(),
+        }
+    }
+}
+
+/// Output rows that belong to one input chunk: any number of them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Batch<'c> {
+    /// One column per declared field, all of the same length.
+    Columns(Vec<Column<'c>>),
+    /// One JSON value per row, for the JSON formats when rows are nested.
+    Objects(Vec<Value>),
+}
+
+impl Batch<'_> {
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        match self {
+            Self::Columns(columns) => columns.first().map_or(0, Column::len),
+            Self::Objects(objects) => objects.len(),
+        }
+    }
+}
+
+/// Fails unless the columns are what `fields` declare.
+pub(super) fn check(columns: &[Column<'_>], fields: &[Field]) -> Result<usize> {
+    if columns.len() != fields.len() {
+        let what = format!("the batch has {} columns, {} are declared", columns.len(), fields.len());
+        return Err(Error::Output { column: fields.first().map_or("", Field::name).to_owned(), what });
+    }
+    let n_rows = columns.first().map_or(0, Column::len);
+    for (column, field) in columns.iter().zip(fields) {
+        if column.len() != n_rows {
+            return Err(field.error(format!("{} cells in a batch of {n_rows} rows", column.len())));
+        }
+        if column.kind() != field.kind() {
+            return Err(field.error(format!("{:?} cells in a {:?} column", column.kind(), field.kind())));
+        }
+        if !field.is_optional() && column.has_gap() {
+            return Err(field.error("a cell without a value in a column without gaps"));
+        }
+    }
+    Ok(n_rows)
+}

@@ -1,0 +1,14 @@
+//! Tables out: batches of columns, encoded by workers and written in order, whole or not at all.
+
+mod atomic;
+mod batch;
+mod csv;
+mod field;
+mod json;
+mod parquet;
+mod writer;
+
+pub use atomic::AtomicOutput;
+pub use batch::{Batch, Cell, Column, Verbatim};
+pub use field::{Field, FieldKind};
+pub use writer::{Encoded, Encoder, TableWriter};

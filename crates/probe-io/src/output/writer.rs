@@ -1,0 +1,181 @@
+//! A table being written: workers encode batches, one writer puts them down in order.
+
+use super::atomic::AtomicOutput;
+use super::batch::{self, Batch};
+use super::field::{Field, check_distinct};
+use super::parquet::{Packed, ParquetWriter};
+use super::{csv, json, parquet};
+use crate::error::{Error, Result};
+use crate::table::Format;
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Turns batches into what the writer puts down. Cheap to clone and to share between threads.
+#[derive(Debug, Clone)]
+pub struct Encoder {
+    format: Format,
+    fields: Arc<[Field]>,
+}
+
+/// An encoded batch.
+#[derive(Debug)]
+pub struct Encoded {
+    n_rows: usize,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    Bytes(Vec<u8>),
+    Columns(Vec<Packed>),
+}
+
+impl Encoder {
+    /// How the table is stored.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The declared columns.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// Encodes a batch. Fails where it does not fit the declared columns.
+    pub fn encode(&self, batch: &Batch<'_>) -> Result<Encoded> {
+        let n_rows = batch.n_rows();
+        if let Batch::Columns(columns) = batch {
+            batch::check(columns, &self.fields)?;
+        }
+        let body = match (self.format, batch) {
+            (Format::Json, _) => Body::Bytes(json::encode(batch, &self.fields, b",\n")?),
+            (Format::Jsonl, _) => {
+                let mut bytes = json::encode(batch, &self.fields, b"\n")?;
+                if n_rows > 0 {
+                    bytes.push(b'\n');
+                }
+                Body::Bytes(bytes)
+            }
+            (Format::Csv, Batch::Columns(columns)) => Body::Bytes(csv::encode(columns, n_rows)),
+            (Format::Parquet, Batch::Columns(columns)) => Body::Columns(parquet::pack(columns, &self.fields)),
+            (Format::Csv | Format::Parquet, Batch::Objects(_)) => {
+                let what = format!("rows were given as objects, which {} cannot hold", self.format);
+                return Err(Error::Output { column: "all".to_owned(), what });
+            }
+        };
+        Ok(Encoded { n_rows, body })
+    }
+}
+
+impl Encoded {
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+}
+
+/// Writes a table in order. Dropped before [`TableWriter::finish`], it leaves nothing behind.
+#[derive(Debug)]
+pub struct TableWriter {
+    encoder: Encoder,
+    sink: Sink,
+    rows: u64,
+}
+
+#[derive(Debug)]
+enum Sink {
+    Text(AtomicOutput),
+    Parquet(Box<ParquetWriter>),
+}
+
+impl TableWriter {
+    /// Opens `path` (`-` for standard output) and declares its columns. `meta` is `meta` of a JSON document, a first
+    /// line `{"meta": …}` in JSON Lines, the key `probe` of Parquet's metadata, and has no place in CSV.
+    pub fn create(
+        path: impl AsRef<Path>,
+        format: Format,
+        fields: Vec<Field>,
+        meta: Option<&Value>,
+    ) -> Result<Self> {
+        check_distinct(&fields)?;
+        let output = AtomicOutput::create(path)?;
+        let encoder = Encoder { format, fields: fields.into() };
+        let sink = match format {
+            Format::Parquet => Sink::Parquet(Box::new(ParquetWriter::new(output, &encoder.fields, meta)?)),
+            _ => Sink::Text(output),
+        };
+        let mut writer = Self { encoder, sink, rows: 0 };
+        let mut opening = Vec::new();
+        match format {
+            Format::Csv => opening = csv::header(&writer.encoder.fields),
+            Format::Json => {
+                opening.push(b'{');
+                if let Some(meta) = meta {
+                    opening.extend_from_slice(b"\"meta\":");
+                    json::append(&mut opening, meta)?;
+                    opening.extend_from_slice(b",\n");
+                }
+                opening.extend_from_slice(b"\"rows\":[");
+            }
+            Format::Jsonl => {
+                if let Some(meta) = meta {
+                    json::append(&mut opening, &serde_json::json!({ "meta": meta }))?;
+                    opening.push(b'\n');
+                }
+            }
+            Format::Parquet => {}
+        }
+        writer.put(&opening)?;
+        Ok(writer)
+    }
+
+    /// What turns batches into what [`TableWriter::write`] takes.
+    pub fn encoder(&self) -> Encoder {
+        self.encoder.clone()
+    }
+
+    /// Rows written so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Appends an encoded batch.
+    pub fn write(&mut self, encoded: Encoded) -> Result<()> {
+        let Encoded { n_rows, body } = encoded;
+        match (body, &mut self.sink) {
+            (Body::Columns(columns), Sink::Parquet(writer)) => writer.write(columns, n_rows)?,
+            (Body::Bytes(bytes), Sink::Text(_)) => {
+                if self.encoder.format == Format::Json && n_rows > 0 {
+                    self.put(if self.rows == 0 { b"\n" } else { b",\n" })?;
+                }
+                self.put(&bytes)?;
+            }
+            _ => {
+                let what = format!("a batch for another format than {}", self.encoder.format);
+                return Err(Error::Output { column: "all".to_owned(), what });
+            }
+        }
+        self.rows += n_rows as u64;
+        Ok(())
+    }
+
+    /// Completes the table and makes it the target's content.
+    pub fn finish(mut self) -> Result<()> {
+        if self.encoder.format == Format::Json {
+            self.put(b"\n]}\n")?;
+        }
+        match self.sink {
+            Sink::Text(output) => output.commit(),
+            Sink::Parquet(writer) => writer.finish()?.commit(),
+        }
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        match &mut self.sink {
+            Sink::Text(output) => output.write_all(bytes).map_err(|source| output.error(source)),
+            Sink::Parquet(_) => Ok(()),
+        }
+    }
+}

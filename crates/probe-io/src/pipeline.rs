@@ -1,0 +1,160 @@
+//! One reader, many workers, one writer: rows leave in the order they came, and memory does not grow with the table.
+//!
+//! The reader cuts the input into chunks, workers decode, work and encode, and the calling thread writes. A fixed number
+//! of chunks is in flight at any time: the reader waits for the writer, however uneven the work.
+
+use crate::error::{Error, Result};
+use crate::output::{Batch, Encoded, TableWriter};
+use crate::table::{Chunk, Chunks, RawChunk};
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+use std::time::Duration;
+
+/// How often a waiting writer looks whether it was cancelled.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// What a pipeline reads, writes and obeys.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// Where rows come from.
+    pub reader: Chunks,
+    /// Where rows go.
+    pub writer: TableWriter,
+    /// Number of workers; 0 for one per core.
+    pub threads: usize,
+    /// Set by anyone to stop between chunks; work that takes long may look at it too.
+    pub cancelled: &'a AtomicBool,
+}
+
+/// What a pipeline did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Summary {
+    /// Input rows.
+    pub rows_in: u64,
+    /// Output rows.
+    pub rows_out: u64,
+}
+
+/// A chunk's number with what became of it.
+struct Done<E> {
+    number: u64,
+    result: Result<(usize, Encoded), E>,
+}
+
+/// Runs `work` on every chunk, with a scratch space per worker, and writes its batches in the order of the input.
+/// `progress` hears the number of input rows done. Output is the same for any number of workers; the error that comes
+/// first in row order wins, and on any error or cancellation nothing is left behind.
+pub fn run_pipeline<S, E>(
+    job: Job<'_>,
+    scratch: impl Fn() -> S + Sync,
+    work: impl for<'c> Fn(&mut S, &'c Chunk) -> Result<Batch<'c>, E> + Sync,
+    mut progress: impl FnMut(u64),
+) -> Result<Summary, E>
+where
+    E: From<Error> + Send,
+{
+    let Job { mut reader, mut writer, threads, cancelled } = job;
+    let threads = match threads {
+        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
+        n => n,
+    };
+    let in_flight = 2 * threads + 2;
+    let (permit_sender, permits) = sync_channel::<()>(in_flight);
+    let (chunk_sender, chunks) = sync_channel::<(u64, Result<RawChunk>)>(in_flight);
+    let (done_sender, done) = channel::<Done<E>>();
+    for _ in 0..in_flight {
+        // The channel holds exactly this many.
+        let _ = permit_sender.send(());
+    }
+    let chunks = Mutex::new(chunks);
+    let encoder = writer.encoder();
+    let summary = std::thread::scope(|scope| -> Result<Summary, E> {
+        scope.spawn(move || {
+            for number in 0.. {
+                // Both channels close when the writer stops early.
+                if permits.recv().is_err() {
+                    return;
+                }
+                let Some(raw) = reader.next_raw().transpose() else { return };
+                let last = raw.is_err();
+                if chunk_sender.send((number, raw)).is_err() || last {
+                    return;
+                }
+            }
+        });
+        for _ in 0..threads {
+            let (done_sender, chunks, encoder) = (done_sender.clone(), &chunks, encoder.clone());
+            let (scratch, work) = (&scratch, &work);
+            scope.spawn(move || {
+                let mut space = scratch();
+                while let Some((number, raw)) = take(chunks) {
+                    if cancelled.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let alarm = Alarm(&done_sender, number);
+                    let result = raw.map_err(E::from).and_then(|raw| {
+                        let (chunk, late) = raw.decode();
+                        let batch = work(&mut space, &chunk)?;
+                        let encoded = encoder.encode(&batch)?;
+                        // Rows before a faulty one had their chance to fail first.
+                        late.map_or(Ok((chunk.n_rows(), encoded)), |error| Err(error.into()))
+                    });
+                    std::mem::forget(alarm);
+                    if done_sender.send(Done { number, result }).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(done_sender);
+        // Moved in, so that leaving early closes the channels and every thread ends.
+        let (done, permit_sender) = (done, permit_sender);
+        let mut waiting = BTreeMap::new();
+        let mut rows_in = 0;
+        let mut next = 0;
+        loop {
+            if cancelled.load(Ordering::Relaxed) {
+                return Err(Error::Cancelled.into());
+            }
+            match done.recv_timeout(PATIENCE) {
+                Ok(finished) => {
+                    waiting.insert(finished.number, finished.result);
+                }
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            while let Some(result) = waiting.remove(&next) {
+                let (n_rows, encoded) = result?;
+                writer.write(encoded)?;
+                next += 1;
+                rows_in += n_rows as u64;
+                progress(rows_in);
+                // The reader is gone at the end of the input; the permit is then nobody's.
+                let _ = permit_sender.try_send(());
+            }
+        }
+        Ok(Summary { rows_in, rows_out: writer.rows() })
+    })?;
+    if cancelled.load(Ordering::Relaxed) {
+        return Err(Error::Cancelled.into());
+    }
+    writer.finish()?;
+    Ok(summary)
+}
+
+/// The next chunk for a worker; `None` once there are no more.
+fn take(chunks: &Mutex<Receiver<(u64, Result<RawChunk>)>>) -> Option<(u64, Result<RawChunk>)> {
+    chunks.lock().ok()?.recv().ok()
+}
+
+/// Dropped only while a worker unwinds: tells the writer to stop, which would otherwise wait for this chunk for ever.
+struct Alarm<'a, E: From<Error>>(&'a Sender<Done<E>>, u64);
+
+impl<E: From<Error>> Drop for Alarm<'_, E> {
+    fn drop(&mut self) {
+        let _ = self.0.send(Done { number: self.1, result: Err(Error::Cancelled.into()) });
+    }
+}

@@ -1,0 +1,233 @@
+//! A decoded chunk of rows.
+
+use super::parquet::ParquetCells;
+use super::plan::ColumnPlan;
+use super::text::TextCells;
+use crate::error::{Error, Place, Result, excerpt};
+use crate::number;
+use crate::output::{Cell, Column, FieldKind};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The cells, as their format has them.
+#[derive(Debug)]
+pub(crate) enum Cells {
+    Csv(TextCells),
+    Json(TextCells),
+    Parquet(ParquetCells),
+}
+
+/// Rows of a table, with the plan that says which columns are wanted.
+#[derive(Debug)]
+pub struct Chunk {
+    plan: Arc<ColumnPlan>,
+    cells: Cells,
+}
+
+/// The value of an id column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Id<'c> {
+    /// No value.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Float(f64),
+    /// A text.
+    Text(Cow<'c, str>),
+    /// Any other JSON value.
+    Json(Value),
+}
+
+impl Id<'_> {
+    /// The value in JSON.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Integer(value) => (*value).into(),
+            Self::Float(value) => (*value).into(),
+            Self::Text(text) => text.as_ref().into(),
+            Self::Json(value) => value.clone(),
+        }
+    }
+}
+
+impl Chunk {
+    pub(crate) fn new(plan: Arc<ColumnPlan>, cells: Cells) -> Self {
+        Self { plan, cells }
+    }
+
+    /// Which columns are wanted.
+    pub fn plan(&self) -> &ColumnPlan {
+        &self.plan
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        match &self.cells {
+            Cells::Csv(text) | Cells::Json(text) => text.n_rows(),
+            Cells::Parquet(cells) => cells.n_rows,
+        }
+    }
+
+    /// 0-based row of the file at which the chunk starts.
+    pub fn first_row(&self) -> u64 {
+        match &self.cells {
+            Cells::Csv(text) | Cells::Json(text) => text.first_row(),
+            Cells::Parquet(cells) => cells.first_row,
+        }
+    }
+
+    /// Where a row of the chunk stands in the file.
+    pub fn place(&self, row: usize) -> Place {
+        match &self.cells {
+            Cells::Csv(text) | Cells::Json(text) => text.place(row),
+            Cells::Parquet(cells) => Place { row: cells.first_row + row as u64, line: None },
+        }
+    }
+
+    /// The features, row after row in the plan's order, replacing what `out` held. Fails on the first cell, in row
+    /// order, that is not a finite number.
+    pub fn numbers_into(&self, out: &mut Vec<f64>) -> Result<()> {
+        let n_features = self.plan.n_features();
+        out.clear();
+        out.reserve(self.n_rows() * n_features);
+        match &self.cells {
+            Cells::Csv(text) => self.parse_into(text, number::parse, out),
+            Cells::Json(text) => self.parse_into(text, json_number, out),
+            Cells::Parquet(cells) => match cells.numbers.iter().position(|value| !value.is_finite()) {
+                None => {
+                    out.extend_from_slice(&cells.numbers);
+                    Ok(())
+                }
+                Some(at) => {
+                    let text =
+                        if cells.is_null(at) { "null".to_owned() } else { cells.numbers[at].to_string() };
+                    Err(self.not_a_number(at / n_features, at % n_features, text))
+                }
+            },
+        }
+    }
+
+    fn parse_into(
+        &self,
+        text: &TextCells,
+        parse: fn(&[u8]) -> Option<f64>,
+        out: &mut Vec<f64>,
+    ) -> Result<()> {
+        let data = text.data();
+        for row in 0..text.n_rows() {
+            let spans = text.row(row);
+            for (j, &column) in self.plan.feature_columns().iter().enumerate() {
+                let (start, end) = spans[column];
+                let cell = &data[start as usize..end as usize];
+                match parse(cell) {
+                    Some(value) => out.push(value),
+                    None => return Err(self.not_a_number(row, j, excerpt(cell))),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn not_a_number(&self, row: usize, feature: usize, value: String) -> Error {
+        Error::Value {
+            file: self.plan.file().to_owned(),
+            place: self.place(row),
+            column: self.plan.feature(feature).to_owned(),
+            value,
+            wanted: "a finite number",
+        }
+    }
+
+    /// The text of a feature's cell, in formats that keep numbers as text.
+    pub fn cell_text(&self, row: usize, feature: usize) -> Option<&[u8]> {
+        let column = self.plan.feature_columns()[feature];
+        match &self.cells {
+            Cells::Csv(text) => Some(text.cell(row, column)),
+            Cells::Json(text) => Some(text.cell(row, column)).filter(|cell| number::parse(cell).is_some()),
+            Cells::Parquet(_) => None,
+        }
+    }
+
+    /// An output cell for a feature that kept its `value`: the file's own text where there is one, so that what a
+    /// person did not change comes back byte for byte.
+    #[inline]
+    pub fn unchanged(&self, row: usize, feature: usize, value: f64) -> Cell<'_> {
+        match self.cell_text(row, feature) {
+            Some(text) => Cell::verbatim(text, value),
+            None => Cell::Number(value),
+        }
+    }
+
+    /// The value of id column `k`.
+    pub fn id(&self, row: usize, k: usize) -> Result<Id<'_>> {
+        let column = self.plan.id_columns()[k];
+        match &self.cells {
+            Cells::Csv(text) => utf8(text.cell(row, column)).map(Id::Text),
+            Cells::Json(text) => json_id(text.cell(row, column)),
+            Cells::Parquet(cells) => cells.id(row, k),
+        }
+        .ok_or_else(|| Error::Value {
+            file: self.plan.file().to_owned(),
+            place: self.place(row),
+            column: self.plan.id(k).to_owned(),
+            value: match &self.cells {
+                Cells::Csv(text) | Cells::Json(text) => excerpt(text.cell(row, column)),
+                Cells::Parquet(_) => "bytes".to_owned(),
+            },
+            wanted: "UTF-8 text",
+        })
+    }
+
+    /// Id column `k` as an output column, once for each of `rows`: repeats and gaps are allowed.
+    pub fn id_column(&self, k: usize, rows: impl Iterator<Item = usize>) -> Result<Column<'_>> {
+        let ids = rows.map(|row| self.id(row, k)).collect::<Result<Vec<_>>>()?;
+        Ok(match self.plan.id_kind(k) {
+            FieldKind::Integer => Column::Integers(
+                ids.into_iter()
+                    .map(|id| if let Id::Integer(value) = id { Some(value) } else { None })
+                    .collect(),
+            ),
+            FieldKind::Float => Column::Floats(
+                ids.into_iter()
+                    .map(|id| if let Id::Float(value) = id { Cell::Number(value) } else { Cell::Empty })
+                    .collect(),
+            ),
+            FieldKind::Text => Column::Texts(ids.into_iter().map(id_text).collect()),
+        })
+    }
+}
+
+fn id_text(id: Id<'_>) -> Option<Cow<'_, str>> {
+    match id {
+        Id::Null => None,
+        Id::Text(text) => Some(text),
+        other => Some(other.to_json().to_string().into()),
+    }
+}
+
+fn utf8(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    std::str::from_utf8(bytes).ok().map(Cow::Borrowed)
+}
+
+/// JSON has booleans beside its numbers; texts that look like numbers stay texts.
+fn json_number(text: &[u8]) -> Option<f64> {
+    match text {
+        b"true" => Some(1.0),
+        b"false" => Some(0.0),
+        _ => number::parse(text),
+    }
+}
+
+fn json_id(text: &[u8]) -> Option<Id<'_>> {
+    match text {
+        b"null" => Some(Id::Null),
+        [b'"', inner @ .., b'"'] if memchr::memchr(b'\\', inner).is_none() => utf8(inner).map(Id::Text),
+        _ => match serde_json::from_slice(text).ok()? {
+            Value::String(text) => Some(Id::Text(text.into())),
+            value => Some(value.as_i64().map_or(Id::Json(value), Id::Integer)),
+        },
+    }
+}

@@ -1,0 +1,20 @@
+//! Tables in: a header first, then owned chunks of rows whose cells are decoded by whoever works on them.
+
+mod chunk;
+mod csv;
+mod format;
+mod framing;
+mod json;
+mod parquet;
+mod plan;
+mod reader;
+mod records;
+mod text;
+mod whole;
+
+pub use chunk::{Chunk, Id};
+pub use format::Format;
+pub use plan::{ColumnPlan, Columns};
+pub use reader::{Chunks, RawChunk, TableReader};
+pub use records::ChunkLimit;
+pub use whole::{Table, read_table};

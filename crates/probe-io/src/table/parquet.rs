@@ -1,0 +1,300 @@
+//! Parquet in, through the column readers: a few thousand records of each wanted column at a time, so that memory
+//! grows neither with the row groups nor with the file.
+
+use super::chunk::Id;
+use super::plan::ColumnPlan;
+use super::records::ChunkLimit;
+use crate::error::{Error, Result};
+use crate::output::FieldKind;
+use parquet::basic::{ConvertedType, LogicalType, Type};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, DataType};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
+use std::fs::File;
+use std::sync::Arc;
+
+/// What a column holds, as far as this crate cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Float,
+    Integer,
+    Unsigned,
+    Boolean,
+    Text,
+    Other,
+}
+
+/// Decoded rows.
+#[derive(Debug)]
+pub(crate) struct ParquetCells {
+    pub(crate) n_rows: usize,
+    pub(crate) first_row: u64,
+    /// Features, row-major; NaN where null.
+    pub(crate) numbers: Vec<f64>,
+    /// Positions in `numbers` that were null, unsorted.
+    nulls: Vec<usize>,
+    ids: Vec<IdCells>,
+}
+
+#[derive(Debug)]
+enum IdCells {
+    Integers(Vec<Option<i64>>),
+    Floats(Vec<Option<f64>>),
+    Booleans(Vec<Option<bool>>),
+    Texts(Vec<Option<ByteArray>>),
+}
+
+impl ParquetCells {
+    pub(crate) fn is_null(&self, position: usize) -> bool {
+        self.nulls.contains(&position)
+    }
+
+    /// The value of id column `k`; `None` where a text is not UTF-8.
+    pub(crate) fn id(&self, row: usize, k: usize) -> Option<Id<'_>> {
+        Some(match &self.ids[k] {
+            IdCells::Integers(values) => values[row].map_or(Id::Null, Id::Integer),
+            IdCells::Floats(values) => values[row].map_or(Id::Null, Id::Float),
+            IdCells::Booleans(values) => values[row].map_or(Id::Null, |value| Id::Json(value.into())),
+            IdCells::Texts(values) => match &values[row] {
+                Some(bytes) => Id::Text(std::str::from_utf8(bytes.data()).ok()?.into()),
+                None => Id::Null,
+            },
+        })
+    }
+}
+
+/// A Parquet file being read.
+pub(crate) struct ParquetReader {
+    file: Arc<str>,
+    reader: SerializedFileReader<File>,
+    kinds: Vec<Kind>,
+    next_group: usize,
+    group: Option<Group>,
+    row: u64,
+}
+
+/// A row group being read: one reader per wanted column.
+struct Group {
+    columns: Vec<ColumnReader>,
+    rows_left: usize,
+}
+
+impl std::fmt::Debug for ParquetReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ParquetReader")
+            .field("file", &self.file)
+            .field("row", &self.row)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ParquetReader {
+    pub(crate) fn new(file: Arc<str>, input: File) -> Result<Self> {
+        let fail = |source| read_error(&file, &source);
+        if input.metadata().map_err(|source| Error::io(&file, "read", source))?.len() == 0 {
+            return Err(Error::Empty { file: file.to_string() });
+        }
+        let reader = SerializedFileReader::new(input).map_err(fail)?;
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let kinds = schema.columns().iter().map(|column| kind_of(column)).collect();
+        Ok(Self { file, reader, kinds, next_group: 0, group: None, row: 0 })
+    }
+
+    /// Column names; nested columns have dotted ones.
+    pub(crate) fn header(&self) -> Vec<String> {
+        let schema = self.reader.metadata().file_metadata().schema_descr();
+        schema.columns().iter().map(|column| column.path().parts().join(".")).collect()
+    }
+
+    /// The type an id column has in the output.
+    pub(crate) fn id_kind(&self, column: usize) -> FieldKind {
+        match self.kinds[column] {
+            Kind::Float => FieldKind::Float,
+            Kind::Integer | Kind::Unsigned => FieldKind::Integer,
+            Kind::Boolean | Kind::Text | Kind::Other => FieldKind::Text,
+        }
+    }
+
+    /// Fails on wanted columns whose type has no number (features) or no plain value (ids).
+    pub(crate) fn check(&self, plan: &ColumnPlan) -> Result<()> {
+        let refuse = |column: usize, wanted: &str| {
+            let schema = self.reader.metadata().file_metadata().schema_descr();
+            let descriptor = schema.column(column);
+            let physical = descriptor.physical_type();
+            let logical =
+                descriptor.logical_type_ref().map_or_else(String::new, |logical| format!(" {logical:?}"));
+            let name = &plan.header()[column];
+            Error::file(
+                &self.file,
+                format!("column '{name}' of type {physical}{logical} cannot be read as {wanted}"),
+            )
+        };
+        for &column in plan.feature_columns() {
+            if matches!(self.kinds[column], Kind::Text | Kind::Other) {
+                return Err(refuse(column, "a number"));
+            }
+        }
+        match plan.id_columns().iter().find(|&&column| self.kinds[column] == Kind::Other) {
+            Some(&column) => Err(refuse(column, "an id")),
+            None => Ok(()),
+        }
+    }
+
+    /// The next rows; `None` at the end.
+    pub(crate) fn next(&mut self, plan: &ColumnPlan, limit: ChunkLimit) -> Result<Option<ParquetCells>> {
+        let file = Arc::clone(&self.file);
+        let fail = |source| read_error(&file, &source);
+        let mut group = loop {
+            match self.group.take() {
+                Some(group) if group.rows_left > 0 => break group,
+                _ if self.next_group == self.reader.num_row_groups() => return Ok(None),
+                _ => self.group = Some(self.open_group(plan).map_err(fail)?),
+            }
+        };
+        let n_features = plan.n_features();
+        let by_bytes = limit.bytes / (8 * group.columns.len().max(1));
+        let n_rows = group.rows_left.min(limit.rows).min(by_bytes.max(1));
+        let mut cells = ParquetCells {
+            n_rows,
+            first_row: self.row,
+            numbers: vec![f64::NAN; n_rows * n_features],
+            nulls: Vec::new(),
+            ids: Vec::new(),
+        };
+        let wanted = plan.feature_columns().iter().chain(plan.id_columns());
+        for (i, (&column, reader)) in wanted.zip(&mut group.columns).enumerate() {
+            let values = read(reader, self.kinds[column], n_rows).map_err(fail)?;
+            if i < n_features {
+                values.numbers_into(i, n_features, &mut cells);
+            } else {
+                cells.ids.push(values);
+            }
+        }
+        group.rows_left -= n_rows;
+        self.group = Some(group);
+        self.row += n_rows as u64;
+        Ok(Some(cells))
+    }
+
+    fn open_group(&mut self, plan: &ColumnPlan) -> Result<Group, ParquetError> {
+        let group = self.reader.get_row_group(self.next_group)?;
+        self.next_group += 1;
+        let rows_left = usize::try_from(group.metadata().num_rows())
+            .map_err(|_| ParquetError::General("a row group has a negative number of rows".to_owned()))?;
+        let wanted = plan.feature_columns().iter().chain(plan.id_columns());
+        let columns = wanted.map(|&column| group.get_column_reader(column)).collect::<Result<_, _>>()?;
+        Ok(Group { columns, rows_left })
+    }
+}
+
+impl IdCells {
+    /// Writes these values as feature `j` of `n` of the chunk.
+    fn numbers_into(&self, j: usize, n: usize, cells: &mut ParquetCells) {
+        let mut set = |row: usize, value: Option<f64>| match value {
+            Some(value) => cells.numbers[row * n + j] = value,
+            None => cells.nulls.push(row * n + j),
+        };
+        match self {
+            Self::Floats(values) => values.iter().enumerate().for_each(|(row, value)| set(row, *value)),
+            Self::Integers(values) => {
+                values.iter().enumerate().for_each(|(row, value)| set(row, value.map(|value| value as f64)));
+            }
+            Self::Booleans(values) => {
+                values
+                    .iter()
+                    .enumerate()
+                    .for_each(|(row, value)| set(row, value.map(|value| f64::from(u8::from(value)))));
+            }
+            // Refused by `check` before the first row.
+            Self::Texts(values) => (0..values.len()).for_each(|row| set(row, None)),
+        }
+    }
+}
+
+/// Reads the next `n` values of a column.
+fn read(reader: &mut ColumnReader, kind: Kind, n: usize) -> Result<IdCells, ParquetError> {
+    Ok(match reader {
+        ColumnReader::DoubleColumnReader(reader) => IdCells::Floats(values(reader, n, |value| value)?),
+        ColumnReader::FloatColumnReader(reader) => IdCells::Floats(values(reader, n, f64::from)?),
+        ColumnReader::BoolColumnReader(reader) => IdCells::Booleans(values(reader, n, |value| value)?),
+        ColumnReader::Int32ColumnReader(reader) if kind == Kind::Unsigned => {
+            IdCells::Integers(values(reader, n, |value| i64::from(value.cast_unsigned()))?)
+        }
+        ColumnReader::Int32ColumnReader(reader) => IdCells::Integers(values(reader, n, i64::from)?),
+        ColumnReader::Int64ColumnReader(reader) => {
+            let integers = values(reader, n, |value| value)?;
+            if kind == Kind::Unsigned && integers.iter().flatten().any(|&value| value < 0) {
+                return Err(ParquetError::General("an unsigned number is above 2^63".to_owned()));
+            }
+            IdCells::Integers(integers)
+        }
+        ColumnReader::ByteArrayColumnReader(reader) => IdCells::Texts(values(reader, n, |value| value)?),
+        ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
+            return Err(ParquetError::General("a column has a type that cannot be read".to_owned()));
+        }
+    })
+}
+
+fn values<T: DataType, V>(
+    reader: &mut ColumnReaderImpl<T>,
+    n: usize,
+    convert: impl Fn(T::T) -> V,
+) -> Result<Vec<Option<V>>, ParquetError> {
+    let (mut present, mut levels) = (Vec::with_capacity(n), Vec::with_capacity(n));
+    let (n_records, n_values, n_levels) = reader.read_records(n, Some(&mut levels), None, &mut present)?;
+    if n_records != n {
+        return Err(ParquetError::General(format!("a column ends {} rows early", n - n_records)));
+    }
+    if n_values == n {
+        return Ok(present.into_iter().map(|value| Some(convert(value))).collect());
+    }
+    // Fewer values than rows: the highest level that occurs marks a value, any lower one a null.
+    let highest = if n_values == 0 { i16::MAX } else { levels.iter().copied().max().unwrap_or(i16::MAX) };
+    let mut present = present.into_iter();
+    let mut place = |level: &i16| if *level == highest { present.next().map(&convert) } else { None };
+    debug_assert_eq!(n_levels, n);
+    Ok(levels.iter().map(&mut place).collect())
+}
+
+fn kind_of(column: &ColumnDescriptor) -> Kind {
+    let repeated = column.max_rep_level() > 0;
+    let is_time_or_decimal = matches!(
+        column.logical_type_ref(),
+        Some(
+            LogicalType::Decimal { .. }
+                | LogicalType::Date
+                | LogicalType::Time { .. }
+                | LogicalType::Timestamp { .. }
+        )
+    );
+    if repeated || is_time_or_decimal {
+        return Kind::Other;
+    }
+    match (column.physical_type(), column.converted_type()) {
+        (Type::DOUBLE | Type::FLOAT, _) => Kind::Float,
+        (Type::BOOLEAN, _) => Kind::Boolean,
+        (
+            Type::INT32 | Type::INT64,
+            ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64,
+        ) => Kind::Unsigned,
+        (
+            Type::INT32 | Type::INT64,
+            ConvertedType::NONE
+            | ConvertedType::INT_8
+            | ConvertedType::INT_16
+            | ConvertedType::INT_32
+            | ConvertedType::INT_64,
+        ) => Kind::Integer,
+        (
+            Type::BYTE_ARRAY,
+            ConvertedType::NONE | ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON,
+        ) => Kind::Text,
+        _ => Kind::Other,
+    }
+}
+
+fn read_error(file: &str, source: &ParquetError) -> Error {
+    Error::file(file, format!("cannot read as Parquet: {source}"))
+}

@@ -1,0 +1,64 @@
+//! A whole table in memory, for training.
+
+use super::chunk::Id;
+use super::format::Format;
+use super::plan::Columns;
+use super::reader::TableReader;
+use crate::error::{Error, Result};
+use std::path::Path;
+
+/// Numeric columns and one target column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Names of the numeric columns.
+    pub features: Vec<String>,
+    /// The numbers, row after row.
+    pub values: Vec<f64>,
+    /// The target of each row, as text.
+    pub target: Vec<String>,
+}
+
+impl Table {
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.target.len()
+    }
+}
+
+/// Reads `features` (all columns but the target where `None`) and the `target` column of a whole table.
+pub fn read_table(
+    path: impl AsRef<Path>,
+    format: Option<Format>,
+    features: Option<&[String]>,
+    target: &str,
+    ignore_extra: bool,
+) -> Result<Table> {
+    let reader = TableReader::open(path, format)?;
+    let others = || reader.header().iter().filter(|name| *name != target).cloned().collect();
+    let features: Vec<String> = features.map_or_else(others, <[String]>::to_vec);
+    let wanted = Columns { features: features.clone(), ids: vec![target.to_owned()], ignore_extra };
+    let (mut values, mut labels, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+    for chunk in reader.select(&wanted)? {
+        let chunk = chunk?;
+        chunk.numbers_into(&mut numbers)?;
+        values.extend_from_slice(&numbers);
+        for row in 0..chunk.n_rows() {
+            let label = match chunk.id(row, 0)? {
+                Id::Null => String::new(),
+                Id::Text(text) => text.trim_matches([' ', '\t']).to_owned(),
+                other => other.to_json().to_string(),
+            };
+            if label.is_empty() {
+                return Err(Error::Value {
+                    file: chunk.plan().file().to_owned(),
+                    place: chunk.place(row),
+                    column: target.to_owned(),
+                    value: label,
+                    wanted: "a target value",
+                });
+            }
+            labels.push(label);
+        }
+    }
+    Ok(Table { features, values, target: labels })
+}
