@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Parser as _;
 use probe_core::theory::{robust_score, wachter_point};
 use probe_core::{Answer, Engine, MonteCarlo, Rows, Seed, Status, affine_rate};
-use probe_experiments::number::{Odds, fixed, number, percent, quantity, step};
+use probe_experiments::number::{Odds, number, percent, quantity, step};
 use probe_experiments::report::{Method, ModelCard, PersonReport, Value, render, summary};
 use probe_io::{AtomicOutput, Column, Field, Format, TableWriter, save_schema};
 use probe_train::{TrainReport, credit};
@@ -210,7 +210,12 @@ fn print_frontier(input: &PersonReport<'_>, printer: &Printer) -> Result<()> {
             _ => answer.reason.map_or("", probe_core::Reason::code).to_owned(),
         };
         let mark = if rate == chosen { "◀ chosen" } else { "" };
-        vec![odds(rate), answer.cost.map_or_else(|| "–".to_owned(), |c| fixed(c, 3)), what, mark.to_owned()]
+        vec![
+            odds(rate),
+            answer.cost.map_or_else(|| "–".to_owned(), |c| format!("{c:.3}")),
+            what,
+            mark.to_owned(),
+        ]
     };
     let rows: Vec<_> = answers.iter().zip(input.rates).map(row).collect();
     printer.table(&["at most fail", "cost", "what changes", ""], &rows, &[0, 1]);
@@ -301,7 +306,7 @@ fn print_methods(methods: &[Method], printer: &Printer) {
         vec![
             m.name.clone(),
             share(m.rate),
-            m.cost.map_or_else(|| "–".to_owned(), |c| fixed(c, 3)),
+            m.cost.map_or_else(|| "–".to_owned(), |c| format!("{c:.3}")),
             m.note.clone(),
         ]
     };

@@ -4,7 +4,7 @@ use crate::args::{Common, Kind, Train};
 use crate::printer::Printer;
 use anyhow::{Context as _, Result, bail};
 use probe_core::{Rows, Schema, Seed};
-use probe_experiments::number::{fixed, number, percent};
+use probe_experiments::number::{number, percent};
 use probe_io::{AtomicOutput, ModelFile, TableReader, load_schema, read_table};
 use probe_train::{FitParams, Labelled, LogisticParams, Metrics, TrainReport, fit_model};
 use std::collections::BTreeSet;
@@ -107,7 +107,7 @@ fn favourable_value(args: &Train, schema: Option<&Schema>, target: &[String]) ->
 }
 
 pub(crate) fn print_report(report: &TrainReport, printer: &Printer) {
-    let share = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), |v| fixed(v, 3));
+    let share = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), |v| format!("{v:.3}"));
     let row = |name: &str, n: usize, m: &Metrics| {
         vec![
             name.to_owned(),

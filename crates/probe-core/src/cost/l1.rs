@@ -17,8 +17,12 @@ pub(super) fn fill(items: &[Item], limit: f64, needed: f64, moves: &mut [f64]) -
     for (it, u) in items.iter().zip(moves.iter_mut()) {
         let room = (limit / it.weight).min(it.cap).max(it.start) - it.start;
         let step = if rest > 0.0 { (rest / it.gain).min(room) } else { 0.0 };
-        rest -= it.gain * step;
         *u = it.start + step;
+        // What rounding leaves over must not spill into another feature.
+        rest -= it.gain * step;
+        if step < room || rest <= 4.0 * f64::EPSILON * needed.abs() {
+            rest = rest.min(0.0);
+        }
     }
     rest
 }
@@ -49,9 +53,7 @@ impl Norm for L1 {
     }
 
     fn cheapest(&self, items: &[Item], _scratch: &Scratch, needed: f64, moves: &mut [f64]) -> bool {
-        let rest = fill(items, f64::INFINITY, needed, moves);
-        // What rounding leaves over is a few ulps of the sum; anything more is a real shortfall.
-        rest <= 4.0 * f64::EPSILON * needed.abs()
+        fill(items, f64::INFINITY, needed, moves) <= 0.0
     }
 
     fn furthest(&self, items: &[Item], spent: f64, budget: f64, moves: &mut [f64]) {
