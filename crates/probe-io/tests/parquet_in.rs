@@ -128,10 +128,10 @@ fn a_null_feature_names_its_row() {
 #[test]
 fn ids_keep_their_types_and_gaps() {
     let wanted = columns(&["d"], &["who", "number", "b", "maybe"]);
-    let chunks = open().select(&wanted).unwrap();
+    let mut chunks = open().select(&wanted).unwrap();
     let kinds: Vec<_> = chunks.plan().id_fields().iter().map(|field| format!("{:?}", field.kind())).collect();
     assert_eq!(kinds, ["Text", "Integer", "Text", "Float"]);
-    let second = chunks.skip(1).next().unwrap().unwrap();
+    let second = chunks.nth(1).unwrap().unwrap();
     assert_eq!(second.id(0, 0).unwrap(), Id::Text("p3".into()));
     assert_eq!(second.id(1, 0).unwrap(), Id::Null);
     assert_eq!(second.id(0, 2).unwrap().to_json(), serde_json::json!(true));

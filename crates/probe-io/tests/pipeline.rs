@@ -106,7 +106,7 @@ fn slow_chunks_do_not_break_the_order() {
     let calls = AtomicUsize::new(0);
     let pause = |chunk: &Chunk| {
         calls.fetch_add(1, Ordering::Relaxed);
-        if chunk.first_row() % 5 == 0 {
+        if chunk.first_row().is_multiple_of(5) {
             std::thread::sleep(Duration::from_millis(3));
         }
     };
