@@ -31,6 +31,11 @@ fn main() -> Result<(), AnyError> {
     let ours = best_of_3(|| pipeline_copy(&input, &directory.path().join("ours.csv"), threads))?;
     writeln!(out, "parse, work, write:       {ours:.2} s")?;
     writeln!(out, "ratio:                    {:.2}", ours / plain)?;
+    let (parquet, back) = (directory.path().join("ours.parquet"), directory.path().join("back.csv"));
+    let to_parquet = best_of_3(|| pipeline_copy(&input, &parquet, threads))?;
+    writeln!(out, "the same to Parquet:      {to_parquet:.2} s")?;
+    let from_parquet = best_of_3(|| pipeline_copy(&parquet, &back, threads))?;
+    writeln!(out, "Parquet to CSV:           {from_parquet:.2} s")?;
     if let (Some(before), Some(after)) = (memory_before, peak_memory()) {
         writeln!(out, "peak memory:              {after:.0} MB ({before:.0} MB before the pipeline)")?;
     }
@@ -81,11 +86,12 @@ fn plain_copy(input: &Path, output: &Path) -> Result<(), AnyError> {
 
 fn pipeline_copy(input: &Path, output: &Path, threads: usize) -> Result<(), AnyError> {
     let reader = TableReader::open(input, None)?;
-    let features = reader.header().to_vec();
+    let features: Vec<String> =
+        reader.header().iter().filter(|name| name.starts_with('x')).cloned().collect();
     let mut fields = vec![Field::integer("row"), Field::float("cost").optional()];
     fields.extend(features.iter().map(|name| Field::float(name)));
-    let reader = reader.select(&Columns::features(&features))?;
-    let writer = TableWriter::create(output, Format::Csv, fields, None)?;
+    let reader = reader.select(&Columns { features, ids: Vec::new(), ignore_extra: true })?;
+    let writer = TableWriter::create(output, Format::of_path(output), fields, None)?;
     let cancelled = AtomicBool::new(false);
     let job = Job { reader, writer, threads, cancelled: &cancelled };
     run_pipeline(job, Vec::new, copy_chunk, |_| {})?;

@@ -4,6 +4,44 @@
 //! - [`TableReader`] → [`Chunks`] → [`Chunk`]: CSV, JSON Lines, JSON and Parquet in bounded memory.
 //! - [`TableWriter`]: the same formats out, whole or not at all.
 //! - [`run_pipeline`]: reader, workers and writer, in order, with the same bytes for any number of threads.
+//!
+//! ```
+//! use probe_io::{Batch, Column, Columns, Error, Field, Format, Job, TableReader, TableWriter, run_pipeline};
+//! use std::sync::atomic::AtomicBool;
+//!
+//! let people = std::io::Cursor::new("name,age,income\nAnn,41,1.50\nBob,29,2\n");
+//! let reader = TableReader::from_read("people.csv", people, Format::Csv)?;
+//! let wanted = Columns {
+//!     features: vec!["age".to_owned(), "income".to_owned()],
+//!     ids: vec!["name".to_owned()],
+//!     ignore_extra: false,
+//! };
+//! let reader = reader.select(&wanted)?;
+//! let directory = tempfile::tempdir().expect("a temporary directory");
+//! let path = directory.path().join("sums.csv");
+//! let mut fields = vec![Field::integer("row"), Field::float("sum"), Field::float("income")];
+//! fields.extend(reader.plan().id_fields());
+//! let writer = TableWriter::create(&path, Format::Csv, fields, None)?;
+//! let job = Job { reader, writer, threads: 2, cancelled: &AtomicBool::new(false) };
+//! run_pipeline(
+//!     job,
+//!     Vec::new,
+//!     |numbers, chunk| {
+//!         chunk.numbers_into(numbers)?;
+//!         let rows = || 0..chunk.n_rows();
+//!         Ok::<_, Error>(Batch::Columns(vec![
+//!             Column::integers(rows().map(|row| chunk.first_row() as i64 + row as i64)),
+//!             Column::floats(rows().map(|row| numbers[2 * row] + numbers[2 * row + 1])),
+//!             Column::floats(rows().map(|row| chunk.unchanged(row, 1, numbers[2 * row + 1]))),
+//!             chunk.id_column(0, rows())?,
+//!         ]))
+//!     },
+//!     |_rows_done| {},
+//! )?;
+//! let text = std::fs::read_to_string(&path).expect("the file is there, whole");
+//! assert_eq!(text, "row,sum,income,name\n0,42.5,1.50,Ann\n1,31.0,2,Bob\n");
+//! # Ok::<(), Error>(())
+//! ```
 
 mod content;
 mod error;

@@ -47,6 +47,9 @@ struct Done<E> {
 /// Runs `work` on every chunk, with a scratch space per worker, and writes its batches in the order of the input.
 /// `progress` hears the number of input rows done. Output is the same for any number of workers; the error that comes
 /// first in row order wins, and on any error or cancellation nothing is left behind.
+///
+/// Give `work` as a function or as a closure written in the call: a closure bound to a name first is taken to serve one
+/// chunk's lifetime only.
 pub fn run_pipeline<S, E>(
     job: Job<'_>,
     scratch: impl Fn() -> S + Sync,

@@ -13,6 +13,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// What a column holds, as far as this crate cares.
@@ -92,13 +93,16 @@ impl std::fmt::Debug for ParquetReader {
 
 impl ParquetReader {
     pub(crate) fn new(file: Arc<str>, input: File) -> Result<Self> {
-        let fail = |source| read_error(&file, &source);
         if input.metadata().map_err(|source| Error::io(&file, "read", source))?.len() == 0 {
             return Err(Error::Empty { file: file.to_string() });
         }
-        let reader = SerializedFileReader::new(input).map_err(fail)?;
-        let schema = reader.metadata().file_metadata().schema_descr();
-        let kinds = schema.columns().iter().map(|column| kind_of(column)).collect();
+        let open = || {
+            let reader = SerializedFileReader::new(input)?;
+            let schema = reader.metadata().file_metadata().schema_descr();
+            let kinds = schema.columns().iter().map(|column| kind_of(column)).collect();
+            Ok((reader, kinds))
+        };
+        let (reader, kinds) = guarded(&file, open)?;
         Ok(Self { file, reader, kinds, next_group: 0, group: None, row: 0 })
     }
 
@@ -145,12 +149,19 @@ impl ParquetReader {
     /// The next rows; `None` at the end.
     pub(crate) fn next(&mut self, plan: &ColumnPlan, limit: ChunkLimit) -> Result<Option<ParquetCells>> {
         let file = Arc::clone(&self.file);
-        let fail = |source| read_error(&file, &source);
+        guarded(&file, || self.read_rows(plan, limit))
+    }
+
+    fn read_rows(
+        &mut self,
+        plan: &ColumnPlan,
+        limit: ChunkLimit,
+    ) -> Result<Option<ParquetCells>, ParquetError> {
         let mut group = loop {
             match self.group.take() {
                 Some(group) if group.rows_left > 0 => break group,
                 _ if self.next_group == self.reader.num_row_groups() => return Ok(None),
-                _ => self.group = Some(self.open_group(plan).map_err(fail)?),
+                _ => self.group = Some(self.open_group(plan)?),
             }
         };
         let n_features = plan.n_features();
@@ -165,7 +176,7 @@ impl ParquetReader {
         };
         let wanted = plan.feature_columns().iter().chain(plan.id_columns());
         for (i, (&column, reader)) in wanted.zip(&mut group.columns).enumerate() {
-            let values = read(reader, self.kinds[column], n_rows).map_err(fail)?;
+            let values = read(reader, self.kinds[column], n_rows)?;
             if i < n_features {
                 values.numbers_into(i, n_features, &mut cells);
             } else {
@@ -295,6 +306,12 @@ fn kind_of(column: &ColumnDescriptor) -> Kind {
     }
 }
 
-fn read_error(file: &str, source: &ParquetError) -> Error {
-    Error::file(file, format!("cannot read as Parquet: {source}"))
+/// Runs a step of the Parquet library. It asserts some of what a sound file guarantees, so that a damaged one can make
+/// it panic; that is an error of the file, and the reader is not used again after it.
+fn guarded<T>(file: &str, step: impl FnOnce() -> Result<T, ParquetError>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(step)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(source)) => Err(Error::file(file, format!("cannot read as Parquet: {source}"))),
+        Err(_) => Err(Error::file(file, "cannot read as Parquet: the file is damaged")),
+    }
 }

@@ -116,7 +116,7 @@ impl TableReader {
             reader.check(&plan)?;
         }
         let (plan, limit) = (Arc::new(plan), ChunkLimit::default());
-        Ok(Chunks { plan, source: self.source, format: self.format, limit, failed: None })
+        Ok(Chunks { plan, source: self.source, format: self.format, limit, failed: None, ended: false })
     }
 }
 
@@ -128,6 +128,7 @@ pub struct Chunks {
     format: Format,
     limit: ChunkLimit,
     failed: Option<Error>,
+    ended: bool,
 }
 
 /// Rows as they came from the file.
@@ -157,16 +158,24 @@ impl Chunks {
         &self.plan
     }
 
-    /// The next rows, not yet decoded; `None` at the end.
+    /// The next rows, not yet decoded; `None` at the end and after an error.
     pub fn next_raw(&mut self) -> Result<Option<RawChunk>> {
-        let content = match &mut self.source {
+        if self.ended {
+            return Ok(None);
+        }
+        let content = self.next_content();
+        self.ended = !matches!(content, Ok(Some(_)));
+        Ok(content?.map(|content| RawChunk { plan: Arc::clone(&self.plan), content }))
+    }
+
+    fn next_content(&mut self) -> Result<Option<RawContent>> {
+        Ok(match &mut self.source {
             Source::Parquet(reader) => reader.next(&self.plan, self.limit)?.map(RawContent::Parquet),
             Source::Text(records) => records.next(self.limit)?.map(|text| match self.format {
                 Format::Csv => RawContent::Csv(text),
                 _ => RawContent::Json { text, lines: self.format == Format::Jsonl },
             }),
-        };
-        Ok(content.map(|content| RawChunk { plan: Arc::clone(&self.plan), content }))
+        })
     }
 }
 
@@ -201,6 +210,7 @@ impl Iterator for Chunks {
             Ok(raw) => raw.decode(),
             Err(error) => return Some(Err(error)),
         };
+        self.ended |= error.is_some();
         self.failed = error;
         Some(Ok(chunk))
     }
