@@ -58,7 +58,9 @@ impl Stream<'_> {
         let reader = self.open(&bar)?.select(&wanted)?;
         fields.extend(reader.plan().id_fields());
         let path = self.tables.output.as_deref().unwrap_or(Path::new("-"));
-        let writer = TableWriter::create(path, self.format(), fields, Some(&meta))?;
+        // JSON Lines carry the meta object in every row instead: each line stands for itself.
+        let meta = Some(&meta).filter(|_| self.format() != Format::Jsonl);
+        let writer = TableWriter::create(path, self.format(), fields, meta)?;
         // A second Ctrl-C while the first is obeyed changes nothing; failing to listen only makes Ctrl-C abrupt.
         let _ = ctrlc::set_handler(|| CANCELLED.store(true, Ordering::Relaxed));
         let job = Job { reader, writer, threads: self.common.threads, cancelled: &CANCELLED };

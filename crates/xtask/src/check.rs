@@ -1,0 +1,32 @@
+//! `cargo xtask test`: everything that must hold, installing what it needs.
+
+use crate::shell::{cargo, say, step};
+use anyhow::Result;
+
+pub(crate) fn run(full: bool) -> Result<()> {
+    step("format", cargo().args(["fmt", "--all", "--check"]))?;
+    let lint =
+        ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"];
+    step("lints", cargo().args(lint))?;
+    step("tests and doctests", cargo().args(["test", "--workspace", "--quiet"]))?;
+    let docs = ["doc", "--workspace", "--no-deps", "--quiet"];
+    step("docs", cargo().args(docs).env("RUSTDOCFLAGS", "-D warnings"))?;
+    if full {
+        extras()?;
+    }
+    say("everything passes");
+    Ok(())
+}
+
+/// What is too slow, or needs too much installed, for every run.
+fn extras() -> Result<()> {
+    step(
+        "install cargo-hack and cargo-deny",
+        cargo().args(["install", "--locked", "--quiet", "cargo-hack", "cargo-deny"]),
+    )?;
+    step(
+        "each feature alone",
+        cargo().args(["hack", "check", "--workspace", "--each-feature", "--no-dev-deps"]),
+    )?;
+    step("licences and sources", cargo().args(["deny", "check", "bans", "licenses", "sources"]))
+}

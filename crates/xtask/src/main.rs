@@ -1,0 +1,27 @@
+//! Commands of the project itself: `cargo xtask test`, `cargo xtask bench`.
+
+mod bench;
+mod check;
+mod shell;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "\
+cargo xtask test            everything that must hold: format, lints, tests, doctests, docs
+cargo xtask test --full     that, and the slow extras: each feature alone, licences and advisories
+cargo xtask bench           what is claimed about speed and memory, measured in one run";
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["test"] => check::run(false),
+        ["test", "--full"] => check::run(true),
+        ["bench", rest @ ..] => bench::run(rest),
+        ["help" | "--help" | "-h"] | [] => {
+            shell::say(USAGE);
+            Ok(())
+        }
+        _ => bail!("unknown command: {}\n{USAGE}", words.join(" ")),
+    }
+}
