@@ -66,6 +66,11 @@ pub trait Norm: Send + Sync {
     /// Whether totals add up, so that items can be priced one by one.
     fn is_separable(&self) -> bool;
 
+    /// Whether an item's total is proportional to its move.
+    fn is_linear(&self) -> bool {
+        false
+    }
+
     /// The move that minimises its own total minus `price` × its gain; meaningful for separable norms only.
     fn response(&self, item: &Item, price: f64) -> f64;
 
