@@ -34,8 +34,10 @@ pub(super) fn solve(
 ) -> Found {
     let n = reduced.items.len();
     let mut states = vec![State::Open; n + reduced.choices.len()];
-    for (state, it) in states.iter_mut().zip(&reduced.items) {
-        if it.start > 0.0 {
+    for (i, (state, it)) in states.iter_mut().zip(&reduced.items).enumerate() {
+        // Where a change brings no noise and counts against no limit there is nothing to decide: it may move.
+        let free = reduced.max_changes.is_none() && reduced.variances[i] <= 0.0;
+        if it.start > 0.0 || (free && it.cap > 0.0) {
             *state = State::In(0);
         } else if it.cap <= 0.0 {
             *state = State::Out;
@@ -199,7 +201,7 @@ impl Search<'_> {
     ///
     /// For `l1` and a given set of changes, all items but one are at their caps in some optimum (one linear constraint), so
     /// the budget left by the best known total bounds how many more can change: one of any size, and a knapsack of full ones.
-    fn most_variance(&self, open: &mut Vec<usize>, room: Option<usize>, spent: f64) -> f64 {
+    fn most_variance(&self, open: &mut [usize], room: Option<usize>, spent: f64) -> f64 {
         let reduced = self.reduced;
         let room = room.unwrap_or(open.len()).min(open.len());
         if self.norm.is_linear() && self.best_total.is_finite() {
