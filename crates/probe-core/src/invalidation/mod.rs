@@ -3,6 +3,7 @@
 //! $\Delta$ is a probability at every point, favourable or not (the paper's Definition 1 would be negative at an
 //! unfavourable point and so count it as robust); that the point itself is favourable is checked apart.
 
+pub mod certificate;
 mod closed_form;
 mod monte_carlo;
 
