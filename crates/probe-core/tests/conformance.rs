@@ -273,6 +273,8 @@ fn check_answer(engine: &Engine, person: &[f64], answer: &Answer, sampled: bool)
     };
     assert_eq!(setup.actions.violations(&scaled(person), &scaled(&answer.point)), []);
     if answer.status != Status::Certified {
+        let by_a_hair = answer.status == Status::Found && answer.rate <= setup.max_rate * (1.0 + 1e-9);
+        assert!(!by_a_hair, "a target must not be missed by rounding: {answer:?}");
         return;
     }
     assert!(engine.score(&answer.point).unwrap() > 0.0 && answer.score_after > 0.0);
