@@ -5,9 +5,9 @@ use probe_core::evaluation::{Case, METRICS, evaluate};
 use probe_core::invalidation::RATES;
 use probe_core::noise::NOISES;
 use probe_core::{
-    Actions, Answer, ClosedForm, Cost, Direction, Engine, Error, Estimate, Feature, Gaussian, Group, Linear,
-    METHODS, Model, ModelInput, MonteCarlo, NoiseOn, Purpose, Query, Room, Rows, RowsMut, Schema, Seed,
-    Setup, Status, Stream, affine_rate,
+    Actions, Answer, ClosedForm, Cost, Direction, Engine, Error, Estimate, Feature, Gaussian, Group,
+    InvalidationRate, Linear, METHODS, Model, ModelInput, MonteCarlo, NoiseOn, Purpose, Query, Room, Rows,
+    RowsMut, Schema, Seed, Setup, Status, Stream, affine_rate,
 };
 use probe_testkit::{Absolute, MonteCarlo as Sampled, Relative, assert_close};
 use proptest::prelude::*;
@@ -238,11 +238,12 @@ fn setups() -> Vec<Setup> {
     let mut setups = Vec::new();
     for input in [ModelInput::Scaled, ModelInput::Raw] {
         schema.model_input = input;
-        let model = Arc::new(Linear::new(weights.clone(), -1.5, 0.25).unwrap());
+        let model = Arc::new(Linear::new(weights.clone(), -1.5, 0.25).expect("finite weights"));
         for noise_on in [NoiseOn::All, NoiseOn::Mutable, NoiseOn::Changed] {
             for norm in NORMS {
-                let mut setup = Setup::new(model.clone(), schema.names(), Some(&schema), 0.1).unwrap();
-                setup.set_norm(norm.name).unwrap();
+                let mut setup =
+                    Setup::new(model.clone(), schema.names(), Some(&schema), 0.1).expect("a valid set-up");
+                setup.set_norm(norm.name).expect("a registered norm");
                 setup.noise_on = noise_on;
                 setups.push(setup);
             }
@@ -257,8 +258,8 @@ fn people(n: usize) -> Vec<f64> {
 }
 
 fn answers_with(threads: usize, engine: &Engine, people: Rows<'_>) -> Vec<Answer> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| engine.recourse(people)).unwrap()
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    pool.install(|| engine.recourse(people)).expect("answers")
 }
 
 fn check_answer(engine: &Engine, person: &[f64], answer: &Answer, sampled: bool) {
@@ -277,14 +278,17 @@ fn check_answer(engine: &Engine, person: &[f64], answer: &Answer, sampled: bool)
         assert!(!by_a_hair, "a target must not be missed by rounding: {answer:?}");
         return;
     }
-    assert!(engine.score(&answer.point).unwrap() > 0.0 && answer.score_after > 0.0);
-    let exact = engine.rate(&answer.point, Some(person), &ClosedForm).unwrap().rate;
+    assert!(engine.score(&answer.point).expect("a score") > 0.0 && answer.score_after > 0.0);
+    let rate = |estimator: &dyn InvalidationRate| {
+        engine.rate(&answer.point, Some(person), estimator).expect("a rate").rate
+    };
+    let exact = rate(&ClosedForm);
     assert!(answer.rate <= setup.max_rate && answer.rate_upper <= setup.max_rate);
     // A raw-input model is scored through its rescaled twin here, which rounds differently.
     assert_close!(exact, answer.rate, Relative(1e-11));
     if sampled {
         let n = 10_000;
-        let drawn = engine.rate(&answer.point, Some(person), &MonteCarlo { samples: n }).unwrap().rate;
+        let drawn = rate(&MonteCarlo { samples: n });
         assert_close!(drawn, exact, Sampled { n, sigmas: 4.0 });
     }
 }
@@ -373,7 +377,7 @@ fn actions() -> impl Strategy<Value = Actions> {
     (prop::collection::vec(room(), 6), allowed, prop::option::of(0..5usize), any::<bool>()).prop_map(
         |(rooms, allowed, k, strict)| {
             let group = Group { columns: vec![1, 3, 4], allowed };
-            let actions = Actions::new(rooms).with_groups(vec![group]).unwrap();
+            let actions = Actions::new(rooms).with_groups(vec![group]).expect("a valid group");
             actions.with_max_changes(k).with_strict_bounds(strict)
         },
     )
