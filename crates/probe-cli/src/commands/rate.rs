@@ -5,10 +5,10 @@ use crate::args::{Common, Rate};
 use crate::printer::Printer;
 use crate::question::Question;
 use crate::run::{Stream, read_rows};
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use probe_core::invalidation::RATES;
 use probe_core::registry::lookup;
-use probe_core::{ClosedForm, Engine, Estimate, InvalidationRate, MonteCarlo, Setup};
+use probe_core::{ClosedForm, Engine, Estimate, InvalidationRate, MonteCarlo, Query, Setup, Stream as Draws};
 use probe_io::{Batch, Column, Field};
 use serde_json::{Map, Value, json};
 
@@ -104,10 +104,24 @@ fn estimator(args: &Rate, setup: &Setup) -> Result<Box<dyn InvalidationRate>> {
             setup.noise.name()
         ),
         "auto" | "monte-carlo" => sampled(),
-        "closed-form" => Box::new(ClosedForm),
-        other => bail!(
-            "--estimator: {}",
-            lookup("estimator", RATES, other).err().map_or_else(String::new, |e| e.to_string())
-        ),
+        other => Box::new(ByName(lookup("estimator", RATES, other).context("--estimator")?.item)),
     })
+}
+
+/// A registered estimator.
+struct ByName(&'static dyn InvalidationRate);
+
+impl InvalidationRate for ByName {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn estimate(
+        &self,
+        query: &Query<'_>,
+        confidence: f64,
+        draws: &mut Draws,
+    ) -> probe_core::Result<Estimate> {
+        self.0.estimate(query, confidence, draws)
+    }
 }

@@ -33,7 +33,8 @@ fn check_rate(rate: f64) -> Result<()> {
 #[derive(Debug, Clone)]
 pub struct Betting {
     rate: f64,
-    log_wealth: f64,
+    /// Logarithms of the wealth now and of the largest so far.
+    now: f64,
     best: f64,
     n: f64,
     sum: f64,
@@ -44,7 +45,7 @@ impl Betting {
     /// Fails unless `rate` is inside (0, 1).
     pub fn new(rate: f64) -> Result<Self> {
         check_rate(rate)?;
-        Ok(Self { rate, log_wealth: 0.0, best: 0.0, n: 0.0, sum: 0.0, sum_of_squares: 0.0 })
+        Ok(Self { rate, now: 0.0, best: 0.0, n: 0.0, sum: 0.0, sum_of_squares: 0.0 })
     }
 
     /// Mean of the observations; NaN before the first.
@@ -69,8 +70,8 @@ impl Betting {
 
 impl Bet for Betting {
     fn observe(&mut self, x: f64) {
-        self.log_wealth += libm::log1p(self.stake() * (self.rate - x));
-        self.best = self.best.max(self.log_wealth);
+        self.now += libm::log1p(self.stake() * (self.rate - x));
+        self.best = self.best.max(self.now);
         self.n += 1.0;
         self.sum += x;
         self.sum_of_squares += x * x;
