@@ -8,7 +8,7 @@ use crate::run::{Stream, read_rows};
 use anyhow::{Context as _, Result, bail};
 use probe_core::invalidation::RATES;
 use probe_core::registry::lookup;
-use probe_core::{ClosedForm, Engine, Estimate, InvalidationRate, MonteCarlo, Query, Setup, Stream as Draws};
+use probe_core::{ClosedForm, Engine, Estimate, InvalidationRate, MonteCarlo, Setup};
 use probe_io::{Batch, Column, Field};
 use serde_json::{Map, Value, json};
 
@@ -104,24 +104,6 @@ fn estimator(args: &Rate, setup: &Setup) -> Result<Box<dyn InvalidationRate>> {
             setup.noise.name()
         ),
         "auto" | "monte-carlo" => sampled(),
-        other => Box::new(ByName(lookup("estimator", RATES, other).context("--estimator")?.item)),
+        other => Box::new(lookup("estimator", RATES, other).context("--estimator")?.item),
     })
-}
-
-/// A registered estimator.
-struct ByName(&'static dyn InvalidationRate);
-
-impl InvalidationRate for ByName {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn estimate(
-        &self,
-        query: &Query<'_>,
-        confidence: f64,
-        draws: &mut Draws,
-    ) -> probe_core::Result<Estimate> {
-        self.0.estimate(query, confidence, draws)
-    }
 }

@@ -53,5 +53,15 @@ pub trait InvalidationRate: Send + Sync {
     fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate>;
 }
 
+impl<T: InvalidationRate + ?Sized> InvalidationRate for &T {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate> {
+        (**self).estimate(query, confidence, stream)
+    }
+}
+
 /// All estimators.
 pub const RATES: &[Entry<dyn InvalidationRate>] = &[closed_form::ENTRY, monte_carlo::ENTRY];
