@@ -27,6 +27,11 @@ pub(crate) fn listen() {
     });
 }
 
+/// Fails once the signal came; for loops whose steps take long.
+pub(crate) fn check() -> anyhow::Result<()> {
+    if CANCELLED.load(Ordering::Relaxed) { Err(Error::Cancelled.into()) } else { Ok(()) }
+}
+
 /// Runs `work`, which opens an output and looks at [`CANCELLED`] or is short. Fails at once if the signal came before.
 pub(crate) fn holding_output<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     HOLDING.store(true, Ordering::SeqCst);

@@ -55,11 +55,25 @@ fn finish(error: &anyhow::Error, printer: &Printer) -> ExitCode {
         Some(Error::BrokenPipe) => return ExitCode::SUCCESS,
         Some(Error::Cancelled) => return interrupt::tell(printer),
         Some(Error::UnexpectedColumn { column, .. }) => {
-            printer.error(&format!(
-                "{error:#} (--id {column} carries it through, --ignore-extra passes over it)"
-            ));
+            let what = one_line(error);
+            printer
+                .error(&format!("{what} (--id {column} carries it through, --ignore-extra passes over it)"));
         }
-        _ => printer.error(&format!("{error:#}")),
+        _ => printer.error(&one_line(error)),
     }
     if error.is::<Usage>() { ExitCode::from(Usage::STATUS) } else { ExitCode::FAILURE }
+}
+
+/// The error and its causes, each said once.
+fn one_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
+        if line.is_empty() {
+            line = cause;
+        } else if !line.contains(&cause) {
+            line.push_str(": ");
+            line.push_str(&cause);
+        }
+    }
+    line.replace(['\n', '\r'], " ")
 }

@@ -2,6 +2,7 @@
 
 use super::rows;
 use crate::args::{Common, Frontier};
+use crate::interrupt;
 use crate::printer::Printer;
 use crate::question::{Question, check_changed};
 use crate::run::Stream;
@@ -28,13 +29,15 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
         Field::float("rate_upper"),
         Field::integer("changed"),
     ];
-    let meta = question.meta("frontier");
+    let mut meta = question.meta("frontier");
+    meta["r"] = json!(args.rates);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let scratch = || (engine.session(), Vec::new());
     let summary = stream.run(names, fields, true, meta.clone(), scratch, |(session, people), chunk| {
         chunk.numbers_into(people)?;
         let mut answers = Vec::with_capacity(chunk.n_rows() * args.rates.len());
         for person in people.chunks_exact(names.len()) {
+            interrupt::check()?;
             answers.extend(session.frontier(person, &args.rates)?);
         }
         if as_objects {

@@ -2,6 +2,7 @@
 
 use super::rows;
 use crate::args::{Common, Rate};
+use crate::interrupt;
 use crate::printer::Printer;
 use crate::question::Question;
 use crate::run::{Stream, read_rows};
@@ -62,6 +63,7 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
                         ),
                     },
                 };
+                interrupt::check()?;
                 let score = engine.score(point)?;
                 found.push((score > 0.0, score + threshold, engine.rate(point, person, estimator.as_ref())?));
             }

@@ -2,6 +2,7 @@
 
 use super::rows;
 use crate::args::{Common, Recourse};
+use crate::interrupt;
 use crate::printer::Printer;
 use crate::question::Question;
 use crate::run::Stream;
@@ -86,6 +87,7 @@ impl Worker<'_> {
         let n = chunk.plan().n_features();
         self.answers.resize(chunk.n_rows(), Answer::new(n));
         for (person, answer) in self.people.chunks_exact(n).zip(&mut self.answers) {
+            interrupt::check()?;
             self.session.recourse(person, answer)?;
         }
         Ok(())
