@@ -55,9 +55,9 @@ fn finish(error: &anyhow::Error, printer: &Printer) -> ExitCode {
         Some(Error::BrokenPipe) => return ExitCode::SUCCESS,
         Some(Error::Cancelled) => return interrupt::tell(printer),
         Some(Error::UnexpectedColumn { column, .. }) => {
-            let what = one_line(error);
-            printer
-                .error(&format!("{what} (--id {column} carries it through, --ignore-extra passes over it)"));
+            let column = column.replace(['\n', '\r'], " ");
+            let hint = format!("--id {column} carries it through, --ignore-extra passes over it");
+            printer.error(&format!("{} ({hint})", one_line(error)));
         }
         _ => printer.error(&one_line(error)),
     }

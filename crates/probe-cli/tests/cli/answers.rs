@@ -128,11 +128,11 @@ fn noise_files_give_mean_and_deviation_by_name() {
     let folder = Folder::with_people("a,b\n0,0\n");
     folder.write(
         "noise.json",
-        r#"{"version": 1, "features": ["b", "a"], "mean": [0.5, 0.25], "sd": [0.3, 0.2]}"#,
+        r#"{"version": 1, "features": ["b", "a"], "mean": [0.1, 0.05], "sd": [0.3, 0.2]}"#,
     );
     let table = folder.table("recourse model.json people.csv --noise file:noise.json");
-    // Mean of the score's noise 2·0.25 + 0.5 = 1, its deviation √(4·0.04 + 0.09) = 0.5.
-    let a = (2.0 - 1.0 + 0.5 * Z10) / 2.0;
+    // Mean of the score's noise 2·0.05 + 0.1 = 0.2, its deviation √(4·0.04 + 0.09) = 0.5.
+    let a = (2.0 - 0.2 + 0.5 * Z10) / 2.0;
     certified(&table, a, a, 0.0);
 }
 

@@ -50,7 +50,12 @@ fn the_report_says_what_was_printed() {
             outside
         };
         let bare: String = text.chars().filter(keep).collect();
-        bare.replace("&nbsp;", " ").replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" ")
+        bare.replace("&#39;", "'")
+            .replace("&amp;", "&")
+            .replace('\u{a0}', " ")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     // The sentences between the table of changes and the trial.
     let summary: Vec<&str> = text

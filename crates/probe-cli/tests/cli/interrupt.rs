@@ -64,7 +64,8 @@ fn a_run_that_waits_for_more_input() {
     {
         let folder = Folder::new();
         let (child, mut stdin) = start(&folder, &format!("recourse model.json - -o {output}"));
-        stdin.write_all(b"a,b\n0,0\n").unwrap();
+        // Input is read in blocks: enough of it that the header is known and rows are being answered.
+        stdin.write_all(format!("a,b\n{}", "0,0\n".repeat(300_000)).as_bytes()).unwrap();
         stdin.flush().unwrap();
         wait_for_file(&folder, ".out");
         signal(&child, name);

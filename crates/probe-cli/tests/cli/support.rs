@@ -108,13 +108,14 @@ impl Ran {
     }
 
     /// Asserts a failure with this status, nothing on standard output, and one line on standard error that has every one
-    /// of `words`. The parser of flags adds a pointer to `--help`, which does not count.
+    /// of `words`. What the parser of flags adds to its line (usage, possible values, a pointer to `--help`) does not count.
     #[track_caller]
     pub(crate) fn fails(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert!(self.out.is_empty(), "{}", self.text());
-        let pointer = |line: &&str| !line.is_empty() && !line.starts_with("For more information");
-        let lines: Vec<&str> = self.err.lines().filter(pointer).collect();
+        let added = ["Usage: ", "For more information", "  [possible values"];
+        let counts = |line: &&str| !line.is_empty() && !added.iter().any(|start| line.starts_with(start));
+        let lines: Vec<&str> = self.err.lines().filter(counts).collect();
         assert_eq!(lines.len(), 1, "{}", self.err);
         assert!(lines[0].starts_with("error: "), "{}", self.err);
         for word in words {
