@@ -23,7 +23,10 @@ pub(crate) fn run(args: &Train, common: &Common, printer: &Printer) -> Result<()
 /// Fits and writes the model.
 pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<TrainReport> {
     // A bad output path is found before any work is done.
-    holding_output(|| Ok(drop(AtomicOutput::create(&args.output)?)))?;
+    holding_output(|| {
+        AtomicOutput::create(&args.output)?;
+        Ok(())
+    })?;
     let mut schema = args.schema.as_ref().map(load_schema).transpose()?;
     let target = match (&args.target, schema.as_ref().and_then(|s| s.target.as_ref())) {
         (Some(target), _) | (None, Some(target)) => target.clone(),
@@ -130,10 +133,8 @@ fn favourable_value(
     let column = format!("{}: column '{target}'", args.data.display());
     let list = || values.iter().take(10).copied().collect::<Vec<_>>().join(", ");
     let told = args.favourable.clone().or_else(|| schema.and_then(|s| s.favourable.clone()));
-    if let Some(told) = &told {
-        if !values.contains(told.as_str()) {
-            bail!("{column} has no value '{told}' (it has: {})", list());
-        }
+    if let Some(told) = told.as_ref().filter(|told| !values.contains(told.as_str())) {
+        bail!("{column} has no value '{told}' (it has: {})", list());
     }
     if values.len() < 2 {
         bail!("{column} holds one value only ({}): there is nothing to tell apart", list());

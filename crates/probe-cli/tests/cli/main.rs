@@ -1,5 +1,7 @@
 //! The binary as a user and a script see it: exit status, standard output, standard error, files.
 
+#![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
+
 mod answers;
 mod bad_flags;
 mod bad_models;
