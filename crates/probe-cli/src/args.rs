@@ -124,13 +124,13 @@ pub(crate) struct Train {
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub(crate) drop: Vec<String>,
     /// Strength of the squared penalty on the weights.
-    #[arg(long, default_value_t = 1.0, value_name = "L")]
+    #[arg(long, default_value_t = 1.0, value_name = "L", value_parser = at_least_zero)]
     pub(crate) l2: f64,
     /// Weight both classes equally.
     #[arg(long)]
     pub(crate) balanced: bool,
     /// Share of the rows kept for the test.
-    #[arg(long, default_value_t = 0.2, value_name = "SHARE")]
+    #[arg(long, default_value_t = 0.2, value_name = "SHARE", value_parser = share)]
     pub(crate) test: f64,
     /// Format of DATA; default: by its ending.
     #[arg(long, value_name = "csv|json|jsonl|parquet")]
@@ -286,7 +286,7 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "0|1", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
     pub(crate) favourable_class: u8,
     /// Cut-off on the margin, instead of the model's own.
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = finite)]
     pub(crate) threshold: Option<f64>,
     /// Cut-off on the probability of the favourable class, instead of --threshold.
     #[arg(long, value_name = "P", value_parser = rate, conflicts_with = "threshold")]
@@ -335,9 +335,19 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
+fn share(text: &str) -> Result<f64, String> {
+    let value = number(text)?;
+    if (0.0..1.0).contains(&value) { Ok(value) } else { Err("must be at least 0 and below 1".to_owned()) }
+}
+
 fn positive(text: &str) -> Result<f64, String> {
     let value = number(text)?;
     if value > 0.0 && value.is_finite() { Ok(value) } else { Err("must be positive and finite".to_owned()) }
+}
+
+fn finite(text: &str) -> Result<f64, String> {
+    number(text)
+        .and_then(|value| if value.is_finite() { Ok(value) } else { Err("must be finite".to_owned()) })
 }
 
 fn at_least_zero(text: &str) -> Result<f64, String> {

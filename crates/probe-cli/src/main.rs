@@ -2,15 +2,18 @@
 
 mod args;
 mod commands;
+mod interrupt;
 mod printer;
 mod question;
 mod run;
+mod usage;
 
 use anyhow::Result;
 use args::{Cli, Command};
 use clap::Parser as _;
 use printer::Printer;
 use std::process::ExitCode;
+use usage::Usage;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -21,6 +24,7 @@ fn main() -> ExitCode {
         .without_time()
         .init();
     let printer = Printer::new(cli.common.quiet);
+    interrupt::listen();
     match dispatch(cli, &printer) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => finish(&error, &printer),
@@ -45,16 +49,31 @@ fn dispatch(cli: Cli, printer: &Printer) -> Result<()> {
 
 /// Says what went wrong, in one line, and picks the exit status.
 fn finish(error: &anyhow::Error, printer: &Printer) -> ExitCode {
-    match error.downcast_ref::<probe_io::Error>() {
+    use probe_io::Error;
+    match error.downcast_ref::<Error>() {
         // Whoever read our output has seen enough.
-        Some(probe_io::Error::BrokenPipe) => ExitCode::SUCCESS,
-        Some(probe_io::Error::Cancelled) => {
-            printer.error("interrupted; nothing was written");
-            ExitCode::from(130)
+        Some(Error::BrokenPipe) => return ExitCode::SUCCESS,
+        Some(Error::Cancelled) => return interrupt::tell(printer),
+        Some(Error::UnexpectedColumn { column, .. }) => {
+            let column = column.replace(['\n', '\r'], " ");
+            let hint = format!("--id {column} carries it through, --ignore-extra passes over it");
+            printer.error(&format!("{} ({hint})", one_line(error)));
         }
-        _ => {
-            printer.error(&format!("{error:#}"));
-            ExitCode::FAILURE
+        _ => printer.error(&one_line(error)),
+    }
+    if error.is::<Usage>() { ExitCode::from(Usage::STATUS) } else { ExitCode::FAILURE }
+}
+
+/// The error and its causes, each said once.
+fn one_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
+        if line.is_empty() {
+            line = cause;
+        } else if !line.contains(&cause) {
+            line.push_str(": ");
+            line.push_str(&cause);
         }
     }
+    line.replace(['\n', '\r'], " ")
 }

@@ -2,9 +2,10 @@
 
 use crate::args::{Ask, Bounds};
 use crate::printer::Printer;
-use anyhow::{Context as _, Result, bail};
+use crate::usage::Usage;
+use anyhow::{Context as _, Result};
 use probe_core::noise::NoiseSpec;
-use probe_core::{ModelInput, NoiseOn, Schema, Seed, Setup};
+use probe_core::{Actions, ModelInput, NoiseOn, Schema, Seed, Setup};
 use probe_io::{ModelFile, load_noise, load_schema};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -42,14 +43,16 @@ impl Question {
         let mut actions =
             setup.actions.clone().with_max_changes(ask.max_changes).with_strict_bounds(ask.strict_bounds);
         if let Some(Bounds::Box(low, high)) = ask.bounds {
-            actions.intersect(low, high).context("--bounds")?;
+            intersect(&mut actions, &file.features, low, high)?;
         }
         for name in &ask.immutable {
             let Some(j) = file.features.iter().position(|f| f == name) else {
-                bail!(
-                    "--immutable: the model has no feature '{name}' (it has: {})",
-                    file.features.join(", ")
-                );
+                let known = file.features.join(", ");
+                return Err(Usage::of(
+                    "--immutable",
+                    format!("no feature '{name}' in the model (it has: {known})"),
+                )
+                .into());
             };
             actions.fix(j);
         }
@@ -57,6 +60,7 @@ impl Question {
         setup.set_norm(&ask.cost)?;
         setup.noise_on = ask.noise_on.unwrap_or(setup.noise_on);
         setup.max_rate = ask.max_rate;
+        check_changed(setup.noise_on, ask.max_rate, "-r")?;
         setup.confidence = ask.confidence;
         setup.also_favourable = ask.also_favourable;
         setup.seed = Seed(seed);
@@ -91,6 +95,29 @@ impl Question {
     }
 }
 
+/// Fails on a rate that noise on the changed features cannot serve.
+pub(crate) fn check_changed(noise_on: NoiseOn, rate: f64, flag: &str) -> Result<()> {
+    if noise_on == NoiseOn::Changed && rate >= 0.5 {
+        return Err(Usage::new(format!("--noise-on changed needs {flag} below 0.5, got {rate}")).into());
+    }
+    Ok(())
+}
+
+/// Applies `--bounds`, naming the feature that it would leave without room.
+fn intersect(actions: &mut Actions, names: &[String], low: f64, high: f64) -> Result<()> {
+    for (j, name) in names.iter().enumerate() {
+        let room = actions.room(j);
+        if room.low.max(low) > room.high.min(high) {
+            let what = format!(
+                "{low},{high} leaves no room for '{name}', which the schema bounds to {},{} (scaled)",
+                room.low, room.high
+            );
+            return Err(Usage::of("--bounds", what).into());
+        }
+    }
+    Ok(actions.intersect(low, high)?)
+}
+
 /// The schema to use, its features in the model's order.
 fn schema_of(ask: &Ask, file: &ModelFile) -> Result<Option<Schema>> {
     let schema = match &ask.schema {
@@ -121,13 +148,14 @@ fn set_noise(
         setup.noise = Arc::new(load_noise(path, &setup.names)?);
         return Ok((spec.clone(), None));
     }
-    let parsed = NoiseSpec::parse(spec).context("--noise")?;
+    let parsed = NoiseSpec::parse(spec).map_err(|error| Usage::of("--noise", error))?;
     let sd = parsed.sd.unwrap_or(sigma);
     if !(sd > 0.0 && sd.is_finite()) {
-        bail!("--noise {spec}: the standard deviation must be positive and finite");
+        let what = format!("'{spec}': the standard deviation must be positive and finite");
+        return Err(Usage::of("--noise", what).into());
     }
     let sds = schema.map_or_else(|| vec![sd; setup.names.len()], |schema| schema.noise_sd(sd));
-    setup.noise = parsed.build(sds).context("--noise")?;
+    setup.noise = parsed.build(sds).map_err(|error| Usage::of("--noise", error))?;
     Ok((parsed.family, Some(sd)))
 }
 

@@ -1,7 +1,9 @@
 //! Streams people through a command: progress, cancellation, output whole or not at all.
 
 use crate::args::{Ask, Common, Tables};
+use crate::interrupt::{CANCELLED, holding_output};
 use crate::printer::Printer;
+use crate::usage::Usage;
 use anyhow::{Result, bail};
 use indicatif::HumanCount;
 use probe_io::{
@@ -10,10 +12,6 @@ use probe_io::{
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Set by Ctrl-C.
-static CANCELLED: AtomicBool = AtomicBool::new(false);
 
 /// What a streaming command needs besides its work.
 pub(crate) struct Stream<'a> {
@@ -35,11 +33,13 @@ impl Stream<'_> {
         matches!(self.format(), Format::Json | Format::Jsonl)
     }
 
-    /// Runs `work` over all people. `fields` are the output columns before the ids.
+    /// Runs `work` over all people. `fields` are the output columns before those of the features (left out unless
+    /// `with_features`) and the ids.
     pub(crate) fn run<S>(
         &self,
         features: &[String],
         mut fields: Vec<Field>,
+        with_features: bool,
         meta: Value,
         scratch: impl Fn() -> S + Sync,
         work: impl for<'c> Fn(&mut S, &'c Chunk) -> Result<Batch<'c>> + Sync,
@@ -49,26 +49,45 @@ impl Stream<'_> {
             ids: self.tables.id.clone(),
             ignore_extra: self.tables.ignore_extra,
         };
-        for id in &wanted.ids {
-            if fields.iter().any(|field| field.name() == id) {
-                bail!("--id {id}: the output has a column of this name already");
-            }
-        }
+        self.check_names(&fields, with_features.then_some(features))?;
         let bar = self.printer.progress(text_size(&self.ask.people, self.tables.input_format));
         let reader = self.open(&bar)?.select(&wanted)?;
+        if with_features {
+            let order = reader.plan().features_in_file_order();
+            fields.extend(order.into_iter().map(|j| Field::float(&features[j])));
+        }
         fields.extend(reader.plan().id_fields());
         let path = self.tables.output.as_deref().unwrap_or(Path::new("-"));
         // JSON Lines carry the meta object in every row instead: each line stands for itself.
         let meta = Some(&meta).filter(|_| self.format() != Format::Jsonl);
-        let writer = TableWriter::create(path, self.format(), fields, meta)?;
-        // A second Ctrl-C while the first is obeyed changes nothing; failing to listen only makes Ctrl-C abrupt.
-        let _ = ctrlc::set_handler(|| CANCELLED.store(true, Ordering::Relaxed));
-        let job = Job { reader, writer, threads: self.common.threads, cancelled: &CANCELLED };
-        let summary = run_pipeline(job, scratch, work, |rows| {
-            bar.set_message(format!("{} people", HumanCount(rows)));
+        let summary = holding_output(|| {
+            let writer = TableWriter::create(path, self.format(), fields, meta)?;
+            let job = Job { reader, writer, threads: self.common.threads, cancelled: &CANCELLED };
+            run_pipeline(job, scratch, work, |rows| {
+                bar.set_message(format!("{} people", HumanCount(rows)));
+            })
         });
         bar.finish_and_clear();
         summary
+    }
+
+    /// Fails where two output columns would have one name.
+    fn check_names(&self, fields: &[Field], features: Option<&[String]>) -> Result<()> {
+        let own = |name: &String| fields.iter().any(|field| field.name() == name);
+        if let Some(name) = features.unwrap_or(&[]).iter().find(|name| own(name)) {
+            bail!(
+                "{}: the feature '{name}' has the name of an output column; rename it",
+                self.ask.model.display()
+            );
+        }
+        for (k, id) in self.tables.id.iter().enumerate() {
+            let repeated = self.tables.id[..k].contains(id);
+            if repeated || own(id) || features.is_some_and(|names| names.contains(id)) {
+                let what = "the output has a column of this name already";
+                return Err(Usage::of(&format!("--id {id}"), what).into());
+            }
+        }
+        Ok(())
     }
 
     fn open(&self, bar: &indicatif::ProgressBar) -> Result<TableReader> {

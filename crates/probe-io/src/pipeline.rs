@@ -1,7 +1,8 @@
 //! One reader, many workers, one writer: rows leave in the order they came, and memory does not grow with the table.
 //!
 //! The reader cuts the input into chunks, workers decode, work and encode, and the calling thread writes. A fixed number
-//! of chunks is in flight at any time: the reader waits for the writer, however uneven the work.
+//! of chunks is in flight at any time: the reader waits for the writer, however uneven the work. Nobody waits for a
+//! reader that waits for input: a run that is cancelled or has failed ends at once, though standard input is open still.
 
 use crate::error::{Error, Result};
 use crate::output::{Batch, Encoded, TableWriter};
@@ -74,26 +75,28 @@ where
     }
     let chunks = Mutex::new(chunks);
     let encoder = writer.encoder();
-    let summary = std::thread::scope(|scope| -> Result<Summary, E> {
-        scope.spawn(move || {
-            for number in 0.. {
-                // Both channels close when the writer stops early.
-                if permits.recv().is_err() {
-                    return;
-                }
-                let Some(raw) = reader.next_raw().transpose() else { return };
-                let last = raw.is_err();
-                if chunk_sender.send((number, raw)).is_err() || last {
-                    return;
-                }
+    // Not one of the scope's threads, which are waited for: this one may be blocked in a read that never returns.
+    let reading = std::thread::spawn(move || {
+        for number in 0.. {
+            // Both channels close when the writer stops early.
+            if permits.recv().is_err() {
+                return;
             }
-        });
+            let Some(raw) = reader.next_raw().transpose() else { return };
+            let last = raw.is_err();
+            if chunk_sender.send((number, raw)).is_err() || last {
+                return;
+            }
+        }
+    });
+    let stopped = AtomicBool::new(false);
+    let summary = std::thread::scope(|scope| -> Result<Summary, E> {
         for _ in 0..threads {
             let (done_sender, chunks, encoder) = (done_sender.clone(), &chunks, encoder.clone());
-            let (scratch, work) = (&scratch, &work);
+            let (scratch, work, stopped) = (&scratch, &work, &stopped);
             scope.spawn(move || {
                 let mut space = scratch();
-                while let Some((number, raw)) = take(chunks) {
+                while let Some((number, raw)) = take(chunks, stopped) {
                     if cancelled.load(Ordering::Relaxed) {
                         return;
                     }
@@ -114,7 +117,7 @@ where
         }
         drop(done_sender);
         // Moved in, so that leaving early closes the channels and every thread ends.
-        let (done, permit_sender) = (done, permit_sender);
+        let (done, permit_sender, _stop) = (done, permit_sender, Stop(&stopped));
         let mut waiting = BTreeMap::new();
         let mut rows_in = 0;
         let mut next = 0;
@@ -144,13 +147,36 @@ where
     if cancelled.load(Ordering::Relaxed) {
         return Err(Error::Cancelled.into());
     }
+    // All chunks came, so the reader has ended; had it panicked, the rows would not be all there are.
+    if let Err(panic) = reading.join() {
+        std::panic::resume_unwind(panic);
+    }
     writer.finish()?;
     Ok(summary)
 }
 
-/// The next chunk for a worker; `None` once there are no more.
-fn take(chunks: &Mutex<Receiver<(u64, Result<RawChunk>)>>) -> Option<(u64, Result<RawChunk>)> {
-    chunks.lock().ok()?.recv().ok()
+/// The next chunk for a worker; `None` once there are no more, or nobody wants them.
+fn take(
+    chunks: &Mutex<Receiver<(u64, Result<RawChunk>)>>,
+    stopped: &AtomicBool,
+) -> Option<(u64, Result<RawChunk>)> {
+    while !stopped.load(Ordering::Relaxed) {
+        match chunks.lock().ok()?.recv_timeout(PATIENCE) {
+            Ok(chunk) => return Some(chunk),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+    }
+    None
+}
+
+/// Tells the workers, when the writer leaves, that it has left.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Dropped only while a worker unwinds: tells the writer to stop, which would otherwise wait for this chunk for ever.

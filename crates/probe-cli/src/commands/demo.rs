@@ -1,6 +1,7 @@
 //! `probe demo`: the whole path of a newcomer, by the same commands that they would type.
 
 use crate::args::{Cli, Command, Common, Demo};
+use crate::interrupt::holding_output;
 use crate::printer::Printer;
 use crate::question::Question;
 use crate::run::read_rows;
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     printer.heading("1. A lender's model");
     let data = credit::generate(args.people as usize, Seed(common.seed));
     write_people(&path("credit.csv"), &data, 0..data.n_rows(), true)?;
-    save_schema(&credit::schema(), path("schema.toml"))?;
+    holding_output(|| Ok(save_schema(&credit::schema(), path("schema.toml"))?))?;
     let report = train(args, common, printer)?;
 
     let question = ask(args, common, printer)?;
@@ -65,9 +66,11 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     for (command, output) in [("recourse", "recourse.csv"), ("frontier", "frontier.csv")] {
         run_command(args, common, command, output)?;
     }
-    let mut out = AtomicOutput::create(path("report.html"))?;
-    out.write_all(render(&page).as_bytes())?;
-    out.commit()?;
+    holding_output(|| {
+        let mut out = AtomicOutput::create(path("report.html"))?;
+        out.write_all(render(&page).as_bytes()).map_err(|source| out.error(source))?;
+        Ok(out.commit()?)
+    })?;
     closing(args, printer);
     Ok(())
 }
@@ -155,10 +158,12 @@ fn write_people(
         fields.push(Field::text(credit::TARGET));
         columns.push(Column::texts(rows.map(|row| data.approved_text(row))));
     }
-    let mut writer = TableWriter::create(path, Format::Csv, fields, None)?;
-    let encoded = writer.encoder().encode(&probe_io::Batch::Columns(columns))?;
-    writer.write(encoded)?;
-    Ok(writer.finish()?)
+    holding_output(|| {
+        let mut writer = TableWriter::create(path, Format::Csv, fields, None)?;
+        let encoded = writer.encoder().encode(&probe_io::Batch::Columns(columns))?;
+        writer.write(encoded)?;
+        Ok(writer.finish()?)
+    })
 }
 
 /// Rows that the model turns down.

@@ -2,8 +2,9 @@
 
 use super::rows;
 use crate::args::{Common, Frontier};
+use crate::interrupt;
 use crate::printer::Printer;
-use crate::question::Question;
+use crate::question::{Question, check_changed};
 use crate::run::Stream;
 use anyhow::Result;
 use probe_core::{Answer, Engine, Reason};
@@ -12,10 +13,13 @@ use serde_json::{Map, Value, json};
 
 pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result<()> {
     let question = Question::new(&args.ask, common.seed, printer)?;
+    for &rate in &args.rates {
+        check_changed(question.setup.noise_on, rate, "--rates")?;
+    }
     let engine = Engine::new(question.setup.clone())?;
     let stream = Stream { ask: &args.ask, tables: &args.table, common, printer };
     let names = &question.setup.names;
-    let mut fields = vec![
+    let fields = vec![
         Field::integer("row"),
         Field::float("target_rate"),
         Field::text("status"),
@@ -25,14 +29,15 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
         Field::float("rate_upper"),
         Field::integer("changed"),
     ];
-    fields.extend(rows::feature_fields(names));
-    let meta = question.meta("frontier");
+    let mut meta = question.meta("frontier");
+    meta["r"] = json!(args.rates);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let scratch = || (engine.session(), Vec::new());
-    let summary = stream.run(names, fields, meta.clone(), scratch, |(session, people), chunk| {
+    let summary = stream.run(names, fields, true, meta.clone(), scratch, |(session, people), chunk| {
         chunk.numbers_into(people)?;
         let mut answers = Vec::with_capacity(chunk.n_rows() * args.rates.len());
         for person in people.chunks_exact(names.len()) {
+            interrupt::check()?;
             answers.extend(session.frontier(person, &args.rates)?);
         }
         if as_objects {

@@ -2,19 +2,28 @@
 
 use super::rows;
 use crate::args::{Common, Rate};
+use crate::interrupt;
 use crate::printer::Printer;
 use crate::question::Question;
 use crate::run::{Stream, read_rows};
-use anyhow::{Context as _, Result, bail};
+use crate::usage::Usage;
+use anyhow::{Result, bail};
 use probe_core::invalidation::RATES;
 use probe_core::registry::lookup;
-use probe_core::{ClosedForm, Engine, Estimate, InvalidationRate, MonteCarlo, Setup};
+use probe_core::{ClosedForm, Engine, Estimate, InvalidationRate, MonteCarlo, NoiseOn, Setup};
 use probe_io::{Batch, Column, Field};
 use serde_json::{Map, Value, json};
+use std::path::Path;
 
 pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()> {
     let question = Question::new(&args.ask, common.seed, printer)?;
     let estimator = estimator(args, &question.setup)?;
+    if question.setup.noise_on == NoiseOn::Changed && args.from.is_none() {
+        return Err(Usage::new(
+            "--noise-on changed needs --from PEOPLE: the people that the points were made for, row by row",
+        )
+        .into());
+    }
     let engine = Engine::new(question.setup.clone())?;
     let stream = Stream { ask: &args.ask, tables: &args.table, common, printer };
     let names = &question.setup.names;
@@ -33,62 +42,75 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
     ];
     let meta = question.meta("rate");
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
-    stream.run(names, fields, meta.clone(), Vec::new, |points: &mut Vec<f64>, chunk| {
-        chunk.numbers_into(points)?;
-        let first = chunk.first_row() as usize;
-        let mut found: Vec<(f64, Estimate)> = Vec::with_capacity(chunk.n_rows());
-        for (i, point) in points.chunks_exact(n).enumerate() {
-            let person = match &from {
-                None => None,
-                Some(people) => match people.get((first + i) * n..(first + i + 1) * n) {
-                    Some(person) => Some(person),
-                    None => bail!(
-                        "--from has {} rows, too few for row {} of the points",
-                        people.len() / n,
-                        first + i
-                    ),
-                },
-            };
-            found.push((engine.score(point)? + threshold, engine.rate(point, person, estimator.as_ref())?));
-        }
-        let name = estimator.name();
-        let favourable = |margin: f64| margin > threshold;
-        if !as_objects {
-            let mut columns = vec![
-                Column::integers((0..found.len()).map(|i| (first + i) as i64)),
-                Column::texts(found.iter().map(|(m, _)| if favourable(*m) { "true" } else { "false" })),
-                Column::floats(found.iter().map(|(m, _)| *m)),
-                Column::floats(found.iter().map(|(_, e)| e.rate)),
-                Column::floats(found.iter().map(|(_, e)| e.std_error)),
-                Column::floats(found.iter().map(|(_, e)| e.lower)),
-                Column::floats(found.iter().map(|(_, e)| e.upper)),
-                Column::texts(found.iter().map(|_| name)),
-            ];
-            for k in 0..chunk.plan().n_ids() {
-                columns.push(chunk.id_column(k, 0..found.len())?);
+    let summary =
+        stream.run(names, fields, false, meta.clone(), Vec::new, |points: &mut Vec<f64>, chunk| {
+            chunk.numbers_into(points)?;
+            let first = chunk.first_row() as usize;
+            // Whether the score is positive, the margin, the rate: a tiny score may vanish beside a large threshold.
+            let mut found: Vec<(bool, f64, Estimate)> = Vec::with_capacity(chunk.n_rows());
+            for (i, point) in points.chunks_exact(n).enumerate() {
+                let person = match &from {
+                    None => None,
+                    Some(people) => match people.get((first + i) * n..(first + i + 1) * n) {
+                        Some(person) => Some(person),
+                        None => bail!(
+                            "--from {}: no row {} for row {} of {}: it has {} rows",
+                            args.from.as_deref().unwrap_or(Path::new("")).display(),
+                            first + i,
+                            first + i,
+                            args.ask.people.display(),
+                            people.len() / n,
+                        ),
+                    },
+                };
+                interrupt::check()?;
+                let score = engine.score(point)?;
+                found.push((score > 0.0, score + threshold, engine.rate(point, person, estimator.as_ref())?));
             }
-            return Ok(Batch::Columns(columns));
-        }
-        let mut objects = Vec::with_capacity(found.len());
-        for (i, (margin, estimate)) in found.iter().enumerate() {
-            let mut object: Map<String, Value> = Map::new();
-            object.insert("row".to_owned(), json!(first + i));
-            object.insert("favourable".to_owned(), json!(favourable(*margin)));
-            object.insert("margin".to_owned(), json!(margin));
-            object.insert("rate".to_owned(), json!(estimate.rate));
-            object.insert("std_error".to_owned(), json!(estimate.std_error));
-            object.insert("lower".to_owned(), json!(estimate.lower));
-            object.insert("upper".to_owned(), json!(estimate.upper));
-            object.insert("exact".to_owned(), json!(estimate.exact));
-            object.insert("estimator".to_owned(), json!(name));
-            rows::add_ids(&mut object, chunk, i)?;
-            if per_line {
-                object.insert("meta".to_owned(), meta.clone());
+            let name = estimator.name();
+            if !as_objects {
+                let mut columns = vec![
+                    Column::integers((0..found.len()).map(|i| (first + i) as i64)),
+                    Column::texts(found.iter().map(|(yes, ..)| if *yes { "true" } else { "false" })),
+                    Column::floats(found.iter().map(|(_, margin, _)| *margin)),
+                    Column::floats(found.iter().map(|(.., e)| e.rate)),
+                    Column::floats(found.iter().map(|(.., e)| e.std_error)),
+                    Column::floats(found.iter().map(|(.., e)| e.lower)),
+                    Column::floats(found.iter().map(|(.., e)| e.upper)),
+                    Column::texts(found.iter().map(|_| name)),
+                ];
+                for k in 0..chunk.plan().n_ids() {
+                    columns.push(chunk.id_column(k, 0..found.len())?);
+                }
+                return Ok(Batch::Columns(columns));
             }
-            objects.push(Value::Object(object));
-        }
-        Ok(Batch::Objects(objects))
-    })?;
+            let mut objects = Vec::with_capacity(found.len());
+            for (i, (favourable, margin, estimate)) in found.iter().enumerate() {
+                let mut object: Map<String, Value> = Map::new();
+                object.insert("row".to_owned(), json!(first + i));
+                object.insert("favourable".to_owned(), json!(favourable));
+                object.insert("margin".to_owned(), json!(margin));
+                object.insert("rate".to_owned(), json!(estimate.rate));
+                object.insert("std_error".to_owned(), json!(estimate.std_error));
+                object.insert("lower".to_owned(), json!(estimate.lower));
+                object.insert("upper".to_owned(), json!(estimate.upper));
+                object.insert("exact".to_owned(), json!(estimate.exact));
+                object.insert("estimator".to_owned(), json!(name));
+                rows::add_ids(&mut object, chunk, i)?;
+                if per_line {
+                    object.insert("meta".to_owned(), meta.clone());
+                }
+                objects.push(Value::Object(object));
+            }
+            Ok(Batch::Objects(objects))
+        })?;
+    if let Some(people) = from.as_ref().filter(|people| people.len() as u64 / n as u64 > summary.rows_in) {
+        printer.warn(&format!(
+            "--from has {} rows and the points only {}: are they the same people?",
+            people.len() / n,
+            summary.rows_in
+        ));
+    }
     Ok(())
 }
 
@@ -104,6 +126,9 @@ fn estimator(args: &Rate, setup: &Setup) -> Result<Box<dyn InvalidationRate>> {
             setup.noise.name()
         ),
         "auto" | "monte-carlo" => sampled(),
-        other => Box::new(lookup("estimator", RATES, other).context("--estimator")?.item),
+        other => match lookup("estimator", RATES, other) {
+            Ok(entry) => Box::new(entry.item),
+            Err(unknown) => return Err(Usage::of("--estimator", unknown.to_string()).into()),
+        },
     })
 }

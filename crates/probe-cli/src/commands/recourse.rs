@@ -2,6 +2,7 @@
 
 use super::rows;
 use crate::args::{Common, Recourse};
+use crate::interrupt;
 use crate::printer::Printer;
 use crate::question::Question;
 use crate::run::Stream;
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     let engine = Engine::new(question.setup.clone())?;
     let stream = Stream { ask: &args.ask, tables: &args.table, common, printer };
     let names = &question.setup.names;
-    let mut fields = vec![
+    let fields = vec![
         Field::integer("row"),
         Field::text("status"),
         Field::text("reason"),
@@ -57,12 +58,11 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         Field::integer("changed"),
         Field::integer("outside_range").optional(),
     ];
-    fields.extend(rows::feature_fields(names));
     let meta = question.meta("recourse");
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let tally = Mutex::new(Tally::default());
     let scratch = || Worker { session: engine.session(), people: Vec::new(), answers: Vec::new() };
-    let summary = stream.run(names, fields, meta.clone(), scratch, |worker, chunk| {
+    let summary = stream.run(names, fields, true, meta.clone(), scratch, |worker, chunk| {
         worker.answer(chunk)?;
         if let Ok(mut tally) = tally.lock() {
             tally.count(&worker.answers);
@@ -87,6 +87,7 @@ impl Worker<'_> {
         let n = chunk.plan().n_features();
         self.answers.resize(chunk.n_rows(), Answer::new(n));
         for (person, answer) in self.people.chunks_exact(n).zip(&mut self.answers) {
+            interrupt::check()?;
             self.session.recourse(person, answer)?;
         }
         Ok(())

@@ -3,15 +3,10 @@
 use crate::question::Question;
 use anyhow::Result;
 use probe_core::{Answer, Engine, Limit, Session, Slack};
-use probe_io::{Cell, Chunk, Column, Field};
+use probe_io::{Cell, Chunk, Column};
 use serde_json::{Map, Value, json};
 
-/// Columns of the features, in the model's order.
-pub(super) fn feature_fields(names: &[String]) -> impl Iterator<Item = Field> {
-    names.iter().map(|name| Field::float(name))
-}
-
-/// Feature columns of `answers`, where `row_of` says which row of the chunk an answer belongs to. What did not change keeps its
+/// Feature columns of `answers`, in the order of the input, where `row_of` says which row of the chunk an answer belongs to. What did not change keeps its
 /// text.
 pub(super) fn feature_columns<'c>(
     chunk: &'c Chunk,
@@ -24,7 +19,8 @@ pub(super) fn feature_columns<'c>(
         let (row, value) = (row_of(i), answers[i].point[j]);
         if value == people[row * n + j] { chunk.unchanged(row, j, value) } else { Cell::Number(value) }
     };
-    (0..n).map(|j| Column::Floats((0..answers.len()).map(|i| cell(i, j)).collect())).collect()
+    let column = |j: usize| Column::Floats((0..answers.len()).map(|i| cell(i, j)).collect());
+    chunk.plan().features_in_file_order().into_iter().map(column).collect()
 }
 
 /// The fields that every JSON answer has, in the order of the table's columns.

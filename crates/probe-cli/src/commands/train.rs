@@ -1,11 +1,13 @@
 //! `probe train`.
 
 use crate::args::{Common, Kind, Train};
+use crate::interrupt::holding_output;
 use crate::printer::Printer;
-use anyhow::{Context as _, Result, bail};
+use crate::usage::Usage;
+use anyhow::{Result, bail};
 use probe_core::{Rows, Schema, Seed};
 use probe_experiments::number::{number, percent};
-use probe_io::{AtomicOutput, ModelFile, TableReader, load_schema, read_table};
+use probe_io::{AtomicOutput, Error, ModelFile, Table, TableReader, load_schema, read_table};
 use probe_train::{FitParams, Labelled, LogisticParams, Metrics, TrainReport, fit_model};
 use std::collections::BTreeSet;
 
@@ -21,24 +23,29 @@ pub(crate) fn run(args: &Train, common: &Common, printer: &Printer) -> Result<()
 /// Fits and writes the model.
 pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<TrainReport> {
     // A bad output path is found before any work is done.
-    drop(AtomicOutput::create(&args.output)?);
+    holding_output(|| {
+        AtomicOutput::create(&args.output)?;
+        Ok(())
+    })?;
     let mut schema = args.schema.as_ref().map(load_schema).transpose()?;
     let target = match (&args.target, schema.as_ref().and_then(|s| s.target.as_ref())) {
         (Some(target), _) | (None, Some(target)) => target.clone(),
-        (None, None) => bail!("which column is to be predicted? give --target COL (or target in the schema)"),
+        (None, None) => {
+            return Err(Usage::new(
+                "which column is to be predicted? give --target COL (or target in the schema)",
+            )
+            .into());
+        }
     };
     let features = features_of(args, schema.as_ref(), &target)?;
-    let table = read_table(&args.data, args.format, Some(&features), &target, true)
-        .context("training needs numeric columns; leave others out with --drop")?;
-    if table.n_rows() == 0 {
-        bail!("{}: no rows to learn from", args.data.display());
-    }
-    let favourable_value = favourable_value(args, schema.as_ref(), &table.target)?;
     for name in &args.immutable {
         if !features.contains(name) {
-            bail!("--immutable: there is no feature '{name}' (there are: {})", features.join(", "));
+            let what = format!("no feature '{name}' (there are: {})", features.join(", "));
+            return Err(Usage::of("--immutable", what).into());
         }
     }
+    let table = read(args, &features, &target)?;
+    let favourable_value = favourable_value(args, schema.as_ref(), &target, &table.target)?;
     if !args.immutable.is_empty() {
         let mut edited = schema.unwrap_or_else(|| {
             Schema::new(features.iter().map(|name| probe_core::Feature::numeric(name)).collect())
@@ -63,46 +70,82 @@ pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<Tr
     let Kind::Linear = args.kind;
     let trained = fit_model(&data, schema.as_ref(), &params, Seed(common.seed))?;
     let names = trained.schema.names();
-    ModelFile::linear(names, trained.model, Some(trained.schema))?.save(&args.output)?;
+    let file = ModelFile::linear(names, trained.model, Some(trained.schema))?;
+    holding_output(|| Ok(file.save(&args.output)?))?;
     if !trained.report.converged {
         printer.warn("the fit did not converge; a larger --l2 helps");
     }
     Ok(trained.report)
 }
 
+/// Reads what is to be learnt from.
+fn read(args: &Train, features: &[String], target: &str) -> Result<Table> {
+    let table = match read_table(&args.data, args.format, Some(features), target, true) {
+        Ok(table) => table,
+        Err(error) => {
+            let hint = match &error {
+                Error::Value { column, .. } if column != target => {
+                    format!(" (--drop {column} leaves the column out)")
+                }
+                _ => String::new(),
+            };
+            bail!("{error}{hint}");
+        }
+    };
+    if table.n_rows() == 0 {
+        bail!("{}: no rows to learn from", args.data.display());
+    }
+    Ok(table)
+}
+
 /// All columns but the target and those dropped, or the schema's.
 fn features_of(args: &Train, schema: Option<&Schema>, target: &str) -> Result<Vec<String>> {
     if let Some(schema) = schema {
-        return Ok(schema.names().into_iter().filter(|name| !args.drop.contains(name)).collect());
+        let names = schema.names();
+        check_dropped(args, "the schema", &names)?;
+        return Ok(names.into_iter().filter(|name| !args.drop.contains(name)).collect());
     }
     if args.data.as_os_str() == "-" {
-        bail!("training from standard input needs --schema, which names the features");
+        let what = "training from standard input needs --schema FILE, which names the features";
+        return Err(Usage::new(what).into());
     }
     let reader = TableReader::open(&args.data, args.format)?;
-    for name in &args.drop {
-        if !reader.header().contains(name) {
-            bail!("--drop: {} has no column '{name}'", args.data.display());
-        }
-    }
+    check_dropped(args, reader.name(), reader.header())?;
     let kept = |name: &&String| *name != target && !args.drop.contains(name);
     Ok(reader.header().iter().filter(kept).cloned().collect())
 }
 
+fn check_dropped(args: &Train, place: &str, names: &[String]) -> Result<()> {
+    match args.drop.iter().find(|name| !names.contains(name)) {
+        None => Ok(()),
+        Some(name) => Err(Usage::of("--drop", format!("{place} has no column '{name}'")).into()),
+    }
+}
+
 /// The favourable value of the target: told, or obvious.
-fn favourable_value(args: &Train, schema: Option<&Schema>, target: &[String]) -> Result<String> {
-    let values: BTreeSet<&str> = target.iter().map(String::as_str).collect();
+fn favourable_value(
+    args: &Train,
+    schema: Option<&Schema>,
+    target: &str,
+    labels: &[String],
+) -> Result<String> {
+    let values: BTreeSet<&str> = labels.iter().map(String::as_str).collect();
+    let column = format!("{}: column '{target}'", args.data.display());
     let list = || values.iter().take(10).copied().collect::<Vec<_>>().join(", ");
     let told = args.favourable.clone().or_else(|| schema.and_then(|s| s.favourable.clone()));
+    if let Some(told) = told.as_ref().filter(|told| !values.contains(told.as_str())) {
+        bail!("{column} has no value '{told}' (it has: {})", list());
+    }
+    if values.len() < 2 {
+        bail!("{column} holds one value only ({}): there is nothing to tell apart", list());
+    }
     if let Some(told) = told {
-        if !values.contains(told.as_str()) {
-            bail!("the target has no value '{told}' (it has: {})", list());
-        }
         return Ok(told);
     }
     let obvious = ["1", "1.0", "yes", "Yes", "true", "True"].into_iter().find(|v| values.contains(v));
     match obvious {
         Some(value) if values.len() == 2 => Ok(value.to_owned()),
-        _ => bail!("which value of the target is favourable? give --favourable VALUE (it has: {})", list()),
+        _ => bail!("{column}: which value is favourable? give --favourable VALUE (it has: {})", list()),
     }
 }
 

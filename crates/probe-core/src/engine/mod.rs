@@ -272,10 +272,16 @@ impl Engine {
             (None, _) => to.clone(),
         };
         let mut active = vec![false; to.len()];
-        self.setup.noise_on.active_into(&self.setup.actions, &origin, &to, &mut active);
+        // As the session does: what differs is what is printed differently.
+        self.setup.noise_on.active_into(&self.setup.actions, from.unwrap_or(point), point, &mut active);
         let key = Key::default().values(&to).values(&origin).finish();
         let mut stream = self.setup.seed.stream(Purpose::Rate, key);
-        let query = Query { model: &*self.task.model, noise: &*self.task.noise, active: &active, point: &to };
+        let score = match self.setup.space.model_input() {
+            ModelInput::Raw => Some(self.score(point)?),
+            ModelInput::Scaled => None,
+        };
+        let (model, noise) = (&*self.task.model, &*self.task.noise);
+        let query = Query { model, noise, active: &active, point: &to, score };
         estimator.estimate(&query, self.setup.confidence, &mut stream)
     }
 

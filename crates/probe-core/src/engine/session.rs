@@ -163,7 +163,7 @@ impl<'e> Session<'e> {
         }
         answer.point.copy_from_slice(&self.printed);
         answer.cost = Some(setup.cost.between(&self.scaled, &self.target));
-        answer.changed = setup.actions.n_changed(&self.scaled, &self.target);
+        answer.changed = setup.actions.n_changed(person, &self.printed);
         answer.score_after = worth.score;
         answer.rate = worth.rate;
         answer.rate_upper = worth.rate;
@@ -186,8 +186,14 @@ impl<'e> Session<'e> {
     /// `raw` brought inside the raw bounds of feature `j`, for a person who has `x`.
     fn within_bounds(&self, j: usize, x: f64, raw: f64) -> f64 {
         let (low, high) = self.setup().raw_bounds.get(j).copied().unwrap_or((None, None));
-        let low = low.map_or(f64::NEG_INFINITY, |low| low.min(x));
-        let high = high.map_or(f64::INFINITY, |high| high.max(x));
+        let mut low = low.map_or(f64::NEG_INFINITY, |low| low.min(x));
+        let mut high = high.map_or(f64::INFINITY, |high| high.max(x));
+        // Two raw values may have one scaled value: the direction is kept in raw units.
+        match self.setup().actions.room(j).direction {
+            Direction::Any => {}
+            Direction::Increase => low = low.max(x),
+            Direction::Decrease => high = high.min(x),
+        }
         let mut value = raw.max(low).min(high);
         let (actions, space) = (&self.setup().actions, &self.setup().space);
         if let Some((from, to)) = actions.interval(j, space.to_scaled(j, x)) {

@@ -81,6 +81,8 @@ impl Encoded {
 pub struct TableWriter {
     encoder: Encoder,
     sink: Sink,
+    /// What comes before the first row; held back so that a run that fails at once prints nothing.
+    opening: Vec<u8>,
     rows: u64,
 }
 
@@ -106,10 +108,9 @@ impl TableWriter {
             Format::Parquet => Sink::Parquet(Box::new(ParquetWriter::new(output, &encoder.fields, meta)?)),
             _ => Sink::Text(output),
         };
-        let mut writer = Self { encoder, sink, rows: 0 };
         let mut opening = Vec::new();
         match format {
-            Format::Csv => opening = csv::header(&writer.encoder.fields),
+            Format::Csv => opening = csv::header(&encoder.fields),
             Format::Json => {
                 opening.push(b'{');
                 if let Some(meta) = meta {
@@ -127,8 +128,7 @@ impl TableWriter {
             }
             Format::Parquet => {}
         }
-        writer.put(&opening)?;
-        Ok(writer)
+        Ok(Self { encoder, sink, opening, rows: 0 })
     }
 
     /// What turns batches into what [`TableWriter::write`] takes.
@@ -163,9 +163,7 @@ impl TableWriter {
 
     /// Completes the table and makes it the target's content.
     pub fn finish(mut self) -> Result<()> {
-        if self.encoder.format == Format::Json {
-            self.put(b"\n]}\n")?;
-        }
+        self.put(if self.encoder.format == Format::Json { b"\n]}\n" } else { b"" })?;
         match self.sink {
             Sink::Text(output) => output.commit(),
             Sink::Parquet(writer) => writer.finish()?.commit(),
@@ -173,9 +171,10 @@ impl TableWriter {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        match &mut self.sink {
-            Sink::Text(output) => output.write_all(bytes).map_err(|source| output.error(source)),
-            Sink::Parquet(_) => Ok(()),
+        let Sink::Text(output) = &mut self.sink else { return Ok(()) };
+        for piece in [&std::mem::take(&mut self.opening), bytes] {
+            output.write_all(piece).map_err(|source| output.error(source))?;
         }
+        Ok(())
     }
 }

@@ -108,6 +108,13 @@ impl ColumnPlan {
         &self.header
     }
 
+    /// The features as the file orders them: positions in the order wanted.
+    pub fn features_in_file_order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.features.len()).collect();
+        order.sort_by_key(|&j| self.features[j]);
+        order
+    }
+
     /// Position of each feature in the file.
     pub(crate) fn feature_columns(&self) -> &[usize] {
         &self.features
@@ -173,6 +180,7 @@ mod tests {
     fn columns_are_found_in_any_order() {
         let plan = plan(&["id", "b", "a", "x"], &["a", "b"], &["id"], true).unwrap();
         assert_eq!(plan.feature_columns(), [2, 1]);
+        assert_eq!(plan.features_in_file_order(), [1, 0]);
         assert_eq!(plan.id_columns(), [0]);
         assert_eq!((plan.feature(0), plan.id(0)), ("a", "id"));
     }

@@ -1,0 +1,90 @@
+//! `demo`: everything a newcomer is promised, twice the same.
+
+use crate::support::{Csv, Folder};
+
+const FILES: [&str; 7] =
+    ["credit.csv", "frontier.csv", "model.json", "people.csv", "recourse.csv", "report.html", "schema.toml"];
+
+fn files_of(folder: &Folder, dir: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path(dir)).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_file_is_written_and_a_second_run_writes_the_same_bytes() {
+    let folder = Folder::new();
+    let first = folder.run("demo --out one --people 1000 --threads 1");
+    assert_eq!(first.code, Some(0), "{}", first.err);
+    let second = folder.run("demo --out two --people 1000 --threads 2");
+    assert_eq!(first.text().replace("one/", "two/"), second.text());
+    assert_eq!(files_of(&folder, "one"), FILES);
+    for name in FILES {
+        assert!(folder.read(&format!("one/{name}")) == folder.read(&format!("two/{name}")), "{name}");
+    }
+    // And over its own files.
+    let third = folder.run("demo --out one --people 1000");
+    assert_eq!(first.out, third.out);
+}
+
+#[test]
+fn the_report_says_what_was_printed() {
+    let folder = Folder::new();
+    let ran = folder.run("demo --out demo --people 1000 -r 0.05");
+    let text = ran.text();
+    assert!(text.contains("price of certainty") && text.contains("◀ chosen"), "{text}");
+    assert!(!text.contains('\u{1b}') && !ran.err.contains('\u{1b}'), "no colours when nobody watches");
+    let report = folder.text("demo/report.html");
+    assert!(report.contains("<svg") && report.trim_end().ends_with("</html>"));
+    assert!(
+        !report.contains("http://")
+            || report.matches("http://").count() == report.matches("http://www.w3.org").count()
+    );
+    let plain = |text: &str| -> String {
+        let mut tag = false;
+        let keep = |c: &char| {
+            let outside = !tag && *c != '<';
+            tag = (tag || *c == '<') && *c != '>';
+            outside
+        };
+        let bare: String = text.chars().filter(keep).collect();
+        bare.replace("&#39;", "'")
+            .replace("&amp;", "&")
+            .replace('\u{a0}', " ")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    // The sentences between the table of changes and the trial.
+    let summary: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("3. "))
+        .skip_while(|line| !line.starts_with('└'))
+        .skip(1)
+        .take_while(|line| !line.starts_with("Tried on"))
+        .collect();
+    assert!(!summary.is_empty(), "{text}");
+    let report = plain(&report);
+    for sentence in summary {
+        assert!(report.contains(&plain(sentence)), "not in the report: {sentence}");
+    }
+}
+
+#[test]
+fn the_demo_s_files_are_what_the_commands_write() {
+    let folder = Folder::new();
+    assert_eq!(folder.run("demo --out demo --people 1000 --quiet").code, Some(0));
+    let people = "demo/model.json demo/people.csv -r 0.1 --sigma 0.05";
+    assert_eq!(folder.run(&format!("recourse {people}")).text(), folder.text("demo/recourse.csv"));
+    assert_eq!(folder.run(&format!("frontier {people}")).text(), folder.text("demo/frontier.csv"));
+    let ran = folder.run("train demo/credit.csv --target approved --schema demo/schema.toml -o again.json");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(folder.text("again.json"), folder.text("demo/model.json"));
+
+    let answers = Csv::parse(&folder.text("demo/recourse.csv"));
+    let status = |row: usize| answers.get(row, "status").to_owned();
+    assert!((0..answers.rows.len()).all(|row| status(row) != "favourable"), "all were turned down");
+    assert!((0..answers.rows.len()).any(|row| status(row) == "certified"));
+}

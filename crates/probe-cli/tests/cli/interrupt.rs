@@ -1,0 +1,131 @@
+//! Ctrl-C and SIGTERM: exit status 130, no output file, no temporary file, whatever the run is waiting for.
+#![cfg(unix)]
+
+use crate::support::Folder;
+use std::io::{Read as _, Write as _};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn start(folder: &Folder, line: &str) -> (Child, ChildStdin) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_probe"))
+        .current_dir(folder.dir())
+        .args(line.split_whitespace())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdin = child.stdin.take().unwrap();
+    (child, stdin)
+}
+
+/// Waits until the folder holds a file that starts like this.
+fn wait_for_file(folder: &Folder, prefix: &str) {
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !folder.files().iter().any(|name| name.starts_with(prefix)) {
+        assert!(Instant::now() < patience, "{:?}", folder.files());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Waits for the end, which must come soon: exit status and standard error.
+fn end(mut child: Child) -> (Option<i32>, String) {
+    let patience = Instant::now() + Duration::from_secs(60);
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > patience {
+            child.kill().unwrap();
+            panic!("still running a minute after the signal");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    (status.code(), err)
+}
+
+fn interrupted(child: Child) {
+    let (code, err) = end(child);
+    assert_eq!(code, Some(130), "{err}");
+    assert_eq!(err, "error: interrupted; no output file was written\n");
+}
+
+#[test]
+fn a_run_that_waits_for_more_input() {
+    for (name, output) in
+        [("-INT", "out.csv"), ("-TERM", "out.csv"), ("-INT", "out.parquet"), ("-HUP", "out.json")]
+    {
+        let folder = Folder::new();
+        let (child, mut stdin) = start(&folder, &format!("recourse model.json - -o {output}"));
+        // Input is read in blocks: enough of it that the header is known and rows are being answered.
+        stdin.write_all(format!("a,b\n{}", "0,0\n".repeat(300_000)).as_bytes()).unwrap();
+        stdin.flush().unwrap();
+        wait_for_file(&folder, ".out");
+        signal(&child, name);
+        interrupted(child);
+        assert_eq!(folder.files(), ["model.json"], "{name}, {output}");
+        drop(stdin);
+    }
+}
+
+#[test]
+fn a_run_that_waits_for_its_header() {
+    let folder = Folder::new();
+    folder.write("out.csv", "precious");
+    let (child, stdin) = start(&folder, "recourse model.json - -o out.csv");
+    // Nothing to see from outside: listening starts first thing.
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&child, "-INT");
+    interrupted(child);
+    assert_eq!(
+        (folder.files(), folder.text("out.csv")),
+        (vec!["model.json".into(), "out.csv".into()], "precious".into())
+    );
+    drop(stdin);
+}
+
+#[test]
+fn a_run_in_the_middle_of_its_work() {
+    let mut people = "a,b\n".to_owned();
+    for i in 0..20_000 {
+        people.push_str(&format!("0.{i},0.5\n"));
+    }
+    for name in ["-INT", "-TERM"] {
+        let folder = Folder::with_people(&people);
+        folder.write("out.csv", "precious");
+        // Minutes of sampling.
+        let line = "rate model.json people.csv --estimator monte-carlo --samples 100000 -o out.csv";
+        let (child, stdin) = start(&folder, line);
+        wait_for_file(&folder, ".out.csv");
+        signal(&child, name);
+        interrupted(child);
+        assert_eq!(folder.files(), ["model.json", "out.csv", "people.csv"]);
+        assert_eq!(folder.text("out.csv"), "precious");
+        drop(stdin);
+    }
+}
+
+#[test]
+fn a_fault_is_told_at_once_though_input_is_still_open() {
+    let folder = Folder::new();
+    let (child, mut stdin) = start(&folder, "recourse model.json - -o out.csv");
+    // More than one chunk's worth, so that the fault is seen before the end.
+    let mut rows = b"a,b\n0,oops\n".to_vec();
+    for _ in 0..400_000 {
+        rows.extend_from_slice(b"0.25,0.5\n");
+    }
+    // The run may end before it has read everything.
+    let _ = stdin.write_all(&rows);
+    let (code, err) = end(child);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("standard input: row 0 (line 2), column 'b': 'oops'"), "{err}");
+    assert_eq!(folder.files(), ["model.json"]);
+    drop(stdin);
+}

@@ -1,0 +1,19 @@
+//! The binary as a user and a script see it: exit status, standard output, standard error, files.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
+
+mod answers;
+mod bad_flags;
+mod bad_models;
+mod bad_tables;
+mod columns;
+mod demo;
+mod guarantee;
+mod interrupt;
+mod outputs;
+mod repeat;
+mod statuses;
+mod support;
+mod surface;
+mod tables;
+mod train;

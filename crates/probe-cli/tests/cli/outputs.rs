@@ -1,0 +1,87 @@
+//! Outputs that cannot be written are refused before any work, and readers that go away are no error.
+
+use crate::support::Folder;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
+
+#[test]
+fn a_folder_that_is_not_there() {
+    let folder = Folder::with_people("a,b\n0,0\n");
+    for command in ["recourse", "frontier", "rate"] {
+        let ran = folder.run(&format!("{command} model.json people.csv -o no/such/out.csv"));
+        ran.fails(1, &["no/such/out.csv", "cannot write", "No such file"]);
+        assert_eq!(ran.err.matches("No such file").count(), 1, "{}", ran.err);
+    }
+    folder.write("data.csv", "a,y\n0,0\n1,1\n");
+    folder.run("train data.csv --target y -o no/such/m.json").fails(1, &["no/such/m.json", "cannot write"]);
+    assert_eq!(folder.files(), ["data.csv", "model.json", "people.csv"]);
+}
+
+#[test]
+fn an_output_that_is_a_folder() {
+    let folder = Folder::with_people("a,b\n0,0\n");
+    std::fs::create_dir(folder.path("dir")).unwrap();
+    for name in ["dir", ".", "dir/"] {
+        folder
+            .run(&format!("recourse model.json people.csv -o {name}"))
+            .fails(1, &[name, "cannot write", "directory"]);
+    }
+    assert_eq!(std::fs::read_dir(folder.path("dir")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_demo_folder_that_is_a_file() {
+    let folder = Folder::new();
+    folder.run("demo --out model.json --quiet").fails(1, &["model.json", "cannot create"]);
+}
+
+fn many_people() -> String {
+    let mut people = "a,b\n".to_owned();
+    for i in 0..40_000 {
+        people.push_str(&format!("0.{i},0.5\n"));
+    }
+    people
+}
+
+/// Reads one line of what `line` prints, closes the pipe, and returns that line, the exit status and standard error.
+fn first_line(folder: &Folder, line: &str) -> (Vec<u8>, Option<i32>, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_probe"))
+        .current_dir(folder.dir())
+        .args(line.split_whitespace())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = Vec::new();
+    let mut out = BufReader::with_capacity(16, child.stdout.take().unwrap());
+    out.read_until(b'\n', &mut first).unwrap();
+    drop(out);
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    (first, child.wait().unwrap().code(), err)
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_the_run_quietly() {
+    let folder = Folder::with_people(&many_people());
+    for (flags, start) in
+        [("", "row,status"), ("--format jsonl", "{\"row\":0"), ("--format json", "{\"meta\"")]
+    {
+        let (first, code, err) = first_line(&folder, &format!("recourse model.json people.csv {flags}"));
+        assert!(first.starts_with(start.as_bytes()));
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{flags}");
+    }
+    let (_, code, err) = first_line(&folder, "recourse model.json people.csv --format parquet");
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn completions_help_and_inspect_may_be_cut_short_too() {
+    let folder = Folder::with_people("a,b\n0,0\n");
+    for line in ["completions bash", "completions zsh", "recourse --help", "inspect model.json"] {
+        let (first, code, err) = first_line(&folder, line);
+        assert!(!first.is_empty());
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{line}");
+    }
+}
