@@ -71,7 +71,7 @@ impl InvalidationRate for LineSampling {
 }
 
 /// Lines around one point.
-struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     gaussian: &'a Gaussian,
     active: &'a [bool],
     kernel: Kernel<'a>,
@@ -85,7 +85,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn new(query: &Query<'a>, gaussian: &'a Gaussian) -> Result<Self> {
+    pub(crate) fn new(query: &Query<'a>, gaussian: &'a Gaussian) -> Result<Self> {
         let d = query.point.len();
         let masked = |j: usize, v: f64| if query.active[j] { v } else { 0.0 };
         let centre: Vec<f64> = (0..d).map(|j| query.point[j] + masked(j, gaussian.mean()[j])).collect();
@@ -122,7 +122,7 @@ impl<'a> Lines<'a> {
     }
 
     /// One line from fresh draws: the share of it that is refused.
-    fn sample(&mut self, stream: &mut Stream) -> Result<f64> {
+    pub(crate) fn sample(&mut self, stream: &mut Stream) -> Result<f64> {
         self.z.iter_mut().for_each(|z| *z = stream.normal());
         self.place();
         self.kernel.refused_mass(&self.base, &self.direction)
