@@ -23,7 +23,7 @@ fn read(root: &Node<'_>, n_features: usize, threshold: f64) -> Result<Arc<dyn Mo
             let (w_zero, w_one) = dense.weight.split_at(n_features);
             (w_one.iter().zip(w_zero).map(|(one, zero)| one - zero).collect(), one - zero)
         }
-        bias => (dense.weight, bias.iter().sum()),
+        bias => (dense.weight, bias[0]),
     };
     let model = Linear::new(weights, bias, threshold).map_err(|source| Error::Document {
         file: layer.file().to_owned(),
