@@ -1,5 +1,7 @@
 //! Networks: line sampling against plain sampling, and recourse whose rate somebody else would measure.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 use probe_core::{
     Activation, Covariance, Dense, Engine, Estimate, Gaussian, InvalidationRate, LineSampling, Mlp, Model,
     MonteCarlo, NoiseOn, Purpose, Query, Reason, Rows, Seed, Setup, Status, Stream,

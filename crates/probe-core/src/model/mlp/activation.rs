@@ -5,6 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::math::normal;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -15,7 +16,8 @@ pub const LEAKY_SLOPE: f64 = 0.01;
 const GELU_FLAT: f64 = 40.0;
 
 /// An activation $\phi$, applied to each entry. At a kink the derivative is the one from the left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Activation {
     /// $\max(t, 0)$.
