@@ -27,10 +27,10 @@ const CASES: &[Case] = &[
     Case { name: "l2, bounds", people: 400_000, change: |s| boxed(s, "l2") },
     Case { name: "linf, bounds", people: 400_000, change: |s| boxed(s, "linf") },
     Case { name: "l1, bounds, at most 3 changes", people: 20_000, change: |s| limited(s, "l1") },
-    Case { name: "l2, bounds, at most 3 changes", people: 20_000, change: |s| limited(s, "l2") },
-    Case { name: "linf, bounds, at most 3 changes", people: 20_000, change: |s| limited(s, "linf") },
+    Case { name: "l2, bounds, at most 3 changes", people: 2_000, change: |s| limited(s, "l2") },
+    Case { name: "linf, bounds, at most 3 changes", people: 2_000, change: |s| limited(s, "linf") },
     Case { name: "l1, bounds, noise on changed features", people: 20_000, change: |s| changed(s, "l1") },
-    Case { name: "l2, bounds, noise on changed features", people: 5_000, change: |s| changed(s, "l2") },
+    Case { name: "l2, bounds, noise on changed features", people: 1_000, change: |s| changed(s, "l2") },
     Case { name: "l1, bounds, four one-hot groups of three", people: 20_000, change: grouped },
 ];
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 const D: usize = 20;
 
 pub(crate) fn run(probe: &Path, people: usize) -> Result<()> {
+    let probe = &probe.canonicalize().with_context(|| format!("no binary at {}", probe.display()))?;
     let folder = tempfile::tempdir()?;
     let file = |name: &str| folder.path().join(name);
     let names: Vec<String> = (0..D).map(|j| format!("x{j}")).collect();

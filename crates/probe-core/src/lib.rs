@@ -6,6 +6,56 @@
 //! invalidation rate is at most $r$.
 //!
 //! The method is PROBE (Pawelczyk et al., ICLR 2023, arXiv:2203.06768). Symbols are listed in `docs/notation.md`.
+//!
+//! # Quick start
+//!
+//! ```
+//! use probe_core::{Engine, Linear, Rows, Setup, Status};
+//! use std::sync::Arc;
+//!
+//! // s(x) = 2·income − debt − 1, on features scaled to 0..1; favourable iff s(x) > 0.
+//! let model = Arc::new(Linear::new(vec![2.0, -1.0], -1.0, 0.0)?);
+//! let names = vec!["income".to_owned(), "debt".to_owned()];
+//!
+//! // People miss each feature by a standard deviation of 0.05; one attempt in ten may fail.
+//! let mut setup = Setup::new(model, names, None, 0.05)?;
+//! setup.max_rate = 0.1;
+//! setup.actions.intersect(0.0, 1.0)?;
+//! let engine = Engine::new(setup)?;
+//!
+//! // One person, denied: income 0.4, debt 0.3.
+//! let answers = engine.recourse(Rows::single(&[0.4, 0.3]))?;
+//! assert_eq!(answers[0].status, Status::Certified);
+//! assert!(answers[0].rate <= 0.1 && answers[0].score_after > 0.0);
+//! // The cheapest way is income alone, from 0.4 to 0.72.
+//! assert_eq!(answers[0].changed, 1);
+//! assert!((answers[0].point[0] - 0.7216).abs() < 1e-4);
+//! # Ok::<(), probe_core::Error>(())
+//! ```
+//!
+//! The folder `examples` has five more: scoring, closed-form rates, limits in raw units with a frontier, a model of your
+//! own, and a method of your own.
+//!
+//! # Map
+//!
+//! Modules are layers: each uses only those above it in this table, and a test keeps it so.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`error`] | [`Error`], which names field and value; [`ParamError`] |
+//! | [`rows`] | [`Rows`], [`RowsMut`]: row-major views, the only way tables enter and leave |
+//! | [`registry`] | names to things: one explicit slice per kind |
+//! | [`seed`] | [`Seed`] to [`Stream`], keyed by purpose and person |
+//! | [`math`] | normal and binomial tails that stay accurate, Cholesky |
+//! | [`schema`] | [`Schema`]: units, scales and bounds; [`Actions`]: what may change |
+//! | [`model`] | [`Model`], [`Differentiable`]; [`Linear`] |
+//! | [`noise`] | [`Noise`], [`NoiseOn`]; [`Gaussian`] |
+//! | [`cost`] | [`Cost`], and norms with their exact one-constraint solvers |
+//! | [`theory`] | the paper's theorem and propositions as functions |
+//! | [`invalidation`] | [`InvalidationRate`]: [`ClosedForm`], [`MonteCarlo`] |
+//! | [`recourse`] | [`RecourseMethod`], [`Solver`], [`Worker`]; method `probe` |
+//! | [`engine`] | [`Setup`], [`Engine`], [`Session`]: raw units in, judged [`Answer`]s out |
+//! | [`evaluation`] | metrics that re-score answers from outside |
 
 pub mod cost;
 pub mod engine;

@@ -5,7 +5,8 @@ use anyhow::Result;
 
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     step("build", cargo().args(["build", "--release", "--quiet", "-p", "probe-cli", "-p", "probe-bench"]))?;
-    let probe = root().join("target/release/probe");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
+    let probe = target.join("release/probe");
     let mut bench = cargo();
     bench
         .args(["run", "--release", "--quiet", "-p", "probe-bench", "--", "--probe"])

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 
 const USAGE: &str = "\
 cargo xtask test            everything that must hold: format, lints, tests, doctests, docs
-cargo xtask test --full     that, and the slow extras: each feature alone, licences and advisories
+cargo xtask test --full     that, and the slow extras: each feature alone, licences, sources
 cargo xtask bench           what is claimed about speed and memory, measured in one run";
 
 fn main() -> Result<()> {

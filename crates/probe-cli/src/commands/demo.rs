@@ -294,7 +294,7 @@ fn compare(engine: &Engine, people: Rows<'_>, answers: &[Answer]) -> Result<Vec<
         methods.push(Method {
             name: name.to_owned(),
             note: format!(
-                "closed form, moves every feature; breaks a rule for {} people",
+                "closed form, moves every feature; breaks a rule for {} of the people",
                 percent(broken as f64 / n)
             ),
             accuracy: None,

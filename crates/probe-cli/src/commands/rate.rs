@@ -126,10 +126,9 @@ fn estimator(args: &Rate, setup: &Setup) -> Result<Box<dyn InvalidationRate>> {
             setup.noise.name()
         ),
         "auto" | "monte-carlo" => sampled(),
-        "closed-form" => Box::new(ClosedForm),
         other => {
-            let unknown = lookup("estimator", RATES, other).err();
-            return Err(Usage::of("--estimator", unknown.map_or_else(String::new, |e| e.to_string())).into());
+            let known = lookup("estimator", RATES, other);
+            Box::new(known.map_err(|error| Usage::of("--estimator", error))?.item)
         }
     })
 }

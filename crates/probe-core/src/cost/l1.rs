@@ -69,6 +69,10 @@ impl Norm for L1 {
         true
     }
 
+    fn is_linear(&self) -> bool {
+        true
+    }
+
     fn response(&self, item: &Item, price: f64) -> f64 {
         if price * item.gain > item.weight { item.cap } else { item.start }
     }

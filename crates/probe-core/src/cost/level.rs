@@ -14,9 +14,12 @@ pub(crate) struct Event {
     leaves_start: bool,
 }
 
-/// Sorts the kinks of `items` under `rate`.
+/// Sorts the kinks of `items` under `rate`. Nothing to sort where every item starts at zero: see [`solve`].
 pub(super) fn prepare(items: &[Item], rate: impl Fn(&Item) -> f64, events: &mut Vec<Event>) {
     events.clear();
+    if items.iter().all(|it| it.start <= 0.0) {
+        return;
+    }
     for (item, it) in items.iter().enumerate() {
         let r = rate(it);
         if it.start > 0.0 {
@@ -36,6 +39,43 @@ pub(super) fn solve(
     events: &[Event],
     needed: f64,
 ) -> Option<f64> {
+    if events.is_empty() {
+        from_zero(items, rate, needed)
+    } else {
+        between_kinks(items, rate, events, needed)
+    }
+}
+
+/// All items start at zero: items that meet their caps at a level that is still too low meet them at the right one too, so
+/// fixing them and solving for the rest climbs to the answer in a few rounds, without a sort.
+fn from_zero(items: &[Item], rate: impl Fn(&Item) -> f64, needed: f64) -> Option<f64> {
+    if needed <= 0.0 {
+        return Some(0.0);
+    }
+    let (mut level, mut capped) = (0.0, usize::MAX);
+    loop {
+        let (mut fixed, mut free, mut count) = (0.0, 0.0, 0);
+        for it in items {
+            let r = rate(it);
+            if it.cap <= level * r {
+                fixed += it.gain * it.cap;
+                count += 1;
+            } else {
+                free += it.gain * r;
+            }
+        }
+        if count == capped {
+            return Some(level);
+        }
+        if free <= 0.0 {
+            return (fixed >= needed).then_some(level);
+        }
+        capped = count;
+        level = ((needed - fixed) / free).max(level);
+    }
+}
+
+fn between_kinks(items: &[Item], rate: impl Fn(&Item) -> f64, events: &[Event], needed: f64) -> Option<f64> {
     let (mut constant, mut slope) = (0.0, 0.0);
     for it in items {
         if it.start > 0.0 { constant += it.gain * it.start } else { slope += it.gain * rate(it) }

@@ -63,8 +63,14 @@ pub trait Norm: Send + Sync {
     /// The moves of largest gain whose total, joined with `spent`, stays within `budget` (a cost).
     fn furthest(&self, items: &[Item], spent: f64, budget: f64, moves: &mut [f64]);
 
-    /// Whether totals add up, so that items can be priced one by one.
+    /// Whether totals add up, so that items can be priced one by one. If not, the total must be the largest weighted move:
+    /// the exact solver with discrete parts knows no third kind.
     fn is_separable(&self) -> bool;
+
+    /// Whether an item's total is proportional to its move.
+    fn is_linear(&self) -> bool {
+        false
+    }
 
     /// The move that minimises its own total minus `price` × its gain; meaningful for separable norms only.
     fn response(&self, item: &Item, price: f64) -> f64;

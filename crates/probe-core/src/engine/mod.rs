@@ -14,10 +14,10 @@ pub use tolerance::{Slack, Tolerance};
 
 use crate::cost::Cost;
 use crate::error::{Error, Result, require};
-use crate::invalidation::{Estimate, InvalidationRate, Query};
+use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::Model;
 use crate::noise::{Gaussian, Noise, NoiseOn};
-use crate::recourse::{Goal, Solver, Task, method};
+use crate::recourse::{Goal, RecourseMethod, Solver, Task, method};
 use crate::rows::Rows;
 use crate::schema::{Actions, ModelInput, Schema, Space};
 use crate::seed::{Key, Purpose, Seed};
@@ -108,6 +108,8 @@ impl Setup {
     }
 
     /// Takes rooms and bounds from `schema` (features in the model's order), with or without the ranges learned in training.
+    /// This starts the action space anew: one-hot groups, fixed features and boxes set before are gone; the limit on changes
+    /// and strictness stay.
     pub fn set_bounds(&mut self, schema: &Schema, learned: bool) {
         let (k, strict) = (self.actions.max_changes(), self.actions.is_strict());
         self.actions = schema.actions(learned).with_max_changes(k).with_strict_bounds(strict);
@@ -131,6 +133,12 @@ pub struct Engine {
 impl Engine {
     /// Prepares the method. Fails on parameters outside their domain and on combinations that have no solver.
     pub fn new(setup: Setup) -> Result<Self> {
+        let method = method(&setup.method)?;
+        Self::with_method(setup, method)
+    }
+
+    /// As [`Engine::new`], with a method that need not be registered: whatever it proposes is judged all the same.
+    pub fn with_method(setup: Setup, method: &dyn RecourseMethod) -> Result<Self> {
         let Setup { max_rate, confidence, .. } = setup;
         Goal::Rate(max_rate).check()?;
         if let Some(budget) = setup.budget {
@@ -161,7 +169,7 @@ impl Engine {
             actions: setup.actions.clone(),
             seed: setup.seed,
         });
-        let solver = method(&setup.method)?.prepare(&task)?;
+        let solver = method.prepare(&task)?;
         Ok(Self { setup, task, solver })
     }
 
@@ -268,13 +276,16 @@ impl Engine {
         self.setup.noise_on.active_into(&self.setup.actions, from.unwrap_or(point), point, &mut active);
         let key = Key::default().values(&to).values(&origin).finish();
         let mut stream = self.setup.seed.stream(Purpose::Rate, key);
-        let score = match self.setup.space.model_input() {
-            ModelInput::Raw => Some(self.score(point)?),
-            ModelInput::Scaled => None,
-        };
-        let (model, noise) = (&*self.task.model, &*self.task.noise);
-        let query = Query { model, noise, active: &active, point: &to, score };
-        estimator.estimate(&query, self.setup.confidence, &mut stream)
+        let query = Query { model: &*self.task.model, noise: &*self.task.noise, active: &active, point: &to };
+        let mut estimate = estimator.estimate(&query, self.setup.confidence, &mut stream)?;
+        if estimate.exact
+            && let Ok((sd, shift)) = session::noise_along(self, &mut active, from.unwrap_or(point), point)
+        {
+            // One point has one exact rate: the number that answers are judged by, of the score in the model's own units.
+            let rate = affine_rate(self.score(point)?, shift, sd);
+            estimate = Estimate { rate, lower: rate, upper: rate, ..estimate };
+        }
+        Ok(estimate)
     }
 
     fn check_width(&self, found: usize) -> Result<()> {

@@ -44,7 +44,7 @@ impl<'e> Session<'e> {
             fixed_noise: None,
         };
         if engine.setup.noise_on != NoiseOn::Changed {
-            session.fixed_noise = Some(noise_along(engine, &mut session.active, &[], &[]));
+            session.fixed_noise = noise_along(engine, &mut session.active, &[], &[]).ok();
         }
         session
     }
@@ -264,9 +264,18 @@ impl<'e> Session<'e> {
         let score = setup.model.score(input)?;
         let (sd, shift) = match self.fixed_noise {
             Some(noise) => noise,
-            None => noise_along(self.engine, &mut self.active, from, &self.printed),
+            None => noise_along(self.engine, &mut self.active, from, &self.printed)?,
         };
         Ok(Judgement { score, rate: affine_rate(score, shift, sd) })
+    }
+
+    /// Whether feature `j` of a person who has raw `x` could still move the way that helps a weight `w`.
+    fn has_room(&self, j: usize, x: f64, w: f64) -> bool {
+        let scaled = self.setup().space.to_scaled(j, x);
+        self.setup()
+            .actions
+            .interval(j, scaled)
+            .is_some_and(|(low, high)| if w > 0.0 { high > scaled } else { low < scaled })
     }
 
     fn outside_range(&self, person: &[f64]) -> usize {
@@ -291,7 +300,7 @@ impl<'e> Session<'e> {
         })?;
         self.printed.copy_from_slice(best);
         let score = self.worth(person)?.score;
-        let (sd, shift) = noise_along(self.engine, &mut self.active, person, best);
+        let (sd, shift) = noise_along(self.engine, &mut self.active, person, best)?;
         let needed = (upper_quantile(setup.max_rate) * sd - shift).max(0.0);
         let limit = |j: usize| {
             let (w, room) = (linear.weights()[j], setup.actions.room(j));
@@ -302,7 +311,7 @@ impl<'e> Session<'e> {
                 Limit::Immutable
             } else if room.direction == against {
                 Limit::Direction
-            } else if best[j] == person[j] && setup.actions.max_changes().is_some() {
+            } else if best[j] == person[j] && self.has_room(j, person[j], w) {
                 Limit::MaxChanges
             } else if w > 0.0 {
                 Limit::AtMost(best[j])
@@ -316,12 +325,28 @@ impl<'e> Session<'e> {
 }
 
 /// Standard deviation and mean of the score's noise for a person at raw `from` who aims at raw `to`.
-pub(super) fn noise_along(engine: &Engine, active: &mut [bool], from: &[f64], to: &[f64]) -> (f64, f64) {
+/// Fails where that is not all there is to know: judging by it would certify anything.
+pub(super) fn noise_along(
+    engine: &Engine,
+    active: &mut [bool],
+    from: &[f64],
+    to: &[f64],
+) -> Result<(f64, f64)> {
     let task = engine.task();
     let (Some(linear), Some(gaussian)) = (task.model.as_linear(), task.noise.as_gaussian()) else {
-        return (0.0, 0.0);
+        return Err(Error::Unsupported {
+            what: format!(
+                "judging answers of a {} model under {} noise",
+                task.model.name(),
+                task.noise.name()
+            ),
+            why: "only linear models under Gaussian noise have an exact rate".to_owned(),
+        });
     };
     // Raw values differ exactly where scaled ones do: unchanged features are copied to the bit.
     task.noise_on.active_into(&task.actions, from, to, active);
-    (gaussian.sd_along(linear.weights(), |j| active[j]), gaussian.mean_along(linear.weights(), |j| active[j]))
+    Ok((
+        gaussian.sd_along(linear.weights(), |j| active[j]),
+        gaussian.mean_along(linear.weights(), |j| active[j]),
+    ))
 }

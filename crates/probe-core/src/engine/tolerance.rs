@@ -49,7 +49,7 @@ impl Engine {
                 why: "it needs a linear model and Gaussian noise".to_owned(),
             });
         };
-        let (sd, shift) = noise_along(self, &mut vec![false; from.len()], from, &answer.point);
+        let (sd, shift) = noise_along(self, &mut vec![false; from.len()], from, &answer.point)?;
         let weights = linear.weights();
         let changed: Vec<usize> =
             (0..weights.len()).filter(|&j| from[j] != answer.point[j] && weights[j] != 0.0).collect();

@@ -3,6 +3,7 @@
 //! $\Delta$ is a probability at every point, favourable or not (the paper's Definition 1 would be negative at an
 //! unfavourable point and so count it as robust); that the point itself is favourable is checked apart.
 
+pub mod certificate;
 mod closed_form;
 mod monte_carlo;
 
@@ -26,8 +27,6 @@ pub struct Query<'a> {
     pub active: &'a [bool],
     /// The point.
     pub point: &'a [f64],
-    /// The score at the point, where the model itself works in other units and rounds otherwise than `model` does here.
-    pub score: Option<f64>,
 }
 
 /// An estimate with its error.
@@ -52,6 +51,16 @@ pub trait InvalidationRate: Send + Sync {
 
     /// The rate at `query`, with an interval at `confidence` where it is sampled.
     fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate>;
+}
+
+impl<T: InvalidationRate + ?Sized> InvalidationRate for &T {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate> {
+        (**self).estimate(query, confidence, stream)
+    }
 }
 
 /// All estimators.

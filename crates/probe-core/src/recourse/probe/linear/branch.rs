@@ -34,8 +34,10 @@ pub(super) fn solve(
 ) -> Found {
     let n = reduced.items.len();
     let mut states = vec![State::Open; n + reduced.choices.len()];
-    for (state, it) in states.iter_mut().zip(&reduced.items) {
-        if it.start > 0.0 {
+    for (i, (state, it)) in states.iter_mut().zip(&reduced.items).enumerate() {
+        // Where a change brings no noise and counts against no limit there is nothing to decide: it may move.
+        let free = reduced.max_changes.is_none() && reduced.variances[i] <= 0.0;
+        if it.start > 0.0 || (free && it.cap > 0.0) {
             *state = State::In(0);
         } else if it.cap <= 0.0 {
             *state = State::Out;
@@ -51,7 +53,7 @@ pub(super) fn solve(
         nodes: 0,
         scratch: Scratch::default(),
     };
-    search.explore();
+    search.explore(None);
     let complete = search.nodes < MAX_NODES;
     match search.best {
         Some(best) => {
@@ -96,23 +98,25 @@ struct Value {
 }
 
 impl Search<'_> {
-    fn explore(&mut self) {
+    /// Searches below the current decisions; `hint` are the parent's multipliers.
+    fn explore(&mut self, hint: Option<(f64, f64)>) {
         self.nodes += 1;
         if self.nodes >= MAX_NODES {
             return;
         }
         let Some(node) = self.node() else { return };
+        if let Some((price, per_change)) = hint
+            && self.value(&node, price, per_change).bound >= self.cutoff()
+        {
+            return;
+        }
         let Some((price, per_change)) = self.multipliers(&node) else { return };
         self.try_solution(&node, price, per_change);
         // The bound may have been reached by the solution just found.
         if self.value(&node, price, per_change).bound >= self.cutoff() {
             return;
         }
-        let open = (0..self.states.len()).filter(|&i| self.states[i] == State::Open);
-        let critical = open.min_by(|&a, &b| {
-            let distance = |i| self.reduced_cost(&node, i, price, per_change).0.abs();
-            distance(a).total_cmp(&distance(b))
-        });
+        let critical = self.critical(&node, price, per_change);
         let Some(i) = critical else { return };
         let (reduced_cost, choice) = self.reduced_cost(&node, i, price, per_change);
         let mut branches: Vec<State> = self.branches(i, choice);
@@ -121,9 +125,21 @@ impl Search<'_> {
         }
         for state in branches {
             self.states[i] = state;
-            self.explore();
+            self.explore(Some((price, per_change)));
         }
         self.states[i] = State::Open;
+    }
+
+    /// The open item or group whose decision moves the bound most: where noise depends on the changes, the noisiest one that
+    /// the relaxation changes at the price of the chord; else the one it is least sure about.
+    fn critical(&self, node: &Node, price: f64, per_change: f64) -> Option<usize> {
+        let open = || (0..self.states.len()).filter(|&i| self.states[i] == State::Open);
+        let distance = |i: usize| self.reduced_cost(node, i, price, per_change).0;
+        let variance = |i: usize| self.reduced.variances.get(i).copied().unwrap_or(0.0);
+        let noisy = open().filter(|&i| variance(i) > 0.0 && distance(i) <= 1e-9 * self.best_total.min(1e9));
+        noisy
+            .max_by(|&a, &b| variance(a).total_cmp(&variance(b)).then(b.cmp(&a)))
+            .or_else(|| open().min_by(|&a, &b| distance(a).abs().total_cmp(&distance(b).abs())))
     }
 
     /// All decisions about `i`, the preferred change first and `Out` last.
@@ -145,19 +161,23 @@ impl Search<'_> {
         let (mut variance, mut total, mut gained) =
             (reduced.base_variance, reduced.base_total, reduced.base_score);
         let mut changes = reduced.base_changes;
-        let mut open_variances = Vec::new();
+        let mut open = Vec::new();
+        // Totals of the decided items at their caps: all but one of them are there, see `most_variance`.
+        let (mut full, mut largest): (f64, f64) = (0.0, 0.0);
         for (i, state) in self.states.iter().enumerate() {
             match (*state, i.checked_sub(n)) {
                 (State::In(_), None) => {
                     variance += reduced.variances[i];
                     changes += 1;
+                    let price = reduced.items[i].weight * reduced.items[i].cap;
+                    (full, largest) = (full + price, largest.max(price));
                 }
                 (State::In(choice), Some(g)) => {
                     gained += reduced.choices[g][choice].gain;
                     total = self.norm.join(total, reduced.choices[g][choice].total);
                     changes += 1;
                 }
-                (State::Open, None) => open_variances.push(reduced.variances[i]),
+                (State::Open, None) if reduced.variances[i] > 0.0 => open.push(i),
                 _ => {}
             }
         }
@@ -165,11 +185,7 @@ impl Search<'_> {
             Some(k) => Some(k.checked_sub(changes)?),
             None => None,
         };
-        if let Some(room) = room {
-            open_variances.sort_by(|a, b| b.total_cmp(a));
-            open_variances.truncate(room);
-        }
-        let most: f64 = open_variances.iter().sum();
+        let most = self.most_variance(&mut open, room, total + (full - largest).max(0.0));
         let low = self.requirement.score(variance);
         let (needed, per_variance) = if most > 0.0 {
             let at = |v: f64| self.requirement.z * v.sqrt();
@@ -179,6 +195,37 @@ impl Search<'_> {
         };
         let node = Node { needed, per_variance, room, total };
         (self.most_gain(&node) >= node.needed).then_some(node)
+    }
+
+    /// The most noise that open items can still bring into a solution better than the best known.
+    ///
+    /// For `l1` and a given set of changes, all items but one are at their caps in some optimum (one linear constraint), so
+    /// the budget left by the best known total bounds how many more can change: one of any size, and a knapsack of full ones.
+    fn most_variance(&self, open: &mut [usize], room: Option<usize>, spent: f64) -> f64 {
+        let reduced = self.reduced;
+        let room = room.unwrap_or(open.len()).min(open.len());
+        if self.norm.is_linear() && self.best_total.is_finite() {
+            let price = |i: usize| reduced.items[i].weight * reduced.items[i].cap;
+            open.sort_by(|&a, &b| {
+                (reduced.variances[b] * price(a))
+                    .total_cmp(&(reduced.variances[a] * price(b)))
+                    .then(a.cmp(&b))
+            });
+            let largest = open.iter().map(|&i| reduced.variances[i]).fold(0.0, f64::max);
+            let (mut left, mut sum) = ((self.best_total - spent).max(0.0), largest);
+            for &i in open.iter() {
+                let share = (left / price(i)).min(1.0);
+                sum += share * reduced.variances[i];
+                left -= share * price(i);
+                if left <= 0.0 {
+                    break;
+                }
+            }
+            let all: f64 = open.iter().map(|&i| reduced.variances[i]).sum();
+            return sum.min(all);
+        }
+        open.sort_by(|&a, &b| reduced.variances[b].total_cmp(&reduced.variances[a]));
+        open[..room].iter().map(|&i| reduced.variances[i]).sum()
     }
 
     /// The largest gain the relaxation can make.
@@ -307,16 +354,33 @@ impl Search<'_> {
             }
             (low, high) = (high, high * 4.0);
         }
-        for _ in 0..100 {
-            let mid = 0.5 * (low + high);
+        let (mut below, mut above) =
+            (self.value(node, low, per_change).surplus, self.value(node, high, per_change).surplus);
+        for round in 0..200 {
+            // The surplus grows with the price, linearly between jumps: every other try follows the line.
+            let share = if round % 2 == 0 && above.is_finite() { -below / (above - below) } else { 0.5 };
+            let mid = low + share * (high - low);
             if mid <= low || mid >= high {
+                if round % 2 == 0 {
+                    continue;
+                }
                 break;
             }
             let value = self.value(node, mid, per_change);
             if prune(&value) {
                 return None;
             }
-            if value.surplus >= 0.0 { high = mid } else { low = mid }
+            if value.surplus.abs() <= 1e-15 * node.needed.abs() {
+                return Some(mid);
+            }
+            if value.surplus >= 0.0 {
+                (high, above) = (mid, value.surplus)
+            } else {
+                (low, below) = (mid, value.surplus)
+            }
+            if high - low <= 1e-15 * high {
+                break;
+            }
         }
         let (a, b) = (self.value(node, low, per_change).bound, self.value(node, high, per_change).bound);
         Some(if a >= b { low } else { high })

@@ -43,11 +43,9 @@ pub(super) fn solve(
         high = low;
     }
     let (mut below, mut above) = (low, high);
-    while above > below {
+    // The last bits come from the exact solution within the chosen set.
+    while above - below > 1e-14 * above {
         let mid = 0.5 * (below + above);
-        if mid <= below || mid >= above {
-            break;
-        }
         if enough(mid, &mut chosen) { above = mid } else { below = mid }
     }
     enough(above, &mut chosen);

@@ -66,7 +66,10 @@ impl LinearSolver {
             sd = gaussian.sd_along(linear.weights(), |j| active[j]);
             shift = gaussian.mean_along(linear.weights(), |j| active[j]);
         }
-        Ok(Self { layout: Layout::new(task, linear, gaussian), task: Arc::clone(task), sd, shift })
+        let changed = task.noise_on == NoiseOn::Changed;
+        let variance = |j: usize| if changed { (linear.weights()[j] * gaussian.sd(j)).powi(2) } else { 0.0 };
+        let layout = Layout::new(task, linear.weights(), variance);
+        Ok(Self { layout, task: Arc::clone(task), sd, shift })
     }
 
     /// What `rate` asks of the score of a person who scores `score` now.
@@ -137,7 +140,10 @@ impl LinearWorker<'_> {
     /// Reduces the person to items, sorted once.
     fn reduce(&mut self, factual: &[f64]) -> Result<(), Reason> {
         let Self { solver, reduced, scratch, .. } = self;
-        solver.layout.reduce_into(&solver.task, factual, reduced)?;
+        let task = &solver.task;
+        let score = task.model.as_linear().map_or(f64::NAN, |linear| linear.score_row(factual));
+        let interval = |j: usize| task.actions.interval(j, factual[j]);
+        solver.layout.reduce_into(task, factual, score, interval, reduced)?;
         if reduced.is_plain() {
             solver.task.cost.norm().prepare(&reduced.items, scratch);
         }

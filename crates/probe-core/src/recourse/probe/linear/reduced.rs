@@ -2,8 +2,6 @@
 
 use super::super::super::{Reason, Task};
 use crate::cost::{Item, Norm};
-use crate::model::Linear;
-use crate::noise::{Gaussian, NoiseOn};
 
 /// What all people share: the items in ascending order of cost per score.
 pub(super) struct Layout {
@@ -13,6 +11,9 @@ pub(super) struct Layout {
     rest: Vec<usize>,
     /// Groups that may change.
     groups: Vec<usize>,
+    weights: Vec<f64>,
+    /// Whether the noise depends on which features change.
+    noisy_changes: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -25,12 +26,12 @@ struct Slot {
 }
 
 impl Layout {
-    pub(super) fn new(task: &Task, linear: &Linear, gaussian: &Gaussian) -> Self {
+    /// The layout of a score with these `weights`; `variance` is the noise that a feature brings when it changes.
+    pub(super) fn new(task: &Task, weights: &[f64], variance: impl Fn(usize) -> f64) -> Self {
         let actions = &task.actions;
-        let changed = task.noise_on == NoiseOn::Changed;
         let mut order = Vec::new();
         let mut rest = Vec::new();
-        for (feature, &w) in linear.weights().iter().enumerate() {
+        for (feature, &w) in weights.iter().enumerate() {
             if actions.is_grouped(feature) {
                 continue;
             }
@@ -38,63 +39,62 @@ impl Layout {
                 rest.push(feature);
                 continue;
             }
-            let variance = if changed { (w * gaussian.sd(feature)).powi(2) } else { 0.0 };
             order.push(Slot {
                 feature,
                 upward: w > 0.0,
                 gain: w.abs(),
                 weight: task.cost.weight(feature, w),
-                variance,
+                variance: variance(feature),
             });
         }
         order.sort_by(|a, b| {
             (a.weight / a.gain).total_cmp(&(b.weight / b.gain)).then(a.feature.cmp(&b.feature))
         });
         let groups = (0..actions.groups().len()).filter(|&g| actions.is_mutable_group(g)).collect();
-        Self { order, rest, groups }
+        let noisy_changes = order.iter().any(|slot| slot.variance > 0.0);
+        Self { order, rest, groups, weights: weights.to_vec(), noisy_changes }
     }
 
-    /// Reduces the person at `factual`. Fails with the reason if the person has no admissible point at all.
-    pub(super) fn reduce_into(&self, task: &Task, factual: &[f64], out: &mut Reduced) -> Result<(), Reason> {
-        let linear = task.model.as_linear().ok_or(Reason::NoAdmissibleMove)?;
-        let changed = task.noise_on == NoiseOn::Changed;
-        out.reset(linear.score_row(factual), task.actions.max_changes());
+    /// Reduces the person at `factual` who scores `score`, where `interval` says what each feature may become. Fails with the
+    /// reason if the person has no admissible point at all.
+    pub(super) fn reduce_into(
+        &self,
+        task: &Task,
+        factual: &[f64],
+        score: f64,
+        interval: impl Fn(usize) -> Option<(f64, f64)>,
+        out: &mut Reduced,
+    ) -> Result<(), Reason> {
+        out.reset(score, task.actions.max_changes());
         for slot in &self.order {
             let x = factual[slot.feature];
-            let (low, high) = task.actions.interval(slot.feature, x).ok_or(Reason::InfeasibleWithinBounds)?;
+            let (low, high) = interval(slot.feature).ok_or(Reason::InfeasibleWithinBounds)?;
             let (start, cap) = if slot.upward { (low - x, high - x) } else { (x - high, x - low) };
+            let bound = if slot.upward { high } else { low };
             if cap < 0.0 {
-                // Strict bounds force a move against the score; nothing more to gain here.
-                out.force(task, linear, slot.feature, if slot.upward { cap } else { -cap }, slot.variance);
+                // A move against the score is forced; nothing more to gain here.
+                let gain = if slot.upward { slot.gain } else { -slot.gain };
+                out.force(task, gain, slot.feature, x, bound, slot.variance);
                 continue;
             }
-            let start = start.max(0.0);
-            let noisy = if changed { slot.variance } else { 0.0 };
-            out.items.push(Item { gain: slot.gain, weight: slot.weight, start, cap });
-            out.slots.push((slot.feature, slot.upward, if slot.upward { high } else { low }));
-            out.variances.push(noisy);
+            out.items.push(Item { gain: slot.gain, weight: slot.weight, start: start.max(0.0), cap });
+            out.slots.push((slot.feature, slot.upward, bound));
+            out.variances.push(slot.variance);
         }
         for &feature in &self.rest {
             let x = factual[feature];
-            let (low, high) = task.actions.interval(feature, x).ok_or(Reason::InfeasibleWithinBounds)?;
-            let forced = if x < low {
-                low - x
-            } else if x > high {
-                high - x
-            } else {
-                0.0
-            };
-            if forced != 0.0 {
-                out.force(task, linear, feature, forced, 0.0);
+            let (low, high) = interval(feature).ok_or(Reason::InfeasibleWithinBounds)?;
+            if x < low || x > high {
+                out.force(task, self.weights[feature], feature, x, x.clamp(low, high), 0.0);
             }
         }
         for group in task.actions.groups() {
             group.option_of(factual).ok_or(Reason::NotOneHot)?;
         }
         for &g in &self.groups {
-            out.add_group(task, linear, g, factual)?;
+            out.add_group(task, &self.weights, g, factual)?;
         }
-        out.discrete = changed || !out.choices.is_empty() || out.limit_binds();
+        out.discrete = self.noisy_changes || !out.choices.is_empty() || out.limit_binds();
         Ok(())
     }
 }
@@ -133,7 +133,7 @@ pub(super) struct Reduced {
     pub max_changes: Option<usize>,
     /// Feature, direction and bound of each item.
     slots: Vec<(usize, bool, f64)>,
-    /// Forced moves: feature and its new value's offset.
+    /// Forced moves: feature and its new value.
     forced: Vec<(usize, f64)>,
     group_ids: Vec<usize>,
     discrete: bool,
@@ -156,22 +156,23 @@ impl Reduced {
         self.discrete = false;
     }
 
-    fn force(&mut self, task: &Task, linear: &Linear, feature: usize, delta: f64, variance: f64) {
-        self.base_score += linear.weights()[feature] * delta;
+    fn force(&mut self, task: &Task, gain: f64, feature: usize, from: f64, to: f64, variance: f64) {
+        let delta = to - from;
+        self.base_score += gain * delta;
         let cost = task.cost.weight(feature, delta) * delta.abs();
         self.base_total = task.cost.norm().add(self.base_total, cost);
         self.base_changes += 1;
         self.base_variance += variance;
-        self.forced.push((feature, delta));
+        self.forced.push((feature, to));
     }
 
-    fn add_group(&mut self, task: &Task, linear: &Linear, g: usize, factual: &[f64]) -> Result<(), Reason> {
+    fn add_group(&mut self, task: &Task, weights: &[f64], g: usize, factual: &[f64]) -> Result<(), Reason> {
         let group = &task.actions.groups()[g];
         let current = group.option_of(factual).ok_or(Reason::NotOneHot)?;
         let (norm, from) = (task.cost.norm(), group.columns[current]);
         let mut choices: Vec<Choice> = Vec::new();
         for (option, &to) in group.columns.iter().enumerate() {
-            let gain = linear.weights()[to] - linear.weights()[from];
+            let gain = weights[to] - weights[from];
             if option != current && group.allows(current, option) && gain > 0.0 {
                 let total = norm.add(norm.add(0.0, task.cost.weight(from, -1.0)), task.cost.weight(to, 1.0));
                 choices.push(Choice { option, gain, total });
@@ -231,10 +232,8 @@ impl Reduced {
 
     /// Writes `solution` onto the person's row.
     pub(super) fn write(&self, solution: &Solution, task: &Task, point: &mut [f64]) {
-        for &(feature, delta) in &self.forced {
-            // Land on the bound itself, not an ulp beside it.
-            let room = task.actions.room(feature);
-            point[feature] = if delta > 0.0 { room.low } else { room.high };
+        for &(feature, value) in &self.forced {
+            point[feature] = value;
         }
         for ((&(feature, upward, bound), it), &u) in self.slots.iter().zip(&self.items).zip(&solution.moves) {
             if u > 0.0 {

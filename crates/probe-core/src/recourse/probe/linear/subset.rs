@@ -32,6 +32,9 @@ pub(super) fn best(
         (0..options.len()).filter(|&i| !options[i].forced && options[i].gain > 0.0).collect();
     let forced = options.iter().filter(|o| o.forced).count();
     let room = limit.map_or(free.len(), |k| k.saturating_sub(forced).min(free.len()));
+    if !requirement.depends_on_changes() {
+        return best_without_noise(options, free, room, base_score, requirement, chosen);
+    }
     let mut best_value = f64::NEG_INFINITY;
     let mut ranked = free.clone();
     let mut flags = vec![false; options.len()];
@@ -57,6 +60,27 @@ pub(super) fn best(
         }
     }
     best_value
+}
+
+/// Without noise to weigh, the largest gains win.
+fn best_without_noise(
+    options: &[Change],
+    mut free: Vec<usize>,
+    room: usize,
+    base_score: f64,
+    requirement: &Requirement,
+    chosen: &mut Vec<bool>,
+) -> f64 {
+    if room < free.len() {
+        let by_gain = |a: &usize, b: &usize| options[*b].gain.total_cmp(&options[*a].gain).then(a.cmp(b));
+        free.select_nth_unstable_by(room, by_gain);
+        free.truncate(room);
+    }
+    chosen.clear();
+    chosen.extend(options.iter().map(|o| o.forced));
+    free.iter().for_each(|&i| chosen[i] = true);
+    let gained: f64 = options.iter().zip(chosen.iter()).filter(|(_, c)| **c).map(|(o, _)| o.gain).sum();
+    base_score + gained - requirement.score(0.0)
 }
 
 /// One multiplier from each interval between two crossings.
