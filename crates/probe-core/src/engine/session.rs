@@ -350,3 +350,6 @@ pub(super) fn noise_along(
         gaussian.mean_along(linear.weights(), |j| active[j]),
     ))
 }
+
+#[cfg(test)]
+mod tests;
