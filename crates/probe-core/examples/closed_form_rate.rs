@@ -23,7 +23,7 @@ fn main() -> Result<()> {
     for (name, noise) in [("independent", &independent), ("correlated", &correlated)] {
         for target in [0.0, 0.2, 0.4, 4.0] {
             let point = [0.5 * target, 0.0];
-            let query = Query { model: &model, noise, active: &active, point: &point, score: None };
+            let query = Query { model: &model, noise, active: &active, point: &point };
             let mut stream = Seed(1).stream(Purpose::Rate, 0);
             let exact = ClosedForm.estimate(&query, 0.999, &mut stream)?;
             let drawn = MonteCarlo { samples: 100_000 }.estimate(&query, 0.999, &mut stream)?;

@@ -2,7 +2,11 @@
 //!
 //! `cargo run --release -p probe-core --example mlp_speed`
 
-#![expect(clippy::print_stdout, reason = "an example shows its result")]
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "an example shows its result and its time"
+)]
 
 use probe_core::{Activation, Dense, Mlp, Model, Purpose, Result, Rows, Seed};
 use std::time::Instant;

@@ -63,7 +63,7 @@ fn main() -> Result<()> {
     let noise = Gaussian::isotropic(2, 0.1)?;
     println!("{:<14} {:>12} {:>9}", "point", "first order", "sampled");
     for point in [[0.2, 0.5], [0.3, 0.5], [0.4, 0.5], [0.49, 0.5]] {
-        let query = Query { model: &model, noise: &noise, active: &[true, true], point: &point, score: None };
+        let query = Query { model: &model, noise: &noise, active: &[true, true], point: &point };
         let mut stream = Seed(1).stream(Purpose::Rate, 0);
         let first_order = ClosedForm.estimate(&query, 0.999, &mut stream)?;
         let sampled = MonteCarlo { samples: 200_000 }.estimate(&query, 0.999, &mut stream)?;

@@ -204,7 +204,7 @@ fn rates_agree_with_the_exact_rate_of_a_linear_score() {
     for entry in RATES {
         for (k, score) in [-0.3, 0.0, 0.1, 0.3].into_iter().enumerate() {
             let point = [0.5 * score, 0.0, 0.0];
-            let query = Query { model: &model, noise: &noise, active: &active, point: &point, score: None };
+            let query = Query { model: &model, noise: &noise, active: &active, point: &point };
             let truth = affine_rate(score, 0.0, 0.1 * 4.25_f64.sqrt());
             let Estimate { rate, std_error, lower, upper, exact } =
                 entry.item.estimate(&query, 0.999, &mut stream(k as u64)).unwrap();

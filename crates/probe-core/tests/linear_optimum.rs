@@ -209,3 +209,83 @@ fn a_frontier_is_its_single_answers() {
     });
     assert!(certified > 1_000);
 }
+
+/// An instance with unit weights, noise on changed features, and the given bounds, costs and deviations.
+fn noisy_changes(
+    low: &[f64],
+    high: &[f64],
+    costs: &[f64],
+    sd: &[f64],
+    bias: f64,
+    strict: bool,
+    rate: f64,
+) -> Instance {
+    let n = high.len();
+    let mut instance = Instance::free(&vec![1.0; n], bias, &vec![0.0; n], 0.1, rate);
+    for j in 0..n {
+        let feature = &mut instance.features[j];
+        (feature.low, feature.high) = (low[j], high[j]);
+        (feature.cost_up, feature.cost_down) = (costs[j], costs[j]);
+    }
+    instance.noise.spread = Spread::Diagonal(sd.to_vec());
+    instance.noise.mask = Mask::Changed;
+    instance.strict = strict;
+    instance
+}
+
+#[test]
+fn items_that_may_stay_do_not_count_as_full_in_the_noise_bound() {
+    // Features without noise may stay; features with a forced start may stay at it. Counting either at its cap once made the
+    // bound on the noise to come too small, and cut off the optimum.
+    let silent = noisy_changes(
+        &[f64::NEG_INFINITY; 5],
+        &[2.4, 2.3, 1.4, 1.4, 0.4],
+        &[2.6, 6.2, 0.8, 1.8, 1.7],
+        &[0.0, 0.0, 0.3, 0.4, 0.2],
+        -1.5,
+        false,
+        0.1,
+    );
+    let forced = noisy_changes(
+        &[0.1, 0.1, -1.0, -1.0, -1.0],
+        &[0.9, 1.0, 1.4, 1.4, 0.5],
+        &[7.6, 5.9, 2.0, 0.8, 1.0],
+        &[0.1, 0.3, 0.6, 0.4, 0.3],
+        -1.28,
+        true,
+        0.05,
+    );
+    for instance in [silent, forced] {
+        let found = answer(&instance, Norm::L1, None);
+        let reference = solve(&instance, Norm::L1).expect("an optimum");
+        assert!(near(found.cost.unwrap_or(f64::NAN), reference.cost, 1e-9), "{found:?} {reference:?}");
+    }
+}
+
+#[test]
+fn equal_features_do_not_multiply_the_search() {
+    // Twenty interchangeable features: without symmetry the search would not end.
+    let mut instance = Instance::free(&[1.0; 20], -5.0, &[0.0; 20], 0.1, 0.1);
+    instance.features.iter_mut().for_each(|f| (f.low, f.high) = (0.0, 1.0));
+    instance.max_changes = Some(10);
+    let found = answer(&instance, Norm::L2, None);
+    // By symmetry each of ten features moves by a tenth of what is needed.
+    let needed = 5.0 + 1.281_551_565_544_600_4 * 0.1 * 20.0_f64.sqrt();
+    assert_eq!((found.status, found.reason, found.changed), (Status::Certified, None, 10));
+    assert!(near(found.cost.unwrap_or(f64::NAN), needed / 10.0_f64.sqrt(), 1e-9));
+}
+
+#[test]
+fn a_bound_that_rounds_across_spaces_is_still_reached() {
+    // scaled = (raw + 5) / 6.297: the raw bound is near zero, where raw ulps are finer than scaled ones.
+    let mut feature = core::Feature::numeric("a");
+    (feature.center, feature.scale_by) = (Some(-5.0), Some(6.297));
+    let schema = core::Schema::new(vec![feature, core::Feature::numeric("b")]);
+    let model = Arc::new(Linear::new(vec![2.0, 1.0], -2.04, 0.0).expect("a model"));
+    let mut setup = Setup::new(model, schema.names(), Some(&schema), 0.01).expect("a set-up");
+    setup.actions.intersect(-5.0, 0.87).expect("bounds");
+    let engine = Engine::new(setup).expect("supported");
+    let mut found = Answer::new(2);
+    engine.session().recourse(&[-5.0, 0.0], &mut found).expect("an answer");
+    assert_eq!(found.status, Status::Certified, "{found:?}");
+}

@@ -39,7 +39,7 @@ fn estimate(
     seed: u64,
 ) -> Estimate {
     let active = vec![true; point.len()];
-    let query = Query { model, noise, active: &active, point, score: None };
+    let query = Query { model, noise, active: &active, point };
     rate.estimate(&query, 0.99, &mut Seed(seed).stream(Purpose::Rate, 1)).unwrap()
 }
 

@@ -14,7 +14,7 @@ pub use tolerance::{Slack, Tolerance};
 
 use crate::cost::Cost;
 use crate::error::{Error, Result, require};
-use crate::invalidation::{Estimate, InvalidationRate, Query};
+use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::Model;
 use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::recourse::{Goal, RecourseMethod, Solver, Task, method};
@@ -282,13 +282,16 @@ impl Engine {
         self.setup.noise_on.active_into(&self.setup.actions, from.unwrap_or(point), point, &mut active);
         let key = Key::default().values(&to).values(&origin).finish();
         let mut stream = self.setup.seed.stream(Purpose::Rate, key);
-        let score = match self.setup.space.model_input() {
-            ModelInput::Raw => Some(self.score(point)?),
-            ModelInput::Scaled => None,
-        };
-        let (model, noise) = (&*self.task.model, &*self.task.noise);
-        let query = Query { model, noise, active: &active, point: &to, score };
-        estimator.estimate(&query, self.setup.confidence, &mut stream)
+        let query = Query { model: &*self.task.model, noise: &*self.task.noise, active: &active, point: &to };
+        let mut estimate = estimator.estimate(&query, self.setup.confidence, &mut stream)?;
+        if estimate.exact
+            && let Ok((sd, shift)) = session::noise_along(self, &mut active, from.unwrap_or(point), point)
+        {
+            // One point has one exact rate: the number that answers are judged by, of the score in the model's own units.
+            let rate = affine_rate(self.score(point)?, shift, sd);
+            estimate = Estimate { rate, lower: rate, upper: rate, ..estimate };
+        }
+        Ok(estimate)
     }
 
     fn check_width(&self, found: usize) -> Result<()> {

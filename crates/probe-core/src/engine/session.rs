@@ -4,7 +4,7 @@ mod sampled;
 
 use super::answer::{Answer, Limit, Shortfall, Status};
 use super::{Engine, Setup};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, require};
 use crate::invalidation::affine_rate;
 use crate::math::normal::upper_quantile;
 use crate::noise::NoiseOn;
@@ -148,7 +148,13 @@ impl<'e> Session<'e> {
         self.print(person, &proposal.point);
         let mut worth = self.worth(person)?;
         if proposal.verdict == Verdict::Reached && setup.budget.is_none() && !met(&worth) {
-            worth = self.step_outward(person, &proposal.point, &met)?.unwrap_or(worth);
+            worth = match self.step_outward(person, &proposal.point, &met)? {
+                Some(worth) => worth,
+                None => self.aim_lower(person, max_rate, proposal, &met)?.unwrap_or(worth),
+            };
+        }
+        if let Some(budget) = setup.budget {
+            worth = self.step_inward(person, budget, worth)?;
         }
         let admissible = self.printed.iter().all(|v| v.is_finite())
             && setup.actions.violations(&self.scaled, &self.target).is_empty();
@@ -164,7 +170,11 @@ impl<'e> Session<'e> {
             answer.reason = reason.or(Some(Reason::RateNotReachable));
             answer.cost = None;
             answer.rate_upper = answer.rate;
-            answer.best_rate = admissible.then_some(worth.rate.min(answer.rate));
+            // Where noise follows the changes and nothing is favourable, more noise lowers the rate: there is no best one.
+            let known = admissible && setup.noise_on != NoiseOn::Changed;
+            let may_stay = setup.actions.violations(&self.scaled, &self.scaled).is_empty();
+            let own = if may_stay { answer.rate } else { 1.0 };
+            answer.best_rate = known.then_some(worth.rate.min(own));
             if admissible {
                 answer.nearest.extend_from_slice(&self.printed);
             }
@@ -217,13 +227,15 @@ impl<'e> Session<'e> {
             if scaled < from || scaled > to {
                 value = space.to_raw(j, scaled.clamp(from, to)).max(low).min(high);
             }
-            // Back and forth between the spaces may end an ulp outside the scaled interval: step back in.
-            for _ in 0..4 {
+            // Back and forth between the spaces may end an ulp outside the scaled interval: step back in, by ulps of what is
+            // subtracted where that is larger.
+            let ulp = f64::EPSILON * value.abs().max(space.offset(j).abs());
+            for k in 0..4 {
                 let scaled = space.to_scaled(j, value);
                 if scaled > to {
-                    value = value.next_down();
+                    value = value.next_down().min(value - f64::from(k) * ulp);
                 } else if scaled < from {
-                    value = value.next_up();
+                    value = value.next_up().max(value + f64::from(k) * ulp);
                 }
             }
         }
@@ -239,8 +251,8 @@ impl<'e> Session<'e> {
     ) -> Result<Option<Judgement>> {
         let first = self.printed.clone();
         let linear = self.engine.task().model.as_linear();
-        for doubling in 0..26 {
-            let ulps = f64::EPSILON * f64::from(1u32 << doubling);
+        for doubling in 0..40 {
+            let ulps = f64::EPSILON * (1u64 << doubling) as f64;
             let mut moved = false;
             for j in 0..first.len() {
                 // A move too small for raw units still has a direction.
@@ -269,6 +281,48 @@ impl<'e> Session<'e> {
         self.worth(person).map(|_| None)
     }
 
+    /// Asks for a slightly lower rate where rounding lost the target for good, as it does where large terms cancel.
+    fn aim_lower(
+        &mut self,
+        person: &[f64],
+        max_rate: f64,
+        proposal: &mut Proposal,
+        met: &dyn Fn(&Judgement) -> bool,
+    ) -> Result<Option<Judgement>> {
+        let (first, point) = (self.printed.clone(), proposal.point.clone());
+        for less in [1e-9, 1e-7, 1e-5, 1e-3] {
+            self.worker.find(&self.scaled, Goal::Rate(max_rate * (1.0 - less)), proposal)?;
+            self.print(person, &proposal.point);
+            let worth = self.worth(person)?;
+            if met(&worth) {
+                return Ok(Some(worth));
+            }
+        }
+        self.printed = first;
+        proposal.point = point;
+        self.worth(person).map(|_| None)
+    }
+
+    /// Takes back what rounding spent beyond the budget.
+    fn step_inward(&mut self, person: &[f64], budget: f64, worth: Judgement) -> Result<Judgement> {
+        let first = self.printed.clone();
+        let mut worth = worth;
+        for doubling in 0..40 {
+            if self.setup().cost.between(&self.scaled, &self.target) <= budget {
+                break;
+            }
+            let kept = 1.0 - f64::EPSILON * (1u64 << doubling) as f64;
+            for j in 0..first.len() {
+                if first[j] != person[j] && !self.setup().actions.is_grouped(j) {
+                    self.printed[j] =
+                        self.within_bounds(j, person[j], person[j] + kept * (first[j] - person[j]));
+                }
+            }
+            worth = self.worth(person)?;
+        }
+        Ok(worth)
+    }
+
     /// Score and exact rate of the printed row, for a person at raw `from`; NaN where there is no exact rate, which meets no
     /// target.
     fn worth(&mut self, from: &[f64]) -> Result<Judgement> {
@@ -279,6 +333,12 @@ impl<'e> Session<'e> {
             ModelInput::Scaled => &self.target,
         };
         let score = setup.model.score(input)?;
+        require(
+            score.is_finite(),
+            "the score of a person",
+            "finite (the values or weights are too large)",
+            score,
+        )?;
         if !self.exact {
             return Ok(Judgement { score, rate: f64::NAN });
         }
@@ -370,3 +430,6 @@ pub(super) fn noise_along(
         gaussian.mean_along(linear.weights(), |j| active[j]),
     ))
 }
+
+#[cfg(test)]
+mod tests;

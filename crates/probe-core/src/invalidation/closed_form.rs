@@ -33,11 +33,7 @@ impl InvalidationRate for ClosedForm {
             why: "it needs Gaussian noise; use monte-carlo".to_owned(),
         })?;
         let found = first_order(model, gaussian, query.active, query.point)?;
-        let (mut rate, exact) = (found.rate, found.exact);
-        if let (Some(score), Some(linear)) = (query.score, query.model.as_linear()) {
-            let shift = gaussian.mean_along(linear.weights(), |j| query.active[j]);
-            rate = affine_rate(score, shift, found.sd);
-        }
+        let (rate, exact) = (found.rate, found.exact);
         Ok(Estimate { rate, std_error: 0.0, lower: rate, upper: rate, exact })
     }
 }

@@ -30,8 +30,6 @@ pub struct Query<'a> {
     pub active: &'a [bool],
     /// The point.
     pub point: &'a [f64],
-    /// The score at the point, where the model itself works in other units and rounds otherwise than `model` does here.
-    pub score: Option<f64>,
 }
 
 /// An estimate with its error.

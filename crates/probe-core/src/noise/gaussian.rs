@@ -121,21 +121,22 @@ impl Gaussian {
     /// $\sqrt{v_A^\top \Sigma_{AA} v_A}$ over the active features $A$.
     pub fn sd_along(&self, v: &[f64], active: impl Fn(usize) -> bool) -> f64 {
         let masked = |j: usize| if active(j) { v[j] } else { 0.0 };
+        // Terms are scaled by the largest, so that squares neither overflow nor vanish.
+        let norm = |term: &dyn Fn(usize) -> f64| {
+            let largest = (0..self.dim).map(|k| term(k).abs()).fold(0.0, f64::max);
+            if largest > 0.0 && largest.is_finite() {
+                largest * (0..self.dim).map(|k| (term(k) / largest).powi(2)).sum::<f64>().sqrt()
+            } else {
+                largest
+            }
+        };
         match &self.covariance {
-            Covariance::Isotropic(sigma) => {
-                sigma * (0..self.dim).map(|j| masked(j) * masked(j)).sum::<f64>().sqrt()
-            }
-            Covariance::Diagonal(sd) => {
-                (0..self.dim).map(|j| (masked(j) * sd[j]).powi(2)).sum::<f64>().sqrt()
-            }
+            // ||L' v||, which cannot go negative under the root.
             Covariance::Full(_) => {
-                // ||L' v||, which cannot go negative under the root.
                 let n = self.dim;
-                (0..n)
-                    .map(|k| (k..n).map(|i| self.factor[i * n + k] * masked(i)).sum::<f64>().powi(2))
-                    .sum::<f64>()
-                    .sqrt()
+                norm(&|k| (k..n).map(|i| self.factor[i * n + k] * masked(i)).sum::<f64>())
             }
+            _ => norm(&|j| masked(j) * self.sd(j)),
         }
     }
 

@@ -122,7 +122,7 @@ pub(crate) fn sampled(
     samples: usize,
 ) -> (f64, f64) {
     let noise: &dyn Noise = noise;
-    let query = Query { model, noise, active, point, score: None };
+    let query = Query { model, noise, active, point };
     let mut stream = Seed(17).stream(Purpose::Rate, 0);
     let found = MonteCarlo { samples }.estimate(&query, 0.95, &mut stream).expect("a well-posed query");
     (found.rate, found.std_error)

@@ -171,13 +171,8 @@ impl Session<'_> {
         })?;
         self.setup().space.scale_into(&self.printed, &mut self.target);
         task.noise_on.active_into(&task.actions, person, &self.printed, &mut self.active);
-        let query = Query {
-            model: &*task.model,
-            noise: &*task.noise,
-            active: &self.active,
-            point: &self.target,
-            score: None,
-        };
+        let query =
+            Query { model: &*task.model, noise: &*task.noise, active: &self.active, point: &self.target };
         work(&mut Lines::new(&query, gaussian)?)
     }
 }

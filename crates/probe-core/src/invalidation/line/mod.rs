@@ -65,8 +65,12 @@ impl InvalidationRate for LineSampling {
         let rate = sum / n;
         let variance = (sum_of_squares / n - rate * rate).max(0.0) * n / (n - 1.0);
         let exact = query.model.as_linear().is_some();
-        let (low, high) = if exact { (rate, rate) } else { (1.0 - lower.upper(), upper.upper()) };
-        Ok(Estimate { rate, std_error: (variance / n).sqrt(), lower: low.max(0.0), upper: high, exact })
+        if exact {
+            // Every line has the same mass; what differs is rounding.
+            return Ok(Estimate { rate, std_error: 0.0, lower: rate, upper: rate, exact });
+        }
+        let std_error = (variance / n).sqrt();
+        Ok(Estimate { rate, std_error, lower: (1.0 - lower.upper()).max(0.0), upper: upper.upper(), exact })
     }
 }
 

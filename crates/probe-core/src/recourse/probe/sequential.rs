@@ -123,13 +123,8 @@ impl SequentialWorker<'_> {
     fn margin(&mut self, x: &[f64], lines: usize) -> Result<f64> {
         let solver = self.solver;
         let mut gradient = std::mem::take(&mut self.gradient);
-        let query = Query {
-            model: &*solver.task.model,
-            noise: &*solver.task.noise,
-            active: &self.active,
-            point: x,
-            score: None,
-        };
+        let query =
+            Query { model: &*solver.task.model, noise: &*solver.task.noise, active: &self.active, point: x };
         let margin = SmoothedMargin::new(self.gaussian()?, &solver.draws).margin_and_gradient(
             &query,
             lines,

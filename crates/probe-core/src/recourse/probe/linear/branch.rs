@@ -14,7 +14,7 @@ use super::reduced::{Reduced, Requirement, Solution};
 use crate::cost::{Item, Norm, Scratch};
 
 /// More nodes than any instance of the test suites needs by a factor of hundreds; it bounds the time of a hostile one.
-const MAX_NODES: usize = 200_000;
+const MAX_NODES: usize = 50_000;
 
 /// What is decided about an item or a group.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -118,6 +118,7 @@ impl Search<'_> {
         }
         let critical = self.critical(&node, price, per_change);
         let Some(i) = critical else { return };
+        let i = self.twins(i).next().map_or(i, |first| first.min(i));
         let (reduced_cost, choice) = self.reduced_cost(&node, i, price, per_change);
         let mut branches: Vec<State> = self.branches(i, choice);
         if reduced_cost > 0.0 {
@@ -125,7 +126,14 @@ impl Search<'_> {
         }
         for state in branches {
             self.states[i] = state;
+            // Of items that are the same in everything, the first ones change: without this one, none of the others.
+            let twins: Vec<usize> = match state {
+                State::Out => self.twins(i).collect(),
+                _ => Vec::new(),
+            };
+            twins.iter().for_each(|&j| self.states[j] = State::Out);
             self.explore(Some((price, per_change)));
+            twins.iter().for_each(|&j| self.states[j] = State::Open);
         }
         self.states[i] = State::Open;
     }
@@ -140,6 +148,19 @@ impl Search<'_> {
         noisy
             .max_by(|&a, &b| variance(a).total_cmp(&variance(b)).then(b.cmp(&a)))
             .or_else(|| open().min_by(|&a, &b| distance(a).abs().total_cmp(&distance(b).abs())))
+    }
+
+    /// Open items other than `i` that are the same as `i` in everything.
+    fn twins(&self, i: usize) -> impl Iterator<Item = usize> {
+        let item = self.reduced.items.get(i);
+        let same = |j: usize| {
+            j != i
+                && self.states[j] == State::Open
+                && item == self.reduced.items.get(j)
+                && self.reduced.variances.get(i) == self.reduced.variances.get(j)
+        };
+        let n = if item.is_some() { self.reduced.items.len() } else { 0 };
+        (0..n).filter(|&j| same(j)).collect::<Vec<_>>().into_iter()
     }
 
     /// All decisions about `i`, the preferred change first and `Out` last.
@@ -162,15 +183,20 @@ impl Search<'_> {
             (reduced.base_variance, reduced.base_total, reduced.base_score);
         let mut changes = reduced.base_changes;
         let mut open = Vec::new();
-        // Totals of the decided items at their caps: all but one of them are there, see `most_variance`.
+        // Totals of the items decided to change, at their caps: all but one of them are there, see `most_variance`.
         let (mut full, mut largest): (f64, f64) = (0.0, 0.0);
         for (i, state) in self.states.iter().enumerate() {
             match (*state, i.checked_sub(n)) {
                 (State::In(_), None) => {
                     variance += reduced.variances[i];
                     changes += 1;
-                    let price = reduced.items[i].weight * reduced.items[i].cap;
-                    (full, largest) = (full + price, largest.max(price));
+                    let it = &reduced.items[i];
+                    if reduced.variances[i] > 0.0 && it.start <= 0.0 {
+                        (full, largest) = (full + it.weight * it.cap, largest.max(it.weight * it.cap));
+                    } else {
+                        // Free to stay where it is, or to stay at its forced start.
+                        full += it.weight * it.start;
+                    }
                 }
                 (State::In(choice), Some(g)) => {
                     gained += reduced.choices[g][choice].gain;
