@@ -110,6 +110,12 @@ impl<'e> Session<'e> {
         setup.space.scale_into(person, &mut self.scaled);
         self.printed.copy_from_slice(person);
         let now = self.worth(person)?;
+        require(
+            now.score.is_finite(),
+            "the score of a person",
+            "finite (values or weights are too large)",
+            now.score,
+        )?;
         answer.point.resize(person.len(), 0.0);
         answer.point.copy_from_slice(person);
         answer.nearest.clear();
@@ -333,12 +339,6 @@ impl<'e> Session<'e> {
             ModelInput::Scaled => &self.target,
         };
         let score = setup.model.score(input)?;
-        require(
-            score.is_finite(),
-            "the score of a person",
-            "finite (the values or weights are too large)",
-            score,
-        )?;
         if !self.exact {
             return Ok(Judgement { score, rate: f64::NAN });
         }
