@@ -223,12 +223,16 @@ impl<'e> Session<'e> {
     ) -> Result<Option<Judgement>> {
         let first = self.printed.clone();
         let linear = self.engine.task().model.as_linear();
+        let nudged = self.nudged(person, point);
         for doubling in 0..26 {
             let ulps = f64::EPSILON * f64::from(1u32 << doubling);
             let mut moved = false;
             for j in 0..first.len() {
                 // A move too small for raw units still has a direction.
-                let delta = point[j] - self.scaled[j];
+                let delta = match nudged {
+                    Some((nudged, way)) if nudged == j => way,
+                    _ => point[j] - self.scaled[j],
+                };
                 // Moves that strict bounds force against the score must not go further.
                 let helps = linear.is_none_or(|l| l.weights()[j] * delta > 0.0);
                 if delta == 0.0 || !helps {
@@ -251,6 +255,22 @@ impl<'e> Session<'e> {
         }
         self.printed = first;
         self.worth(person).map(|_| None)
+    }
+
+    /// The feature to move first, and which way, where the method saw no need to move at all: it works in scaled units,
+    /// where a model of raw ones rounds otherwise.
+    fn nudged(&self, person: &[f64], point: &[f64]) -> Option<(usize, f64)> {
+        let weights = self.engine.task().model.as_linear()?.weights();
+        let still = self.setup().actions.max_changes() != Some(0)
+            && point.iter().zip(&self.scaled).all(|(to, from)| to == from);
+        let may = |&j: &usize| {
+            weights[j] != 0.0
+                && !self.setup().actions.is_grouped(j)
+                && self.has_room(j, person[j], weights[j])
+        };
+        let strongest =
+            (0..weights.len()).filter(may).max_by(|&a, &b| weights[a].abs().total_cmp(&weights[b].abs()));
+        strongest.filter(|_| still).map(|j| (j, weights[j]))
     }
 
     /// Score and exact rate of the printed row, for a person at raw `from`.
