@@ -257,6 +257,8 @@ fn steps_of_some_ulps_keep_every_rule_too() {
             folder.write("people.csv", &people);
             for r in [0.099_999_999_999_99, 0.099_999_999_9] {
                 certified += check(&folder, r, &format!("--cost {cost} --also-favourable"));
+                let missed = folder.text("out.csv").matches("rate-not-reachable").count();
+                assert_eq!(missed, 0, "{input}, {cost}, {r}: nothing stands in the way of so small a step");
             }
             folder.write("people.csv", &before);
         }

@@ -257,12 +257,16 @@ impl<'e> Session<'e> {
     ) -> Result<Option<Judgement>> {
         let first = self.printed.clone();
         let linear = self.engine.task().model.as_linear();
+        let nudged = self.nudged(person, point);
         for doubling in 0..40 {
             let ulps = f64::EPSILON * (1u64 << doubling) as f64;
             let mut moved = false;
             for j in 0..first.len() {
                 // A move too small for raw units still has a direction.
-                let delta = point[j] - self.scaled[j];
+                let delta = match nudged {
+                    Some((nudged, way)) if nudged == j => way,
+                    _ => point[j] - self.scaled[j],
+                };
                 // Moves that strict bounds force against the score must not go further.
                 let helps = linear.is_none_or(|l| l.weights()[j] * delta > 0.0);
                 if delta == 0.0 || !helps {
@@ -327,6 +331,22 @@ impl<'e> Session<'e> {
             worth = self.worth(person)?;
         }
         Ok(worth)
+    }
+
+    /// The feature to move first, and which way, where the method saw no need to move at all: it works in scaled units,
+    /// where a model of raw ones rounds otherwise.
+    fn nudged(&self, person: &[f64], point: &[f64]) -> Option<(usize, f64)> {
+        let weights = self.engine.task().model.as_linear()?.weights();
+        let still = self.setup().actions.max_changes() != Some(0)
+            && point.iter().zip(&self.scaled).all(|(to, from)| to == from);
+        let may = |&j: &usize| {
+            weights[j] != 0.0
+                && !self.setup().actions.is_grouped(j)
+                && self.has_room(j, person[j], weights[j])
+        };
+        let strongest =
+            (0..weights.len()).filter(may).max_by(|&a, &b| weights[a].abs().total_cmp(&weights[b].abs()));
+        strongest.filter(|_| still).map(|j| (j, weights[j]))
     }
 
     /// Score and exact rate of the printed row, for a person at raw `from`; NaN where there is no exact rate, which meets no
