@@ -39,7 +39,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,
     /// Threads to use; 0 for all cores. The result does not depend on it.
-    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
+    #[arg(long, global = true, default_value_t = 0, value_name = "N", value_parser = threads)]
     pub(crate) threads: usize,
     /// Print nothing but the result and errors.
     #[arg(long, short, global = true)]
@@ -357,6 +357,12 @@ pub(crate) enum Bounds {
 
 fn number(text: &str) -> Result<f64, String> {
     text.trim().parse().map_err(|_| "not a number".to_owned())
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    const MOST: usize = 1024;
+    let value: usize = text.parse().map_err(|_| "not a whole number".to_owned())?;
+    if value <= MOST { Ok(value) } else { Err(format!("must be at most {MOST}")) }
 }
 
 fn rate(text: &str) -> Result<f64, String> {

@@ -7,11 +7,21 @@ use crate::usage::Usage;
 use anyhow::{Result, bail};
 use indicatif::HumanCount;
 use probe_io::{
-    Batch, Chunk, Chunks, Columns, Field, Format, Job, Summary, TableReader, TableWriter, run_pipeline,
+    Batch, Chunk, ChunkLimit, Chunks, Columns, Field, Format, Job, Summary, TableReader, TableWriter,
+    run_pipeline,
 };
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
+
+/// Keys of JSON rows that are no columns of the other formats.
+const JSON_KEYS: [&str; 7] = ["from", "to", "changes", "tolerance", "shortfall", "exact", "meta"];
+
+/// Names the row that the engine refused.
+pub(crate) fn at_row(chunk: &Chunk, row: usize) -> impl FnOnce(probe_core::Error) -> anyhow::Error {
+    let place = format!("{}: {}", chunk.plan().file(), chunk.place(row));
+    move |error| anyhow::anyhow!("{place}: {error}")
+}
 
 /// What a streaming command needs besides its work.
 pub(crate) struct Stream<'a> {
@@ -19,6 +29,8 @@ pub(crate) struct Stream<'a> {
     pub(crate) tables: &'a Tables,
     pub(crate) common: &'a Common,
     pub(crate) printer: &'a Printer,
+    /// Whether one person is a lot of work.
+    pub(crate) heavy: bool,
 }
 
 impl Stream<'_> {
@@ -50,8 +62,13 @@ impl Stream<'_> {
             ignore_extra: self.tables.ignore_extra,
         };
         self.check_names(&fields, with_features.then_some(features))?;
+        self.check_output()?;
         let bar = self.printer.progress(text_size(&self.ask.people, self.tables.input_format));
-        let reader = self.open(&bar)?.select(&wanted)?;
+        let mut reader = self.open(&bar)?.select(&wanted)?;
+        if self.heavy {
+            // A person is a lot of work: small portions keep every thread busy and the progress moving.
+            reader = reader.with_limit(ChunkLimit { rows: 32, ..ChunkLimit::default() });
+        }
         if with_features {
             let order = reader.plan().features_in_file_order();
             fields.extend(order.into_iter().map(|j| Field::float(&features[j])));
@@ -82,9 +99,24 @@ impl Stream<'_> {
         }
         for (k, id) in self.tables.id.iter().enumerate() {
             let repeated = self.tables.id[..k].contains(id);
-            if repeated || own(id) || features.is_some_and(|names| names.contains(id)) {
+            let key = self.is_json() && JSON_KEYS.contains(&id.as_str());
+            if repeated || own(id) || key || features.is_some_and(|names| names.contains(id)) {
                 let what = "the output has a column of this name already";
                 return Err(Usage::of(&format!("--id {id}"), what).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails where the answers would replace what they are made from.
+    fn check_output(&self) -> Result<()> {
+        let Some(output) = self.tables.output.as_deref().and_then(|path| path.canonicalize().ok()) else {
+            return Ok(());
+        };
+        for (what, path) in [("model", &self.ask.model), ("people", &self.ask.people)] {
+            if path.canonicalize().is_ok_and(|path| path == output) {
+                let problem = format!("{} is the {what} file, which would be overwritten", output.display());
+                return Err(Usage::of("--output", problem).into());
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use crate::args::{Common, Frontier};
 use crate::interrupt;
 use crate::printer::Printer;
 use crate::question::{Question, check_changed};
-use crate::run::Stream;
+use crate::run::{Stream, at_row};
 use anyhow::Result;
 use probe_core::{Answer, Engine, Reason};
 use probe_io::{Batch, Chunk, Column, Field};
@@ -17,7 +17,8 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
         check_changed(question.setup.noise_on, rate, "--rates")?;
     }
     let engine = Engine::new(question.setup.clone())?;
-    let stream = Stream { ask: &args.ask, tables: &args.table, common, printer };
+    let heavy = question.setup.model.as_linear().is_none();
+    let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, heavy };
     let names = &question.setup.names;
     let fields = vec![
         Field::integer("row"),
@@ -36,9 +37,9 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
     let summary = stream.run(names, fields, true, meta.clone(), scratch, |(session, people), chunk| {
         chunk.numbers_into(people)?;
         let mut answers = Vec::with_capacity(chunk.n_rows() * args.rates.len());
-        for person in people.chunks_exact(names.len()) {
+        for (row, person) in people.chunks_exact(names.len()).enumerate() {
             interrupt::check()?;
-            answers.extend(session.frontier(person, &args.rates)?);
+            answers.extend(session.frontier(person, &args.rates).map_err(at_row(chunk, row))?);
         }
         if as_objects {
             objects(chunk, people, &answers, &args.rates, &question, per_line.then_some(&meta))

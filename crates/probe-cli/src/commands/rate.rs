@@ -25,7 +25,8 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
         .into());
     }
     let engine = Engine::new(question.setup.clone())?;
-    let stream = Stream { ask: &args.ask, tables: &args.table, common, printer };
+    let heavy = question.setup.model.as_linear().is_none();
+    let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, heavy };
     let names = &question.setup.names;
     let n = names.len();
     let from = args.from.as_deref().map(|path| read_rows(path, names)).transpose()?;

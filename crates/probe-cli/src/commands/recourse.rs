@@ -5,7 +5,7 @@ use crate::args::{Common, Recourse};
 use crate::interrupt;
 use crate::printer::Printer;
 use crate::question::Question;
-use crate::run::Stream;
+use crate::run::{Stream, at_row};
 use anyhow::Result;
 use probe_core::{Answer, Engine, Reason, Session, Status};
 use probe_io::{Batch, Chunk, Column, Field};
@@ -45,7 +45,8 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     let mut question = Question::new(&args.ask, common.seed, printer)?;
     question.setup.budget = args.budget;
     let engine = Engine::new(question.setup.clone())?;
-    let stream = Stream { ask: &args.ask, tables: &args.table, common, printer };
+    let heavy = question.setup.model.as_linear().is_none();
+    let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, heavy };
     let names = &question.setup.names;
     let fields = vec![
         Field::integer("row"),
@@ -86,9 +87,9 @@ impl Worker<'_> {
         chunk.numbers_into(&mut self.people)?;
         let n = chunk.plan().n_features();
         self.answers.resize(chunk.n_rows(), Answer::new(n));
-        for (person, answer) in self.people.chunks_exact(n).zip(&mut self.answers) {
+        for (row, (person, answer)) in self.people.chunks_exact(n).zip(&mut self.answers).enumerate() {
             interrupt::check()?;
-            self.session.recourse(person, answer)?;
+            self.session.recourse(person, answer).map_err(at_row(chunk, row))?;
         }
         Ok(())
     }
