@@ -5,7 +5,7 @@ use crate::metrics::RowLoss;
 use probe_core::math::vectorised;
 use probe_core::{Activation, Dense, Mlp, Stream};
 
-/// Per layer, the weights as [inputs][outputs], so that inner loops run over outputs, then the biases.
+/// Per layer, the weights as `[inputs][outputs]`, so that inner loops run over outputs, then the biases.
 #[derive(Debug, Clone)]
 pub(super) struct Net {
     pub(super) parameters: Vec<f64>,

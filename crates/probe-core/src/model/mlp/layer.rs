@@ -70,7 +70,7 @@ impl Layer {
         self.dense.bias.len()
     }
 
-    /// All weights, row-major: [outputs][inputs].
+    /// All weights, row-major: `[outputs][inputs]`.
     pub fn weight(&self) -> &[f64] {
         &self.dense.weight
     }
