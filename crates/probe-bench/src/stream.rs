@@ -19,7 +19,8 @@ pub(crate) fn run(probe: &Path, people: usize) -> Result<()> {
     let names: Vec<String> = (0..D).map(|j| format!("x{j}")).collect();
     let mut stream = Seed(1).stream(Purpose::Data, 1);
     let weights = (0..D).map(|_| 2.0 * stream.normal()).collect();
-    ModelFile::linear(names.clone(), Linear::new(weights, -2.0, 0.0)?, None)?.save(file("model.json"))?;
+    ModelFile::new(names.clone(), std::sync::Arc::new(Linear::new(weights, -2.0, 0.0)?), None)?
+        .save(file("model.json"))?;
     say("\nCSV to CSV, linear model, d = 20, l1, r = 0.1, bounds [0, 1]");
     let mut peaks = Vec::new();
     for n in [people / 10, people] {

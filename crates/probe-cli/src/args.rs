@@ -2,7 +2,7 @@
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use probe_core::NoiseOn;
+use probe_core::{Activation, NoiseOn};
 use probe_io::Format;
 use std::path::PathBuf;
 
@@ -89,6 +89,8 @@ pub(crate) struct Demo {
 pub(crate) enum Kind {
     /// Logistic regression.
     Linear,
+    /// Fully connected network.
+    Mlp,
 }
 
 /// Fit a model to a table and write it with its schema.
@@ -100,7 +102,9 @@ pub(crate) enum Kind {
 Examples:
   probe train credit.csv --target approved -o model.json
   probe train credit.csv --target default --favourable 0 --immutable age --l2 0.1 -o model.json
-  probe train credit.csv --target approved --schema schema.toml -o model.json")]
+  probe train credit.csv --target approved --schema schema.toml -o model.json
+  probe train credit.csv --target approved --kind mlp --hidden 50 --epochs 100 -o network.json
+  probe train adult.csv --target income --drop workclass --kind mlp --batch 512 --lr 0.002 --patience 0 -o adult.json")]
 pub(crate) struct Train {
     /// Table to learn from: CSV, JSON Lines, JSON or Parquet; - for standard input.
     #[arg(value_name = "DATA", value_hint = ValueHint::FilePath)]
@@ -123,12 +127,14 @@ pub(crate) struct Train {
     /// Columns to leave out.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub(crate) drop: Vec<String>,
-    /// Strength of the squared penalty on the weights.
-    #[arg(long, default_value_t = 1.0, value_name = "L", value_parser = at_least_zero)]
-    pub(crate) l2: f64,
+    /// Strength of the squared penalty on the weights; default: 1 for linear, 0 for mlp.
+    #[arg(long, value_name = "L", value_parser = at_least_zero)]
+    pub(crate) l2: Option<f64>,
     /// Weight both classes equally.
     #[arg(long)]
     pub(crate) balanced: bool,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
     /// Share of the rows kept for the test.
     #[arg(long, default_value_t = 0.2, value_name = "SHARE", value_parser = share)]
     pub(crate) test: f64,
@@ -138,6 +144,33 @@ pub(crate) struct Train {
     /// Model file to write.
     #[arg(long, short, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
+}
+
+/// What a network has and other kinds of model do not.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "With --kind mlp")]
+pub(crate) struct NetworkArgs {
+    /// Units of each hidden layer [default: 50].
+    #[arg(long, value_delimiter = ',', value_name = "N,N,…")]
+    pub(crate) hidden: Option<Vec<usize>>,
+    /// Between the layers: relu, tanh, sigmoid, gelu, silu, softplus or leaky_relu [default: relu].
+    #[arg(long, value_name = "NAME", value_parser = activation)]
+    pub(crate) activation: Option<Activation>,
+    /// Outputs: 2 softmax logits, as in the paper, or 1 margin [default: 2].
+    #[arg(long, value_name = "1|2", value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub(crate) outputs: Option<u8>,
+    /// Passes over the data, at most [default: 50].
+    #[arg(long, value_name = "N")]
+    pub(crate) epochs: Option<usize>,
+    /// Rows per step [default: 128].
+    #[arg(long, value_name = "N")]
+    pub(crate) batch: Option<usize>,
+    /// Learning rate of Adam [default: 0.001].
+    #[arg(long, value_name = "RATE", value_parser = positive)]
+    pub(crate) lr: Option<f64>,
+    /// Stop when so many epochs brought nothing on rows held back; 0 holds none back [default: 10].
+    #[arg(long, value_name = "N")]
+    pub(crate) patience: Option<usize>,
 }
 
 /// Find the cheapest recourse that holds, for each person.
@@ -375,6 +408,10 @@ fn noise_on(text: &str) -> Result<NoiseOn, String> {
         "changed" => Ok(NoiseOn::Changed),
         _ => Err("must be all, mutable or changed".to_owned()),
     }
+}
+
+fn activation(text: &str) -> Result<Activation, String> {
+    text.parse().map_err(|error: probe_core::Error| error.to_string())
 }
 
 fn norm(text: &str) -> Result<String, String> {

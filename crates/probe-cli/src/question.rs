@@ -62,6 +62,7 @@ impl Question {
         setup.max_rate = ask.max_rate;
         check_changed(setup.noise_on, ask.max_rate, "-r")?;
         setup.confidence = ask.confidence;
+        setup.certify = !ask.no_certify;
         setup.also_favourable = ask.also_favourable;
         setup.seed = Seed(seed);
         setup.method.clone_from(&ask.method);

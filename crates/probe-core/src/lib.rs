@@ -75,8 +75,10 @@ pub mod theory;
 pub use cost::Cost;
 pub use engine::{Answer, Engine, Limit, Session, Setup, Shortfall, Slack, Status, Tolerance};
 pub use error::{Error, ParamError, Result};
-pub use invalidation::{ClosedForm, Estimate, InvalidationRate, MonteCarlo, Query, affine_rate};
-pub use model::{Differentiable, Linear, Model};
+pub use invalidation::{
+    ClosedForm, Estimate, InvalidationRate, LineSampling, MonteCarlo, Query, affine_rate,
+};
+pub use model::{Activation, Dense, Differentiable, Linear, Mlp, Model};
 pub use noise::{Covariance, Gaussian, Noise, NoiseOn};
 pub use recourse::{Goal, METHODS, Proposal, Reason, RecourseMethod, Solver, Task, Verdict, Worker};
 pub use rows::{Rows, RowsMut};

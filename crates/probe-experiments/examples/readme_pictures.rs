@@ -11,7 +11,6 @@ use probe_experiments::report::{ModelCard, PersonReport, cloud_picture, frontier
 use probe_train::{FitParams, credit, fit_model};
 use std::error::Error;
 use std::path::Path;
-use std::sync::Arc;
 
 const RATES: [f64; 8] = [0.45, 0.35, 0.25, 0.2, 0.15, 0.1, 0.05, 0.01];
 const SIGMA: f64 = 0.05;
@@ -22,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("usage: readme_pictures FOLDER")?;
     let data = credit::generate(10_000, Seed(0));
     let trained = fit_model(&data.labelled()?, Some(&credit::schema()), &FitParams::default(), Seed(0))?;
-    let (schema, model) = (trained.schema, Arc::new(trained.model));
+    let (schema, model) = (trained.schema, trained.model);
     let engine = Engine::new(Setup::new(model, schema.names(), Some(&schema), SIGMA)?)?;
 
     let mut denied = Vec::new();

@@ -5,6 +5,7 @@
 use probe_core::{Feature, Linear, Schema};
 use probe_io::ModelFile;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 const GOOD: &str = r#"{"format": "probe-model", "version": 1, "kind": "linear", "features": ["age", "income", "debt"],
  "layers": [{"weight": [[0.5, -0.25, 2.0]], "bias": [0.125]}], "threshold": 0.5}"#;
@@ -98,7 +99,7 @@ fn unknown_fields_kinds_and_versions_are_refused() {
     );
     assert_eq!(
         message("\"linear\"", "\"quantum\""),
-        "model.json: $.kind: unknown kind 'quantum' (known: linear)"
+        "model.json: $.kind: unknown kind 'quantum' (known: linear, mlp)"
     );
     assert_eq!(message("\"version\": 1", "\"version\": 2"), "model.json: $.version: expected 1, found 2");
     assert_eq!(
@@ -160,7 +161,7 @@ fn saved_files_are_whole_and_load_again() {
         Feature::numeric("b \"quoted\""),
     ]);
     let model = Linear::new(vec![0.1, -0.0], 1e-300, 0.25).unwrap();
-    let file = ModelFile::linear(names, model, Some(schema)).unwrap();
+    let file = ModelFile::new(names, Arc::new(model), Some(schema)).unwrap();
     file.save(&path).unwrap();
     let back = ModelFile::load(&path).unwrap();
     assert_eq!((&back.features, &back.schema, &back.hash), (&file.features, &file.schema, &file.hash));
@@ -168,7 +169,7 @@ fn saved_files_are_whole_and_load_again() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), back.to_json().unwrap());
 
     let lone = Linear::new(vec![1.0], 0.0, 0.0).unwrap();
-    let error = ModelFile::linear(vec!["a".to_owned(), "b".to_owned()], lone, None).unwrap_err();
+    let error = ModelFile::new(vec!["a".to_owned(), "b".to_owned()], Arc::new(lone), None).unwrap_err();
     assert!(error.to_string().contains("expected 2 numbers (one per feature), found 1"), "{error}");
 }
 
@@ -179,7 +180,7 @@ proptest! {
         prop_assume!(numbers.len() >= 3);
         let (weights, bias, threshold) = (numbers[2..].to_vec(), numbers[0], numbers[1]);
         let names = (0..weights.len()).map(|j| format!("x{j}")).collect();
-        let file = ModelFile::linear(names, Linear::new(weights.clone(), bias, threshold).unwrap(), None).unwrap();
+        let file = ModelFile::new(names, Arc::new(Linear::new(weights.clone(), bias, threshold).unwrap()), None).unwrap();
         let back = ModelFile::parse(file.to_json().unwrap().as_bytes(), "m").unwrap();
         let linear = back.model.as_linear().unwrap();
         let bits_of = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();

@@ -22,7 +22,8 @@ fn main() -> Result<()> {
     let seconds = started.elapsed().as_secs_f64();
 
     println!("\n{:<21} {:>10} {:>10} {:>8}", "feature", "low", "high", "weight");
-    for (feature, weight) in trained.schema.features.iter().zip(trained.model.weights()) {
+    let weights = trained.model.as_linear().map_or(&[][..], |linear| linear.weights());
+    for (feature, weight) in trained.schema.features.iter().zip(weights) {
         let [low, high] = feature.range.unwrap_or_default();
         println!("{:<21} {low:>10} {high:>10} {weight:>8.3}", feature.name);
     }

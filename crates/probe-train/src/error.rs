@@ -32,6 +32,12 @@ pub enum Error {
         /// The score.
         value: f64,
     },
+    /// Steps that were too long.
+    #[error("the training ran off to infinity in epoch {epoch}; a smaller learning rate helps")]
+    Diverged {
+        /// 1-based.
+        epoch: usize,
+    },
     /// Wrong shapes, parameters, names or values.
     #[error(transparent)]
     Core(#[from] probe_core::Error),

@@ -2,12 +2,14 @@
 
 use crate::design::check_finite;
 use crate::error::{Result, both_classes, same_length};
-use crate::logistic::{Logistic, LogisticParams};
+use crate::learner::Learner;
 use crate::metrics::Metrics;
 use crate::scaling::{for_model_input, learn, match_columns, scaled_rows};
 use crate::split::{DEFAULT_TEST_SHARE, Split};
-use probe_core::{Error as CoreError, Feature, Linear, Model, Rows, Schema, Seed};
+use probe_core::{Error as CoreError, Feature, Model, Rows, Schema, Seed};
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
 
 /// Raw rows, each with its target.
 #[derive(Debug, Clone, Copy)]
@@ -25,31 +27,41 @@ pub struct Labelled<'a> {
 }
 
 /// Settings of [`fit_model`].
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FitParams {
-    /// The regression.
-    pub logistic: LogisticParams,
+    /// What to fit, and how.
+    pub learner: Learner,
     /// Share of the rows kept for testing; 0 trains on all of them.
     pub test_share: f64,
 }
 
 impl Default for FitParams {
     fn default() -> Self {
-        Self { logistic: LogisticParams::default(), test_share: DEFAULT_TEST_SHARE }
+        Self { learner: Learner::default(), test_share: DEFAULT_TEST_SHARE }
     }
 }
 
 /// A model, the schema it is to be served with, and how good it is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Trained {
     /// Log-odds of the favourable value. Its columns are the schema's features, in the schema's order.
-    pub model: Linear,
+    pub model: Arc<dyn Model>,
     /// The given schema, completed by target, scale and range seen in training.
     pub schema: Schema,
     /// How the training went.
     pub report: TrainReport,
+}
+
+impl fmt::Debug for Trained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trained")
+            .field("model", &self.model.name())
+            .field("schema", &self.schema)
+            .field("report", &self.report)
+            .finish()
+    }
 }
 
 /// How a training went.
@@ -66,21 +78,21 @@ pub struct TrainReport {
     pub train: Metrics,
     /// On the rows kept for testing; `None` if there are none.
     pub test: Option<Metrics>,
-    /// Newton steps taken.
+    /// Newton steps of a regression, epochs of a network.
     pub iterations: usize,
-    /// Whether the regression converged.
+    /// Whether a regression converged; a network ends by its own rules, which is always true.
     pub converged: bool,
 }
 
-/// Fits a logistic regression to `data`.
+/// Fits a model to `data`: by default a logistic regression.
 ///
 /// The rows are split by `seed`, stratified by target. From the training rows alone come each feature's range and, where
-/// `schema` has none, a min-max scale (width 1 for a constant column). The regression is fitted in scaled space; with
+/// `schema` has none, a min-max scale (width 1 for a constant column). The model is fitted in scaled space; with
 /// `model_input = "raw"` its weights are then turned into raw units. Everything else that `schema` says is kept, features
 /// stand in its order; its target and favourable value give way to those of `data`. Without a schema every column is a
 /// numeric feature that may change.
 ///
-/// Fails on what [`Logistic::fit`] fails on, on a schema that does not pass [`Schema::check`] or whose features are not
+/// Fails on what [`Logistic::fit`](crate::Logistic::fit) and [`MlpTrainer::fit`](crate::MlpTrainer::fit) fail on, on a schema that does not pass [`Schema::check`] or whose features are not
 /// exactly the columns, and if the target is among the columns.
 pub fn fit_model(
     data: &Labelled<'_>,
@@ -88,7 +100,7 @@ pub fn fit_model(
     params: &FitParams,
     seed: Seed,
 ) -> Result<Trained> {
-    let logistic = Logistic::new(params.logistic)?;
+    params.learner.check()?;
     let n_yes = check(data)?;
     let mut schema = complete(data, schema)?;
     schema.check()?;
@@ -106,7 +118,7 @@ pub fn fit_model(
     };
     let (train, train_target) = part(&split.train);
     let (test, test_target) = part(&split.test);
-    let fit = logistic.fit(Rows::new(&train, columns.len())?, &schema.names(), &train_target)?;
+    let fit = params.learner.fit(Rows::new(&train, columns.len())?, &schema.names(), &train_target, seed)?;
     let judge = |scaled: &[f64], favourable: &[bool]| {
         let mut scores = vec![0.0; favourable.len()];
         fit.model.score_batch(Rows::new(scaled, columns.len())?, &mut scores)?;

@@ -1,7 +1,7 @@
 //! Training for Probe: from raw rows and a yes/no target to a model that the engine can serve.
 //!
-//! [`fit_model`] is the whole way: it splits, learns each feature's scale, fits a logistic regression and judges it on
-//! rows it has not seen. Its parts stand alone: [`Split`], [`Logistic`], [`Metrics`]. [`credit`] is the built-in data
+//! [`fit_model`] is the whole way: it splits, learns each feature's scale, fits a [`Learner`]'s model and judges it on
+//! rows it has not seen. Its parts stand alone: [`Split`], [`Logistic`], [`MlpTrainer`], [`Metrics`]. [`credit`] is the built-in data
 //! set, so that everything can be tried without any data of one's own.
 //!
 //! ```
@@ -22,8 +22,10 @@ pub mod credit;
 mod design;
 pub mod error;
 pub mod fit;
+pub mod learner;
 pub mod logistic;
 pub mod metrics;
+pub mod mlp;
 mod objective;
 mod scaling;
 pub mod split;
@@ -31,6 +33,8 @@ pub mod split;
 pub use credit::CreditData;
 pub use error::{Error, Result};
 pub use fit::{FitParams, Labelled, TrainReport, Trained, fit_model};
+pub use learner::Learner;
 pub use logistic::{Logistic, LogisticFit, LogisticParams};
 pub use metrics::{Confusion, Metrics, auc, log_loss};
+pub use mlp::{Epoch, MlpFit, MlpParams, MlpTrainer};
 pub use split::{DEFAULT_TEST_SHARE, Split};

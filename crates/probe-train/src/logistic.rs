@@ -11,6 +11,7 @@
 
 use crate::design::Design;
 use crate::error::{Result, both_classes, same_length};
+use crate::metrics::class_weights;
 use crate::objective::{Local, Objective};
 use probe_core::error::require;
 use probe_core::math::{cholesky, dot};
@@ -98,8 +99,7 @@ impl Logistic {
         let design = Design::new(x, names)?;
         let n = favourable.len() as f64;
         let class_sizes = [n - n_yes as f64, n_yes as f64];
-        let class_weights =
-            if self.params.balanced { class_sizes.map(|size| n / (2.0 * size)) } else { [1.0; 2] };
+        let class_weights = class_weights(favourable, self.params.balanced);
         let penalties = design.penalties(self.params.l2);
         let objective = Objective { design: &design, favourable, class_weights, penalties };
 

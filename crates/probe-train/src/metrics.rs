@@ -129,8 +129,48 @@ pub fn log_loss(scores: &[f64], favourable: &[bool]) -> Result<f64> {
 }
 
 /// $\log(1 + e^t)$, without overflow and without losing small values.
-pub(crate) fn softplus(t: f64) -> f64 {
+fn softplus(t: f64) -> f64 {
     t.max(0.0) + libm::log1p(libm::exp(-t.abs()))
+}
+
+/// −log of the probability that a score gave to what happened, and its derivatives by the score.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowLoss {
+    pub(crate) value: f64,
+    pub(crate) slope: f64,
+    pub(crate) curvature: f64,
+}
+
+impl RowLoss {
+    #[inline]
+    pub(crate) fn at(score: f64, yes: bool) -> Self {
+        let e = libm::exp(-score.abs());
+        // Probability of the predicted class and of the other one, both without cancellation.
+        let (larger, smaller) = (1.0 / (1.0 + e), e / (1.0 + e));
+        let slope = match (yes, score >= 0.0) {
+            (true, true) => -smaller,
+            (true, false) => -larger,
+            (false, true) => larger,
+            (false, false) => smaller,
+        };
+        let value = (if yes { -score } else { score }).max(0.0) + libm::log1p(e);
+        Self { value, slope, curvature: larger * smaller }
+    }
+}
+
+/// The sum of the rows' losses, each times the weight of its class.
+pub(crate) fn weighted_loss(scores: &[f64], favourable: &[bool], class_weights: [f64; 2]) -> f64 {
+    let loss = |(&score, &yes): (&f64, &bool)| {
+        class_weights[usize::from(yes)] * softplus(if yes { -score } else { score })
+    };
+    scores.iter().zip(favourable).map(loss).sum()
+}
+
+/// Weight of an unfavourable and of a favourable row: 1, or so that both classes weigh the same in total.
+pub(crate) fn class_weights(favourable: &[bool], balanced: bool) -> [f64; 2] {
+    let n_yes = favourable.iter().filter(|&&yes| yes).count() as f64;
+    let n = favourable.len() as f64;
+    if balanced { [n - n_yes, n_yes].map(|size| n / (2.0 * size)) } else { [1.0; 2] }
 }
 
 fn share(part: usize, whole: usize) -> Option<f64> {

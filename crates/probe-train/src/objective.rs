@@ -6,7 +6,7 @@
 //! Rows are summed in a fixed number of blocks, and blocks in order, so that the bits do not depend on the threads.
 
 use crate::design::Design;
-use crate::metrics::softplus;
+use crate::metrics::{RowLoss, weighted_loss};
 use probe_core::math::dot;
 use rayon::prelude::*;
 
@@ -61,14 +61,8 @@ impl Objective<'_> {
 
     /// $F$ at `beta`, whose scores are known.
     pub(crate) fn value(&self, beta: &[f64], scores: &[f64]) -> f64 {
-        let block_loss = |(scores, favourable): (&[f64], &[bool])| {
-            let loss = |(&score, &yes): (&f64, &bool)| {
-                self.class_weights[usize::from(yes)] * softplus(if yes { -score } else { score })
-            };
-            scores.iter().zip(favourable).map(loss).sum::<f64>()
-        };
         let blocks = scores.par_chunks(self.block()).zip(self.favourable.par_chunks(self.block()));
-        let losses: Vec<f64> = blocks.map(block_loss).collect();
+        let losses: Vec<f64> = blocks.map(|(s, y)| weighted_loss(s, y, self.class_weights)).collect();
         losses.iter().sum::<f64>() + self.penalty(beta)
     }
 
@@ -109,20 +103,12 @@ impl Objective<'_> {
         for ((row, &score), &yes) in values.chunks_exact(n_cols).zip(scores).zip(favourable) {
             z[..n_cols].copy_from_slice(row);
             let weight = self.class_weights[usize::from(yes)];
-            let e = libm::exp(-score.abs());
-            // Probability of the predicted class and of the other one, both without cancellation.
-            let (larger, smaller) = (1.0 / (1.0 + e), e / (1.0 + e));
-            let residual = match (yes, score >= 0.0) {
-                (true, true) => -smaller,
-                (true, false) => -larger,
-                (false, true) => larger,
-                (false, false) => smaller,
-            };
-            sums.loss += weight * ((if yes { -score } else { score }).max(0.0) + libm::log1p(e));
+            let loss = RowLoss::at(score, yes);
+            sums.loss += weight * loss.value;
             for (g, z) in sums.gradient.iter_mut().zip(&z) {
-                *g += weight * residual * z;
+                *g += weight * loss.slope * z;
             }
-            let curvature = weight * larger * smaller;
+            let curvature = weight * loss.curvature;
             let mut packed = sums.hessian.as_mut_slice();
             for (a, za) in z.iter().enumerate() {
                 let (line, rest) = packed.split_at_mut(a + 1);

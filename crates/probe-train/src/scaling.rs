@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use probe_core::error::require;
 use probe_core::schema::Kind;
-use probe_core::{Error as CoreError, Feature, Linear, ModelInput, Rows, Schema};
+use probe_core::{Error as CoreError, Feature, Linear, Model, ModelInput, Rows, Schema};
+use std::sync::Arc;
 
 /// Where each of the schema's features stands among the columns `names`.
 /// Fails unless columns and features are the same names, each once.
@@ -52,13 +53,24 @@ pub(crate) fn scaled_rows(schema: &Schema, x: Rows<'_>, columns: &[usize], which
 }
 
 /// A model of scaled columns as a model of what the schema says the model takes.
-pub(crate) fn for_model_input(model: Linear, schema: &Schema) -> Result<Linear> {
+pub(crate) fn for_model_input(model: Arc<dyn Model>, schema: &Schema) -> Result<Arc<dyn Model>> {
     if schema.model_input == ModelInput::Scaled {
         return Ok(model);
     }
     let space = schema.space();
+    if let Some(mlp) = model.as_mlp() {
+        let features = 0..space.n_features();
+        let offset: Vec<f64> = features.clone().map(|j| -space.offset(j) / space.width(j)).collect();
+        let width: Vec<f64> = features.map(|j| 1.0 / space.width(j)).collect();
+        return Ok(Arc::new(mlp.with_input(&offset, &width)?));
+    }
+    let Some(linear) = model.as_linear() else {
+        let what = format!("a {} model on raw input", model.name());
+        let why = "only linear models and networks take it".to_owned();
+        return Err(CoreError::Unsupported { what, why }.into());
+    };
     let per_unit = |(j, w): (usize, &f64)| w / space.width(j);
-    let weights: Vec<f64> = model.weights().iter().enumerate().map(per_unit).collect();
+    let weights: Vec<f64> = linear.weights().iter().enumerate().map(per_unit).collect();
     let shift: f64 = weights.iter().enumerate().map(|(j, w)| w * space.offset(j)).sum();
-    Ok(Linear::new(weights, model.bias() - shift, 0.0)?)
+    Ok(Arc::new(Linear::new(weights, linear.bias() - shift, 0.0)?))
 }

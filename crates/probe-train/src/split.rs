@@ -36,6 +36,11 @@ impl Split {
     /// # Ok::<(), probe_train::Error>(())
     /// ```
     pub fn stratified(favourable: &[bool], test_share: f64, seed: Seed) -> Result<Self> {
+        Self::draw(favourable, test_share, &mut seed.stream(Purpose::Training, SPLIT_STREAM))
+    }
+
+    /// As [`Split::stratified`], drawn from `stream`.
+    pub(crate) fn draw(favourable: &[bool], test_share: f64, stream: &mut Stream) -> Result<Self> {
         require((0.0..1.0).contains(&test_share), "test_share", "at least 0 and below 1", test_share)?;
         if favourable.is_empty() {
             return Err(Error::NoRows { what: "split" });
@@ -43,10 +48,9 @@ impl Split {
         let rows_of = |class: bool| (0..favourable.len()).filter(|&row| favourable[row] == class).collect();
         let mut classes: [Vec<usize>; 2] = [rows_of(false), rows_of(true)];
         let n_test = test_counts([classes[0].len(), classes[1].len()], test_share);
-        let mut stream = seed.stream(Purpose::Training, SPLIT_STREAM);
         let (mut train, mut test) = (Vec::new(), Vec::new());
         for (rows, n) in classes.iter_mut().zip(n_test) {
-            shuffle(rows, &mut stream);
+            shuffle(rows, stream);
             test.extend_from_slice(&rows[..n]);
             train.extend_from_slice(&rows[n..]);
         }
@@ -72,7 +76,7 @@ fn test_counts(sizes: [usize; 2], test_share: f64) -> [usize; 2] {
 }
 
 /// Fisher–Yates.
-fn shuffle(rows: &mut [usize], stream: &mut Stream) {
+pub(crate) fn shuffle(rows: &mut [usize], stream: &mut Stream) {
     for last in (1..rows.len()).rev() {
         rows.swap(last, stream.below(last + 1));
     }

@@ -3,7 +3,8 @@
 use crate::args::Inspect;
 use crate::printer::Printer;
 use anyhow::Result;
-use probe_core::{Direction, Feature, Schema};
+use probe_core::model::Layer;
+use probe_core::{Direction, Feature, Mlp, Schema};
 use probe_experiments::number::{number, quantity};
 use probe_io::{Columns, ModelFile, TableReader, load_schema};
 use std::path::Path;
@@ -55,7 +56,9 @@ fn inspect_model(file: &ModelFile, printer: &Printer) {
         file.model.threshold()
     ));
     printer.say(&format!("sha256: {}", file.hash));
-    if let Some(linear) = file.model.as_linear() {
+    if let Some(mlp) = file.model.as_mlp() {
+        describe_network(mlp, printer);
+    } else if let Some(linear) = file.model.as_linear() {
         let mut order: Vec<usize> = (0..file.features.len()).collect();
         order.sort_by(|&a, &b| linear.weights()[b].abs().total_cmp(&linear.weights()[a].abs()));
         let row = |&j: &usize| vec![file.features[j].clone(), format!("{:+.6}", linear.weights()[j])];
@@ -67,6 +70,32 @@ fn inspect_model(file: &ModelFile, printer: &Printer) {
         Some(schema) => print_schema(schema, printer),
         None => printer.say("no schema: every column is a free number, used as given"),
     }
+}
+
+fn describe_network(mlp: &Mlp, printer: &Printer) {
+    let last = mlp.last();
+    let widths: Vec<String> = mlp.layers().iter().map(|layer| layer.n_in().to_string()).collect();
+    let outputs =
+        if last.n_out() == 2 { "2 logits, the margin is their difference" } else { "1, the margin" };
+    printer.say(&format!("units: {}, {} (outputs: {outputs})", widths.join(", "), last.n_out()));
+    printer.say(&format!(
+        "activation: {}; parameters: {}",
+        mlp.activation(),
+        number(mlp.n_parameters() as f64)
+    ));
+    let row = |(index, layer): (usize, &Layer)| {
+        let largest = layer.weight().iter().fold(0.0, |largest: f64, w| largest.max(w.abs()));
+        vec![
+            format!("{}", index + 1),
+            number(layer.n_in() as f64),
+            number(layer.n_out() as f64),
+            number((layer.weight().len() + layer.bias().len()) as f64),
+            format!("{largest:.4}"),
+        ]
+    };
+    let rows: Vec<_> = mlp.hidden().iter().chain([last]).enumerate().map(row).collect();
+    printer.heading("layers");
+    printer.table(&["layer", "inputs", "outputs", "parameters", "largest weight"], &rows, &[0, 1, 2, 3, 4]);
 }
 
 fn print_schema(schema: &Schema, printer: &Printer) {

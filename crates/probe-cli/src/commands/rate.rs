@@ -126,9 +126,9 @@ fn estimator(args: &Rate, setup: &Setup) -> Result<Box<dyn InvalidationRate>> {
             setup.noise.name()
         ),
         "auto" | "monte-carlo" => sampled(),
-        other => {
-            let known = lookup("estimator", RATES, other);
-            Box::new(known.map_err(|error| Usage::of("--estimator", error))?.item)
-        }
+        other => match lookup("estimator", RATES, other) {
+            Ok(entry) => Box::new(entry.item),
+            Err(unknown) => return Err(Usage::of("--estimator", unknown.to_string()).into()),
+        },
     })
 }

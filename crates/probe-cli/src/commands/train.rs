@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use probe_core::{Rows, Schema, Seed};
 use probe_experiments::number::{number, percent};
 use probe_io::{AtomicOutput, Error, ModelFile, Table, TableReader, load_schema, read_table};
-use probe_train::{FitParams, Labelled, LogisticParams, Metrics, TrainReport, fit_model};
+use probe_train::{FitParams, Labelled, Learner, LogisticParams, Metrics, MlpParams, TrainReport, fit_model};
 use std::collections::BTreeSet;
 
 pub(crate) fn run(args: &Train, common: &Common, printer: &Printer) -> Result<()> {
@@ -22,6 +22,7 @@ pub(crate) fn run(args: &Train, common: &Common, printer: &Printer) -> Result<()
 
 /// Fits and writes the model.
 pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<TrainReport> {
+    let learner = learner(args)?;
     // A bad output path is found before any work is done.
     holding_output(|| {
         AtomicOutput::create(&args.output)?;
@@ -63,14 +64,10 @@ pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<Tr
         target: &target,
         favourable_value: &favourable_value,
     };
-    let params = FitParams {
-        logistic: LogisticParams { l2: args.l2, balanced: args.balanced, ..LogisticParams::default() },
-        test_share: args.test,
-    };
-    let Kind::Linear = args.kind;
+    let params = FitParams { learner, test_share: args.test };
     let trained = fit_model(&data, schema.as_ref(), &params, Seed(common.seed))?;
     let names = trained.schema.names();
-    let file = ModelFile::linear(names, trained.model, Some(trained.schema))?;
+    let file = ModelFile::new(names, trained.model, Some(trained.schema))?;
     holding_output(|| Ok(file.save(&args.output)?))?;
     if !trained.report.converged {
         printer.warn("the fit did not converge; a larger --l2 helps");
@@ -96,6 +93,43 @@ fn read(args: &Train, features: &[String], target: &str) -> Result<Table> {
         bail!("{}: no rows to learn from", args.data.display());
     }
     Ok(table)
+}
+
+/// What to fit, by the flags. Those of another kind are refused rather than passed over.
+fn learner(args: &Train) -> Result<Learner> {
+    let network = &args.network;
+    let given = [
+        ("--hidden", network.hidden.is_some()),
+        ("--activation", network.activation.is_some()),
+        ("--outputs", network.outputs.is_some()),
+        ("--epochs", network.epochs.is_some()),
+        ("--batch", network.batch.is_some()),
+        ("--lr", network.lr.is_some()),
+        ("--patience", network.patience.is_some()),
+    ];
+    match (args.kind, given.iter().find(|(_, given)| *given)) {
+        (Kind::Linear, Some((flag, _))) => bail!("{flag} is for networks: give --kind mlp with it"),
+        (Kind::Linear, None) => {
+            let plain = LogisticParams::default();
+            let l2 = args.l2.unwrap_or(plain.l2);
+            Ok(Learner::Linear(LogisticParams { l2, balanced: args.balanced, ..plain }))
+        }
+        (Kind::Mlp, _) => {
+            let plain = MlpParams::default();
+            Ok(Learner::Mlp(MlpParams {
+                hidden: network.hidden.clone().unwrap_or(plain.hidden),
+                activation: network.activation.unwrap_or(plain.activation),
+                outputs: network.outputs.map_or(plain.outputs, usize::from),
+                epochs: network.epochs.unwrap_or(plain.epochs),
+                batch: network.batch.unwrap_or(plain.batch),
+                learning_rate: network.lr.unwrap_or(plain.learning_rate),
+                l2: args.l2.unwrap_or(plain.l2),
+                balanced: args.balanced,
+                patience: network.patience.unwrap_or(plain.patience),
+                ..plain
+            }))
+        }
+    }
 }
 
 /// All columns but the target and those dropped, or the schema's.

@@ -51,6 +51,8 @@ pub struct Setup {
     pub budget: Option<f64>,
     /// Treat favourable people whose rate is above `max_rate` as seeking recourse.
     pub also_favourable: bool,
+    /// Whether answers without an exact rate are certified on fresh samples.
+    pub certify: bool,
     /// Confidence of sampled certificates.
     pub confidence: f64,
     /// Seed of all streams.
@@ -97,6 +99,7 @@ impl Setup {
             max_rate: 0.1,
             budget: None,
             also_favourable: false,
+            certify: true,
             confidence: 0.999,
             seed: Seed(0),
             method: "probe".to_owned(),
@@ -153,12 +156,15 @@ impl Engine {
         }
         let model: Arc<dyn Model> = match (setup.space.model_input(), setup.model.as_linear()) {
             (ModelInput::Raw, Some(linear)) => Arc::new(linear.rescaled(&setup.space)),
-            (ModelInput::Raw, None) => {
-                return Err(Error::Unsupported {
-                    what: format!("a {} model on raw input", setup.model.name()),
-                    why: "only linear models take raw input".to_owned(),
-                });
-            }
+            (ModelInput::Raw, None) => match setup.model.as_mlp() {
+                Some(mlp) => Arc::new(mlp.rescaled(&setup.space)?),
+                None => {
+                    return Err(Error::Unsupported {
+                        what: format!("a {} model on raw input", setup.model.name()),
+                        why: "only linear models and networks take raw input".to_owned(),
+                    });
+                }
+            },
             (ModelInput::Scaled, _) => Arc::clone(&setup.model),
         };
         let task = Arc::new(Task {
@@ -283,7 +289,7 @@ impl Engine {
         {
             // One point has one exact rate: the number that answers are judged by, of the score in the model's own units.
             let rate = affine_rate(self.score(point)?, shift, sd);
-            estimate = Estimate { rate, lower: rate, upper: rate, ..estimate };
+            estimate = Estimate { rate, std_error: 0.0, lower: rate, upper: rate, ..estimate };
         }
         Ok(estimate)
     }

@@ -1,5 +1,7 @@
 //! One thread's work: propose, print, judge.
 
+mod sampled;
+
 use super::answer::{Answer, Limit, Shortfall, Status};
 use super::{Engine, Setup};
 use crate::error::{Error, Result};
@@ -21,6 +23,8 @@ pub struct Session<'e> {
     active: Vec<bool>,
     /// Noise of the score, where it does not depend on the point.
     fixed_noise: Option<(f64, f64)>,
+    /// Whether rates are exact: an affine score under Gaussian noise.
+    exact: bool,
 }
 
 /// What the printed row is worth.
@@ -42,6 +46,7 @@ impl<'e> Session<'e> {
             target: vec![0.0; n],
             active: vec![false; n],
             fixed_noise: None,
+            exact: engine.task.model.as_linear().is_some() && engine.task.noise.as_gaussian().is_some(),
         };
         if engine.setup.noise_on != NoiseOn::Changed {
             session.fixed_noise = noise_along(engine, &mut session.active, &[], &[]).ok();
@@ -56,6 +61,9 @@ impl<'e> Session<'e> {
     /// The recourse of the person with raw values `person` (finite, in the model's feature order).
     pub fn recourse(&mut self, person: &[f64], answer: &mut Answer) -> Result<()> {
         let setup = self.setup();
+        if !self.exact {
+            return self.recourse_sampled(person, setup.max_rate, answer);
+        }
         let now = self.start(person, answer)?;
         if self.is_settled(now, setup.max_rate, answer) {
             return Ok(());
@@ -72,6 +80,14 @@ impl<'e> Session<'e> {
     pub fn frontier(&mut self, person: &[f64], rates: &[f64]) -> Result<Vec<Answer>> {
         let n = person.len();
         let mut blank = Answer::new(n);
+        if !self.exact {
+            let mut answers = vec![blank; rates.len()];
+            for (answer, &rate) in answers.iter_mut().zip(rates) {
+                Goal::Rate(rate).check()?;
+                self.recourse_sampled(person, rate, answer)?;
+            }
+            return Ok(answers);
+        }
         let now = self.start(person, &mut blank)?;
         let mut answers = vec![blank; rates.len()];
         let mut proposals = vec![Proposal::new(n); rates.len()];
@@ -273,7 +289,8 @@ impl<'e> Session<'e> {
         strongest.filter(|_| still).map(|j| (j, weights[j]))
     }
 
-    /// Score and exact rate of the printed row, for a person at raw `from`.
+    /// Score and exact rate of the printed row, for a person at raw `from`; NaN where there is no exact rate, which meets no
+    /// target.
     fn worth(&mut self, from: &[f64]) -> Result<Judgement> {
         let setup = self.setup();
         setup.space.scale_into(&self.printed, &mut self.target);
@@ -282,6 +299,9 @@ impl<'e> Session<'e> {
             ModelInput::Scaled => &self.target,
         };
         let score = setup.model.score(input)?;
+        if !self.exact {
+            return Ok(Judgement { score, rate: f64::NAN });
+        }
         let (sd, shift) = match self.fixed_noise {
             Some(noise) => noise,
             None => noise_along(self.engine, &mut self.active, from, &self.printed)?,
@@ -307,17 +327,17 @@ impl<'e> Session<'e> {
         (0..person.len()).filter(|&j| outside(j)).count()
     }
 
-    /// What stands in the way of `person`, whose answer missed its target. `None` if it did not.
+    /// What stands in the way of `person`, whose answer missed its target. `None` if it did not, and for models whose
+    /// features do not act one by one.
     pub fn shortfall(&mut self, person: &[f64], answer: &Answer) -> Result<Option<Shortfall>> {
         if answer.best_rate.is_none() {
             return Ok(None);
         }
         let setup = self.setup();
         let best: &[f64] = if answer.nearest.is_empty() { person } else { &answer.nearest };
-        let linear = self.engine.task().model.as_linear().ok_or_else(|| Error::Unsupported {
-            what: "explaining a shortfall".to_owned(),
-            why: "it needs a linear model".to_owned(),
-        })?;
+        let Some(linear) = self.engine.task().model.as_linear().filter(|_| self.exact) else {
+            return Ok(None);
+        };
         self.printed.copy_from_slice(best);
         let score = self.worth(person)?.score;
         let (sd, shift) = noise_along(self.engine, &mut self.active, person, best)?;

@@ -8,7 +8,7 @@
 
 use super::session::noise_along;
 use super::{Answer, Engine, Status};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::math::normal::upper_quantile;
 
 /// How far one changed feature may be missed, in raw units, towards the harmful side.
@@ -36,18 +36,15 @@ pub struct Tolerance {
 }
 
 impl Engine {
-    /// Tolerances of a certified or found `answer` of the person `from`; `None` if the answer asks for no change.
-    /// Fails for models that have no exact tolerance.
+    /// Tolerances of a certified or found `answer` of the person `from`; `None` if the answer asks for no change, and for
+    /// models that have no exact tolerance.
     pub fn tolerance(&self, from: &[f64], answer: &Answer) -> Result<Option<Tolerance>> {
         if answer.changed == 0 || !matches!(answer.status, Status::Certified | Status::Found) {
             return Ok(None);
         }
         let (Some(linear), Some(gaussian)) = (self.task().model.as_linear(), self.task().noise.as_gaussian())
         else {
-            return Err(Error::Unsupported {
-                what: format!("the tolerance of a {} model", self.task().model.name()),
-                why: "it needs a linear model and Gaussian noise".to_owned(),
-            });
+            return Ok(None);
         };
         let (sd, shift) = noise_along(self, &mut vec![false; from.len()], from, &answer.point)?;
         let weights = linear.weights();

@@ -5,9 +5,12 @@
 
 pub mod certificate;
 mod closed_form;
+mod line;
 mod monte_carlo;
 
 pub use closed_form::{ClosedForm, affine_rate};
+pub use line::LineSampling;
+pub(crate) use line::{Lines, SmoothedMargin};
 pub use monte_carlo::MonteCarlo;
 
 use crate::error::Result;
@@ -64,4 +67,4 @@ impl<T: InvalidationRate + ?Sized> InvalidationRate for &T {
 }
 
 /// All estimators.
-pub const RATES: &[Entry<dyn InvalidationRate>] = &[closed_form::ENTRY, monte_carlo::ENTRY];
+pub const RATES: &[Entry<dyn InvalidationRate>] = &[closed_form::ENTRY, monte_carlo::ENTRY, line::ENTRY];

@@ -3,8 +3,12 @@
 pub mod binomial;
 pub mod cholesky;
 pub mod normal;
+mod vectorise;
+
+pub use vectorise::vectorised;
 
 /// Sum of products, in a fixed order: eight running sums, so that it vectorises and gives the same bits everywhere.
+#[inline]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     const LANES: usize = 8;
     let mut sums = [0.0; LANES];

@@ -1,8 +1,10 @@
 //! Score models. Favourable means a score above zero; a tie is unfavourable, always.
 
 mod linear;
+mod mlp;
 
 pub use linear::Linear;
+pub use mlp::{Activation, Dense, LEAKY_SLOPE, Layer, Mlp};
 
 use crate::error::Result;
 use crate::rows::Rows;
@@ -39,6 +41,11 @@ pub trait Model: Send + Sync {
 
     /// Weights, where the score is affine in the input: then rates and recourses are exact.
     fn as_linear(&self) -> Option<&Linear> {
+        None
+    }
+
+    /// Layers, where the model is a fully connected network.
+    fn as_mlp(&self) -> Option<&Mlp> {
         None
     }
 }

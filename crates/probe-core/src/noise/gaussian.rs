@@ -144,6 +144,28 @@ impl Gaussian {
         (0..self.dim).filter(|&j| active(j)).map(|j| v[j] * self.mean[j]).sum()
     }
 
+    /// `out` = $Lz$ with $LL^\top = \Sigma$: a draw without its mean, from standard normals `z`.
+    pub fn factor_times(&self, z: &[f64], out: &mut [f64]) {
+        let n = self.dim;
+        for (i, o) in out.iter_mut().enumerate() {
+            *o = match &self.covariance {
+                Covariance::Full(_) => crate::math::dot(&self.factor[i * n..i * n + i + 1], &z[..=i]),
+                _ => self.sd(i) * z[i],
+            };
+        }
+    }
+
+    /// `out` = $L^\top v$.
+    pub fn factor_transpose_times(&self, v: &[f64], out: &mut [f64]) {
+        let n = self.dim;
+        for (k, o) in out.iter_mut().enumerate() {
+            *o = match &self.covariance {
+                Covariance::Full(_) => (k..n).map(|i| self.factor[i * n + k] * v[i]).sum(),
+                _ => self.sd(k) * v[k],
+            };
+        }
+    }
+
     /// `out` = $\Sigma v$.
     pub fn covariance_times(&self, v: &[f64], out: &mut [f64]) {
         for (i, o) in out.iter_mut().enumerate() {

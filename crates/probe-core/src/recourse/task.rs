@@ -83,6 +83,8 @@ pub enum Reason {
     SearchLimit,
     /// The person's one-hot columns are not one-hot.
     NotOneHot,
+    /// The rate seems low enough, but fresh samples did not prove it.
+    NotCertified,
 }
 
 impl Reason {
@@ -96,6 +98,7 @@ impl Reason {
             Self::BudgetExhausted => "budget-exhausted",
             Self::SearchLimit => "search-limit",
             Self::NotOneHot => "not-one-hot",
+            Self::NotCertified => "not-certified",
         }
     }
 }

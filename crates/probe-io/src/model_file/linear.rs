@@ -1,7 +1,7 @@
 //! `"kind": "linear"`: one layer. One output is the margin itself; two are softmax logits, and the margin is
 //! `z[1] - z[0]`, folded into one weight vector.
 
-use super::Kind;
+use super::{Kind, layers};
 use crate::error::{Error, Result};
 use crate::json::Node;
 use probe_core::{Linear, Model};
@@ -11,25 +11,19 @@ use std::sync::Arc;
 pub(super) const KIND: Kind = Kind { name: "linear", fields: &["layers"], read, write };
 
 fn read(root: &Node<'_>, n_features: usize, threshold: f64) -> Result<Arc<dyn Model>> {
-    let layers = root.need("layers")?;
-    let items = layers.items()?;
+    let node = root.need("layers")?;
+    let items = node.items()?;
     let [layer] = items.as_slice() else {
-        return Err(layers.error(format!("a linear model has exactly 1 layer, found {}", items.len())));
+        return Err(node.error(format!("a linear model has exactly 1 layer, found {}", items.len())));
     };
-    layer.only(&["weight", "bias"])?;
-    let weight = layer.need("weight")?;
-    let rows = weight
-        .items()?
-        .iter()
-        .map(|row| row.numbers(n_features, "feature"))
-        .collect::<Result<Vec<Vec<f64>>>>()?;
-    let bias = layer.need("bias")?.numbers(rows.len(), "output")?;
-    let (weights, bias) = match (rows.as_slice(), bias.as_slice()) {
-        ([row], [bias]) => (row.clone(), *bias),
-        ([zero, one], [bias_zero, bias_one]) => {
-            (one.iter().zip(zero).map(|(one, zero)| one - zero).collect(), bias_one - bias_zero)
+    let dense = layers::read(layer, n_features, "feature")?;
+    layers::check_outputs(layer, &dense)?;
+    let (weights, bias) = match dense.bias.as_slice() {
+        [zero, one] => {
+            let (w_zero, w_one) = dense.weight.split_at(n_features);
+            (w_one.iter().zip(w_zero).map(|(one, zero)| one - zero).collect(), one - zero)
         }
-        _ => return Err(weight.error(format!("expected 1 or 2 outputs, found {}", rows.len()))),
+        bias => (dense.weight, bias[0]),
     };
     let model = Linear::new(weights, bias, threshold).map_err(|source| Error::Document {
         file: layer.file().to_owned(),
@@ -40,7 +34,8 @@ fn read(root: &Node<'_>, n_features: usize, threshold: f64) -> Result<Arc<dyn Mo
 }
 
 fn write(model: &dyn Model) -> Option<Map<String, Value>> {
-    let linear = model.as_linear()?;
+    // A network without hidden layers is affine too, but has a file form of its own.
+    let linear = model.as_linear().filter(|_| model.as_mlp().is_none())?;
     let layers = json!([{"weight": [linear.weights()], "bias": [linear.bias()]}]);
     Some(Map::from_iter([("layers".to_owned(), layers)]))
 }

@@ -1,14 +1,16 @@
 //! Native model files, version 1: JSON with `format`, `version`, `kind`, `features`, what the kind needs, and an
 //! optional schema. A new kind is one file here and one line in [`KINDS`].
 
+mod layers;
 mod linear;
+mod mlp;
 
 use crate::content;
 use crate::error::{Error, Result};
 use crate::json::{self, Node};
 use crate::output::AtomicOutput;
 use crate::schema_file;
-use probe_core::{Linear, Model, Schema};
+use probe_core::{Model, Schema};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -33,7 +35,7 @@ struct Kind {
 }
 
 /// Every kind there is.
-const KINDS: &[Kind] = &[linear::KIND];
+const KINDS: &[Kind] = &[linear::KIND, mlp::KIND];
 
 /// A model with the names of its inputs and, where the file has one, its schema.
 #[derive(Clone)]
@@ -94,9 +96,10 @@ impl ModelFile {
         Ok(Self { features, model, schema, hash: hash(bytes) })
     }
 
-    /// A file around a linear model. Fails unless there is one distinct name per weight, and a schema feature per name.
-    pub fn linear(features: Vec<String>, model: Linear, schema: Option<Schema>) -> Result<Self> {
-        let file = Self { features, model: Arc::new(model), schema, hash: String::new() };
+    /// A file around a model of a native kind. Fails on other kinds, and unless there is one distinct name per input of the
+    /// model, and a schema feature per name.
+    pub fn new(features: Vec<String>, model: Arc<dyn Model>, schema: Option<Schema>) -> Result<Self> {
+        let file = Self { features, model, schema, hash: String::new() };
         // Reading back what would be written applies every check of the reader, and gives the hash.
         Self::parse(file.to_json()?.as_bytes(), "the new model")
     }
@@ -108,11 +111,14 @@ impl ModelFile {
             return Ok(Arc::clone(&self.model));
         }
         let core = |source| Error::Core { file: "model".to_owned(), source };
+        if let Some(mlp) = self.model.as_mlp() {
+            return Ok(Arc::new(mlp.with_decision(negate, threshold).map_err(core)?));
+        }
         match self.model.as_linear() {
             Some(linear) => Ok(Arc::new(linear.with_decision(negate, threshold).map_err(core)?)),
             None => Err(core(probe_core::Error::Unsupported {
                 what: format!("another decision on a {} model", self.model.name()),
-                why: "only linear models take one".to_owned(),
+                why: "only linear models and networks take one".to_owned(),
             })),
         }
     }

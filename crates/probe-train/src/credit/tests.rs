@@ -145,7 +145,9 @@ fn a_trained_model_is_good_and_every_weight_has_its_documented_sign() {
                 fit_model(&data.labelled().unwrap(), Some(&schema), &FitParams::default(), Seed(seed))
                     .unwrap();
             assert!(trained.report.converged);
-            for ((name, .., sign), weight) in DOCUMENTED.into_iter().zip(trained.model.weights()) {
+            for ((name, .., sign), weight) in
+                DOCUMENTED.into_iter().zip(trained.model.as_linear().unwrap().weights())
+            {
                 assert!(sign * weight > 0.0, "seed {seed}, {n} rows, {name}: {weight}");
             }
             let auc = trained.report.test.unwrap().auc.unwrap();

@@ -5,9 +5,10 @@
 //! exact ([`linear`]).
 
 pub mod linear;
+mod sequential;
 
 use super::{RecourseMethod, Solver, Task};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::registry::Entry;
 use std::sync::Arc;
 
@@ -29,9 +30,6 @@ impl RecourseMethod for Probe {
         if task.model.as_linear().is_some() {
             return Ok(Box::new(linear::LinearSolver::new(task)?));
         }
-        Err(Error::Unsupported {
-            what: format!("method probe on a {} model", task.model.name()),
-            why: "it serves linear models".to_owned(),
-        })
+        Ok(Box::new(sequential::SequentialSolver::new(task)?))
     }
 }

@@ -14,7 +14,7 @@ mod reduced;
 mod subset;
 
 use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
-use crate::cost::Scratch;
+use crate::cost::{Norm, Scratch};
 use crate::error::{Error, Result};
 use crate::math::normal::upper_quantile;
 use crate::noise::NoiseOn;
@@ -173,23 +173,7 @@ impl LinearWorker<'_> {
     /// The cheapest solution that meets `requirement`, into `self.solution`.
     fn solve(&mut self, requirement: &Requirement) -> Found {
         let Self { solver, reduced, scratch, solution } = self;
-        let norm = solver.task.cost.norm();
-        solution.reset(reduced);
-        if reduced.is_plain() {
-            let needed = requirement.score(0.0) - reduced.base_score;
-            return if norm.cheapest(&reduced.items, scratch, needed, &mut solution.moves) {
-                Found::Optimal
-            } else {
-                Found::Nothing
-            };
-        }
-        if norm.is_separable() {
-            branch::solve(norm, reduced, requirement, solution)
-        } else if minimax::solve(norm, reduced, requirement, solution) {
-            Found::Optimal
-        } else {
-            Found::Nothing
-        }
+        solve(solver.task.cost.norm(), reduced, scratch, requirement, solution)
     }
 
     /// The most robust admissible point, whatever it costs.
@@ -273,6 +257,67 @@ impl LinearWorker<'_> {
     fn write(&self, factual: &[f64], proposal: &mut Proposal) {
         proposal.point.copy_from_slice(factual);
         self.reduced.write(&self.solution, &self.solver.task, &mut proposal.point);
+    }
+}
+
+/// The cheapest solution that meets `requirement`. Plain problems must have been prepared.
+fn solve(
+    norm: &dyn Norm,
+    reduced: &Reduced,
+    scratch: &Scratch,
+    requirement: &Requirement,
+    solution: &mut Solution,
+) -> Found {
+    solution.reset(reduced);
+    let solved = if reduced.is_plain() {
+        let needed = requirement.score(0.0) - reduced.base_score;
+        norm.cheapest(&reduced.items, scratch, needed, &mut solution.moves)
+    } else if norm.is_separable() {
+        return branch::solve(norm, reduced, requirement, solution);
+    } else {
+        minimax::solve(norm, reduced, requirement, solution)
+    };
+    if solved { Found::Optimal } else { Found::Nothing }
+}
+
+/// One step of a search on any model: the exact linear solver on a linearised score.
+#[derive(Default)]
+pub(super) struct Step {
+    reduced: Reduced,
+    scratch: Scratch,
+    solution: Solution,
+}
+
+impl Step {
+    /// Writes the cheapest point, seen from `factual`, at which the affine function that is `value` at `factual` and has
+    /// `weights` reaches `needed`; each feature stays in its `interval`. If none does, the point where it is largest, and false.
+    pub(super) fn cheapest(
+        &mut self,
+        task: &Task,
+        (factual, value): (&[f64], f64),
+        weights: &[f64],
+        needed: f64,
+        interval: impl Fn(usize) -> Option<(f64, f64)>,
+        point: &mut [f64],
+    ) -> bool {
+        let Self { reduced, scratch, solution } = self;
+        point.copy_from_slice(factual);
+        let layout = Layout::new(task, weights, |_| 0.0);
+        if layout.reduce_into(task, factual, value, interval, reduced).is_err() {
+            return false;
+        }
+        let norm = task.cost.norm();
+        if reduced.is_plain() {
+            norm.prepare(&reduced.items, scratch);
+        }
+        let requirement = Requirement::fixed(needed);
+        let found = solve(norm, reduced, scratch, &requirement, solution) != Found::Nothing;
+        if !found {
+            solution.reset(reduced);
+            subset::most_robust(reduced, &requirement, solution);
+        }
+        reduced.write(solution, task, point);
+        found
     }
 }
 

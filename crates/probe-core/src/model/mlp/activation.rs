@@ -1,0 +1,166 @@
+//! What stands between two layers: value, first and second derivative of each activation.
+//!
+//! Tails are accurate: nothing is formed as a difference that cancels, and nothing overflows for a finite argument. All
+//! functions go through `libm`, so the bits are the same on every machine.
+
+use crate::error::{Error, Result};
+use crate::math::normal;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Slope of [`Activation::LeakyRelu`] for negative arguments.
+pub const LEAKY_SLOPE: f64 = 0.01;
+
+/// Beyond this the normal tail is below the smallest double: $\Phi$ is 0 or 1.
+const GELU_FLAT: f64 = 40.0;
+
+/// An activation $\phi$, applied to each entry. At a kink the derivative is the one from the left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Activation {
+    /// $\max(t, 0)$.
+    Relu,
+    /// $\tanh t$.
+    Tanh,
+    /// $\sigma(t) = 1 / (1 + e^{-t})$.
+    Sigmoid,
+    /// $t\,\Phi(t)$ with the normal distribution function itself, not its tanh approximation.
+    Gelu,
+    /// $t\,\sigma(t)$.
+    Silu,
+    /// $\log(1 + e^t)$.
+    Softplus,
+    /// $t$ for $t > 0$, else $0.01\,t$.
+    LeakyRelu,
+}
+
+impl Activation {
+    /// Every activation, in the order of the model file's description.
+    pub const ALL: [Self; 7] =
+        [Self::Relu, Self::Tanh, Self::Sigmoid, Self::Gelu, Self::Silu, Self::Softplus, Self::LeakyRelu];
+
+    /// The name in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Relu => "relu",
+            Self::Tanh => "tanh",
+            Self::Sigmoid => "sigmoid",
+            Self::Gelu => "gelu",
+            Self::Silu => "silu",
+            Self::Softplus => "softplus",
+            Self::LeakyRelu => "leaky_relu",
+        }
+    }
+
+    /// Whether a network of it is piecewise linear: second derivatives are then zero almost everywhere.
+    pub fn is_piecewise_linear(self) -> bool {
+        matches!(self, Self::Relu | Self::LeakyRelu)
+    }
+
+    /// $\phi(t)$.
+    #[inline]
+    pub fn value(self, t: f64) -> f64 {
+        match self {
+            Self::Relu => relu(t),
+            Self::Tanh => libm::tanh(t),
+            Self::Sigmoid => sigmoid(t),
+            Self::Gelu if t.abs() > GELU_FLAT => relu(t),
+            Self::Gelu => t * normal::cdf(t),
+            Self::Silu => t * sigmoid(t),
+            Self::Softplus => relu(t) + libm::log1p(libm::exp(-t.abs())),
+            Self::LeakyRelu => leaky(t),
+        }
+    }
+
+    /// $\phi'(t)$.
+    #[inline]
+    pub fn derivative(self, t: f64) -> f64 {
+        match self {
+            Self::Relu => step(t, 0.0),
+            Self::Tanh => 4.0 * bell(2.0 * t),
+            Self::Sigmoid => bell(t),
+            Self::Gelu if t.abs() > GELU_FLAT => step(t, 0.0),
+            Self::Gelu => normal::cdf(t) + t * normal::pdf(t),
+            Self::Silu => sigmoid(t) + t * bell(t),
+            Self::Softplus => sigmoid(t),
+            Self::LeakyRelu => step(t, LEAKY_SLOPE),
+        }
+    }
+
+    /// $\phi''(t)$, zero at a kink.
+    #[inline]
+    pub fn second_derivative(self, t: f64) -> f64 {
+        match self {
+            Self::Relu | Self::LeakyRelu => 0.0,
+            Self::Tanh => -8.0 * bell(2.0 * t) * libm::tanh(t),
+            Self::Sigmoid => -bell(t) * libm::tanh(0.5 * t),
+            Self::Gelu if t.abs() > GELU_FLAT => 0.0,
+            Self::Gelu => normal::pdf(t) * (2.0 - t * t),
+            Self::Silu => bell(t) * (2.0 - t * libm::tanh(0.5 * t)),
+            Self::Softplus => bell(t),
+        }
+    }
+
+    /// $\phi$ in place.
+    #[inline(always)]
+    pub fn apply(self, values: &mut [f64]) {
+        // The choice is made once, so that the loops of the cheap ones vectorise.
+        match self {
+            Self::Relu => values.iter_mut().for_each(|t| *t = relu(*t)),
+            Self::LeakyRelu => values.iter_mut().for_each(|t| *t = leaky(*t)),
+            _ => values.iter_mut().for_each(|t| *t = self.value(*t)),
+        }
+    }
+}
+
+#[inline(always)]
+fn relu(t: f64) -> f64 {
+    // So written that NaN stays NaN.
+    if t < 0.0 { 0.0 } else { t }
+}
+
+#[inline(always)]
+fn leaky(t: f64) -> f64 {
+    if t < 0.0 { LEAKY_SLOPE * t } else { t }
+}
+
+#[inline(always)]
+fn step(t: f64, below: f64) -> f64 {
+    if t > 0.0 { 1.0 } else { below }
+}
+
+#[inline]
+fn sigmoid(t: f64) -> f64 {
+    let e = libm::exp(-t.abs());
+    if t >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) }
+}
+
+/// $\sigma'(t) = \sigma(t)\,\sigma(-t)$.
+#[inline]
+fn bell(t: f64) -> f64 {
+    let e = libm::exp(-t.abs());
+    e / ((1.0 + e) * (1.0 + e))
+}
+
+impl fmt::Display for Activation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Activation {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|activation| activation.name() == name).ok_or_else(|| Error::UnknownName {
+            kind: "activation",
+            name: name.to_owned(),
+            known: Self::ALL.map(Self::name).join(", "),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
