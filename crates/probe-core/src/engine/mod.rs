@@ -289,7 +289,7 @@ impl Engine {
         {
             // One point has one exact rate: the number that answers are judged by, of the score in the model's own units.
             let rate = affine_rate(self.score(point)?, shift, sd);
-            estimate = Estimate { rate, lower: rate, upper: rate, ..estimate };
+            estimate = Estimate { rate, std_error: 0.0, lower: rate, upper: rate, ..estimate };
         }
         Ok(estimate)
     }
