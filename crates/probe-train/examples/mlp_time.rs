@@ -15,11 +15,11 @@ fn main() -> Result<()> {
     let names: Vec<String> = (0..n_cols).map(|j| format!("x{j}")).collect();
     let mut stream = Seed(0).stream(Purpose::Data, 0);
     let x: Vec<f64> = (0..n * n_cols).map(|_| stream.uniform()).collect();
+    // E (u - 0.3) u = 1/3 - 0.15 for uniform u: half of the rows are favourable.
+    let mean = (1.0 / 3.0 - 0.15) * n_cols as f64;
     let mut favourable = Vec::with_capacity(n);
     for row in Rows::new(&x, n_cols)?.iter() {
-        favourable.push(
-            row.iter().map(|v| (v - 0.3) * v).sum::<f64>() + 0.3 * stream.normal() > 0.035 * n_cols as f64,
-        );
+        favourable.push(row.iter().map(|v| (v - 0.3) * v).sum::<f64>() + 0.3 * stream.normal() > mean);
     }
     let trainer = MlpTrainer::new(MlpParams { epochs, patience: 0, ..MlpParams::default() })?;
     let started = Instant::now();
