@@ -80,11 +80,15 @@ fn every_format_can_be_read() {
 }
 
 #[test]
-fn an_output_may_replace_its_own_input() {
+fn answers_never_replace_what_they_are_made_from() {
     let folder = Folder::with_people("a,b\n0,0\n");
-    let expected = folder.run("recourse model.json people.csv").out;
-    assert_eq!(folder.run("recourse model.json people.csv -o people.csv").code, Some(0));
-    assert_eq!(folder.read("people.csv"), expected);
+    let model = folder.read("model.json");
+    for (target, what) in [("people.csv", "people"), ("model.json", "model")] {
+        let ran = folder.run(&format!("recourse model.json people.csv --format csv -o {target}"));
+        ran.fails(2, &["--output", target, what, "overwritten"]);
+    }
+    assert_eq!(folder.read("people.csv"), b"a,b\n0,0\n");
+    assert_eq!(folder.read("model.json"), model);
 }
 
 #[test]
