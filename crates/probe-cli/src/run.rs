@@ -17,10 +17,9 @@ use std::path::Path;
 /// Keys of JSON rows that are no columns of the other formats.
 const JSON_KEYS: [&str; 7] = ["from", "to", "changes", "tolerance", "shortfall", "exact", "meta"];
 
-/// Names the row that the engine refused.
+/// Names the row that the engine refused. Finding a row's line reads the chunk, so only an error does it.
 pub(crate) fn at_row(chunk: &Chunk, row: usize) -> impl FnOnce(probe_core::Error) -> anyhow::Error {
-    let place = format!("{}: {}", chunk.plan().file(), chunk.place(row));
-    move |error| anyhow::anyhow!("{place}: {error}")
+    move |error| anyhow::anyhow!("{}: {}: {error}", chunk.plan().file(), chunk.place(row))
 }
 
 /// What a streaming command needs besides its work.

@@ -336,9 +336,11 @@ impl<'e> Session<'e> {
     /// The feature to move first, and which way, where the method saw no need to move at all: it works in scaled units,
     /// where a model of raw ones rounds otherwise.
     fn nudged(&self, person: &[f64], point: &[f64]) -> Option<(usize, f64)> {
+        let still = point.iter().zip(&self.scaled).all(|(to, from)| to == from);
+        if !still || self.setup().actions.max_changes() == Some(0) {
+            return None;
+        }
         let weights = self.engine.task().model.as_linear()?.weights();
-        let still = self.setup().actions.max_changes() != Some(0)
-            && point.iter().zip(&self.scaled).all(|(to, from)| to == from);
         let may = |&j: &usize| {
             weights[j] != 0.0
                 && !self.setup().actions.is_grouped(j)
@@ -346,7 +348,7 @@ impl<'e> Session<'e> {
         };
         let strongest =
             (0..weights.len()).filter(may).max_by(|&a, &b| weights[a].abs().total_cmp(&weights[b].abs()));
-        strongest.filter(|_| still).map(|j| (j, weights[j]))
+        strongest.map(|j| (j, weights[j]))
     }
 
     /// Score and exact rate of the printed row, for a person at raw `from`; NaN where there is no exact rate, which meets no
