@@ -315,7 +315,7 @@ impl Requirement {
             shift,
             favourable: 1e-9 * score.abs().max(1.0),
             changed,
-            ulps: 64.0 * f64::EPSILON * (score.abs() + (z * sd).abs()),
+            ulps: 16.0 * f64::EPSILON * (score.abs() + (z * sd).abs()),
         }
     }
 
