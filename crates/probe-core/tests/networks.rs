@@ -125,7 +125,7 @@ fn certified_answers_hold_when_somebody_else_samples() {
         for answer in &certified {
             assert!(answer.rate_upper <= max_rate && answer.cost.unwrap() > 0.0);
             assert!(model.score(&answer.point).unwrap() > 0.0);
-            // 1,000,000 plain samples: four standard errors above r would be a broken promise.
+            // 200,000 plain samples: more than four standard errors above r would be a broken promise.
             let audit = engine.rate(&answer.point, None, &MonteCarlo { samples: 200_000 }).unwrap();
             assert!(audit.rate <= max_rate + 4.0 * audit.std_error, "{} > {max_rate}", audit.rate);
             mean += audit.rate / certified.len() as f64;
