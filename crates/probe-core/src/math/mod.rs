@@ -3,8 +3,10 @@
 pub mod binomial;
 pub mod cholesky;
 pub mod normal;
+mod normal_table;
 mod vectorise;
 
+pub use normal_table::NormalTable;
 pub use vectorise::vectorised;
 
 /// Sum of products, in a fixed order: eight running sums, so that it vectorises and gives the same bits everywhere.
