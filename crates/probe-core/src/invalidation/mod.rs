@@ -10,7 +10,7 @@ mod monte_carlo;
 
 pub use closed_form::{ClosedForm, affine_rate};
 pub use line::LineSampling;
-pub(crate) use line::{BLOCK, Lines, Pool, Spread};
+pub(crate) use line::{BLOCK, Lines, Pool};
 pub use monte_carlo::MonteCarlo;
 
 use crate::error::Result;

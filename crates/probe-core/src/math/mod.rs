@@ -1,9 +1,10 @@
-//! Small numerics: the normal distribution with accurate tails, exact binomial bounds, Cholesky factors.
+//! Small numerics: the normal distribution with accurate tails, exact binomial bounds, Cholesky factors, Sobol' points.
 
 pub mod binomial;
 pub mod cholesky;
 pub mod normal;
 mod normal_table;
+pub mod sobol;
 mod vectorise;
 
 pub use normal_table::NormalTable;

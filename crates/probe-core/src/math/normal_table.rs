@@ -1,19 +1,19 @@
 //! $\Phi$ and $\varphi$ by local polynomials, for loops that need millions of them.
 //!
-//! Around nodes an eighth apart $\Phi$ is its Taylor polynomial of degree 11; the coefficients come from [`super::normal`] and
-//! the recursion of the Hermite polynomials. Absolute error below $4\cdot10^{-16}$ everywhere, relative error below $10^{-11}$ ($10^{-10}$ for the density) for
-//! $z \ge -9$, far less near the middle; beyond ±9 the value is that at ±9, an absolute error of $10^{-19}$.
+//! Around nodes a sixteenth apart $\Phi$ is its Taylor polynomial of degree 8; the coefficients come from [`super::normal`] and
+//! the recursion of the Hermite polynomials. Absolute error below $4\cdot10^{-16}$ everywhere, relative error below
+//! $10^{-10}$ ($10^{-8}$ for the density) for $z \ge -9$, far less near the middle; beyond ±9 the value is that at ±9, an absolute error of $10^{-19}$.
 
 use super::normal::{cdf, pdf};
 use std::sync::LazyLock;
 
-const PER_UNIT: f64 = 8.0;
+const PER_UNIT: f64 = 16.0;
 const REACH: f64 = 9.0;
 /// Nodes from −9 to 0; positive arguments are mirrored.
 const NODES: usize = (REACH * PER_UNIT) as usize + 1;
-const DEGREE: usize = 11;
+const DEGREE: usize = 8;
 
-/// Taylor coefficients of $\Phi$ at $-k/8$, constant first.
+/// Taylor coefficients of $\Phi$ at $-k/16$, constant first.
 static TABLE: LazyLock<Vec<[f64; DEGREE + 1]>> = LazyLock::new(|| {
     let node = |k: usize| {
         let z = -(k as f64) / PER_UNIT;
@@ -78,9 +78,9 @@ mod tests {
             let expected = cdf(z.clamp(-9.0, 9.0));
             assert!((below - expected).abs() < 4e-16, "{z}: {below} {expected}");
             if z < 0.0 {
-                assert!((below / expected - 1.0).abs() < 1e-11, "{z}: {below} {expected}");
+                assert!((below / expected - 1.0).abs() < 1e-10, "{z}: {below} {expected}");
             }
-            assert!((density / pdf(z.clamp(-9.0, 9.0)) - 1.0).abs() < 1e-10, "{z}: {density}");
+            assert!((density / pdf(z.clamp(-9.0, 9.0)) - 1.0).abs() < 1e-8, "{z}: {density}");
         }
         assert_eq!(table.cdf_and_pdf(f64::INFINITY).0, 1.0);
         assert!(table.cdf_and_pdf(f64::NEG_INFINITY).0 < 2e-19);

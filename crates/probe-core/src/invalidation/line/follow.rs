@@ -144,12 +144,19 @@ mod tests {
         let mass = refused_mass(&mut Function(|t| (t * t - 0.25, 2.0 * t)), Marginal::Normal, &mut roots);
         assert!((mass - (cdf(0.5) - cdf(-0.5))).abs() < 1e-13, "{mass}");
         // A dip of width 0.2 inside one cell: found because both ends lean towards it.
-        let mass =
-            refused_mass(&mut Function(|t| ((t - 0.375).powi(2) - 0.01, 2.0 * (t - 0.375))), Marginal::Normal, &mut roots);
+        let mass = refused_mass(
+            &mut Function(|t| ((t - 0.375).powi(2) - 0.01, 2.0 * (t - 0.375))),
+            Marginal::Normal,
+            &mut roots,
+        );
         assert!((mass - (cdf(0.475) - cdf(0.275))).abs() < 1e-13, "{mass}");
         let mass = refused_mass(&mut Function(|t| (3.0 - t, -1.0)), Marginal::Normal, &mut roots);
         assert!((mass - upper_tail(3.0)).abs() < 1e-16);
-        let mass = refused_mass(&mut Function(|t| (t.tanh() - 0.5, 1.0 - t.tanh().powi(2))), Marginal::Normal, &mut roots);
+        let mass = refused_mass(
+            &mut Function(|t| (t.tanh() - 0.5, 1.0 - t.tanh().powi(2))),
+            Marginal::Normal,
+            &mut roots,
+        );
         assert!((mass - cdf(0.5_f64.atanh())).abs() < 1e-13);
     }
 }

@@ -215,7 +215,10 @@ impl<'a> Kernel<'a> {
                 gradient.resize(p.len(), 0.0);
                 let mut along = Along { model: *model, p, q, point, gradient, failed: None };
                 let mass = follow::refused_mass(&mut along, marginal, roots);
-                for root in roots.iter().filter(|_| !sum.is_empty()) {
+                if sum.is_empty() {
+                    roots.clear();
+                }
+                for root in roots.iter() {
                     along.value_and_slope(root.at);
                     let weight = -marginal.density(root.at) / root.slope.abs();
                     if weight.is_finite() {

@@ -4,6 +4,7 @@ use super::crossing::Marginal;
 use super::{LANES, Lanes};
 use crate::error::{Error, Result};
 use crate::math::dot;
+use crate::math::normal::quantile;
 use crate::noise::{Gaussian, Noise};
 use crate::seed::Stream;
 
@@ -30,10 +31,24 @@ impl<'a> Law<'a> {
         }
     }
 
+    /// Standard deviation of $g^\top\varepsilon$ over the active features.
+    pub(super) fn sd_along(self, gradient: &[f64], active: &[bool]) -> f64 {
+        match self {
+            Self::Gaussian(gaussian) => gaussian.sd_along(gradient, |j| active[j]),
+        }
+    }
+
     /// Fills a row of coordinates with fresh draws.
     pub(super) fn draw(self, stream: &mut Stream, row: &mut [f64]) {
         match self {
             Self::Gaussian(_) => row.iter_mut().for_each(|z| *z = stream.normal()),
+        }
+    }
+
+    /// Turns uniform coordinates into the law's own.
+    pub(super) fn from_uniform(self, row: &mut [f64]) {
+        match self {
+            Self::Gaussian(_) => row.iter_mut().for_each(|z| *z = quantile(*z)),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::crossing::{Marginal, Root};
 use super::follow::{self, Profile};
 use crate::math::dot;
-use crate::model::{Activation, Mlp};
+use crate::model::{Activation, Mlp, Model};
 
 /// Any network but a shallow one of rectifiers; its image is the first layer before the activation.
 pub(super) struct Network<'a> {

@@ -4,6 +4,7 @@
 //! made again each time, with the same bits. Segments are independent of one another: an attempt to certify reads a segment of its own.
 
 use super::{LANES, Lanes, Lines};
+use crate::math::sobol::ScrambledSobol;
 use crate::seed::{Key, Purpose, Seed};
 use std::sync::OnceLock;
 
@@ -24,18 +25,33 @@ pub(crate) struct Block {
 
 /// A sequence of errors for one purpose.
 pub(crate) struct Pool {
-    seed: Seed,
-    purpose: Purpose,
-    segments: Vec<Vec<OnceLock<Block>>>,
+    segments: Vec<Segment>,
+}
+
+struct Segment {
+    source: Source,
+    blocks: Vec<OnceLock<Block>>,
+}
+
+/// Where errors come from.
+enum Source {
+    /// Independent draws: what a certificate may read.
+    Fresh { seed: Seed, purpose: Purpose, segment: u64 },
+    /// Scrambled Sobol' points: for means.
+    Even(ScrambledSobol),
 }
 
 impl Pool {
-    /// A pool of `segments` segments for lines like `lines`.
-    pub(crate) fn new(seed: Seed, purpose: Purpose, segments: usize, lines: &Lines<'_>) -> Self {
-        let bytes = size_of::<Lanes>() * GROUPS * (lines.n_coordinates() + lines.image_width());
-        let kept = (KEPT_BYTES / bytes.max(1)).clamp(4, 4_096);
-        let segment = || (0..kept).map(|_| OnceLock::new()).collect();
-        Self { seed, purpose, segments: (0..segments).map(|_| segment()).collect() }
+    /// Independent errors in `segments` segments, for lines like `lines`.
+    pub(crate) fn fresh(seed: Seed, purpose: Purpose, segments: u64, lines: &Lines<'_>) -> Self {
+        let source = |segment| Source::Fresh { seed, purpose, segment };
+        Self { segments: (0..segments).map(|s| Segment::new(source(s), lines)).collect() }
+    }
+
+    /// One segment of evenly spread errors, for lines like `lines`.
+    pub(crate) fn even(seed: Seed, purpose: Purpose, lines: &Lines<'_>) -> Self {
+        let points = ScrambledSobol::new(lines.n_coordinates(), &mut seed.stream(purpose, 0));
+        Self { segments: vec![Segment::new(Source::Even(points), lines)] }
     }
 
     /// Block number `index` of a segment, for lines like those that the pool was made for.
@@ -46,15 +62,38 @@ impl Pool {
         lines: &Lines<'_>,
         spare: &'p mut Option<Block>,
     ) -> &'p Block {
-        match self.segments[segment].get(index) {
-            Some(kept) => kept.get_or_init(|| self.make(segment, index, lines)),
-            None => spare.insert(self.make(segment, index, lines)),
+        let Segment { source, blocks } = &self.segments[segment];
+        match blocks.get(index) {
+            Some(kept) => kept.get_or_init(|| source.block(index, lines)),
+            None => spare.insert(source.block(index, lines)),
         }
     }
+}
 
-    fn make(&self, segment: usize, index: usize, lines: &Lines<'_>) -> Block {
-        let key = Key::default().word(segment as u64).word(index as u64).finish();
-        let mut stream = self.seed.stream(self.purpose, key);
-        lines.block(GROUPS, |row| lines.law().draw(&mut stream, row))
+impl Segment {
+    fn new(source: Source, lines: &Lines<'_>) -> Self {
+        let bytes = size_of::<Lanes>() * GROUPS * (lines.n_coordinates() + lines.image_width());
+        let kept = (KEPT_BYTES / bytes).clamp(4, 4_096);
+        Self { source, blocks: (0..kept).map(|_| OnceLock::new()).collect() }
+    }
+}
+
+impl Source {
+    fn block(&self, index: usize, lines: &Lines<'_>) -> Block {
+        let law = lines.law();
+        match self {
+            Self::Fresh { seed, purpose, segment } => {
+                let key = Key::default().word(*segment).word(index as u64).finish();
+                let mut stream = seed.stream(*purpose, key);
+                lines.block(GROUPS, |row| law.draw(&mut stream, row))
+            }
+            Self::Even(points) => {
+                let mut next = index * BLOCK..;
+                lines.block(GROUPS, |row| {
+                    points.uniform_into(next.next().unwrap_or_default(), row);
+                    law.from_uniform(row);
+                })
+            }
+        }
     }
 }
