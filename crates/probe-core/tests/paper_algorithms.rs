@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use probe_core::{
-    Activation, Dense, Engine, MethodOptions, Mlp, Model, NoiseOn, Purpose, Reason, Rows, Seed, Setup,
-    Status, Stream,
+    Activation, Dense, Engine, Gaussian, MethodOptions, Mlp, Model, NoiseOn, Purpose, Reason, Rows, Seed,
+    Setup, Status, Stream,
 };
 use std::sync::Arc;
 
@@ -85,14 +85,16 @@ fn the_paper_s_text_misses_targets_that_its_released_settings_reach() {
     let rows = Rows::new(&people, D).unwrap();
     let reached = |options: &[&str]| {
         let mut strict = setup(&model, "probe-gradient", options);
-        strict.max_rate = 0.01;
+        // Noise of 0.5: the score's deviation is near 1, where loss and hinge balance at a rate of about 0.35.
+        strict.noise = Arc::new(Gaussian::isotropic(D, 0.5).unwrap());
+        strict.max_rate = 0.05;
         strict.certify = false;
         let answers = Engine::new(strict).unwrap().recourse(rows).unwrap();
         assert!(answers.iter().all(|a| a.reason.is_some()), "nothing is certified without samples");
         answers.iter().filter(|a| a.reason != Some(Reason::NotFound)).count()
     };
     assert_eq!(reached(&[]), 8);
-    assert!(reached(&["preset=paper-text", "learning-rate=0.002"]) <= 1);
+    assert!(reached(&["preset=paper-text", "learning-rate=0.01"]) <= 1);
 }
 
 #[test]
