@@ -4,6 +4,7 @@ pub mod binomial;
 pub mod cholesky;
 pub mod normal;
 pub mod sobol;
+pub mod student;
 mod vectorise;
 
 pub use vectorise::vectorised;
