@@ -312,7 +312,7 @@ pub(crate) struct Ask {
     pub(crate) method: String,
     /// Setting of the method; repeatable. probe-gradient and probe-mc have preset, lambda1, lambda2, lambda3 (a list), loss
     /// (mse, bce or score-mse), target-score, loop (text or printed), keep (first or best), learning-rate and steps; probe-mc also
-    /// temperature and samples.
+    /// tau or temperature, and samples.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) option: Vec<String>,
     /// With probe-gradient and probe-mc: weights and loss of the paper's text, which reach few targets, instead of the released

@@ -1,9 +1,11 @@
-//! Small numerics: the normal distribution with accurate tails, exact binomial bounds, Cholesky factors, Adam.
+//! Small numerics: the normal distribution with accurate tails, exact binomial bounds, Cholesky factors, Sobol' points, Adam.
 
 pub mod adam;
 pub mod binomial;
 pub mod cholesky;
 pub mod normal;
+pub mod sobol;
+pub mod student;
 mod vectorise;
 
 pub use vectorise::vectorised;

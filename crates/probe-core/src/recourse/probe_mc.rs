@@ -1,19 +1,22 @@
 //! `probe-mc`: the paper's Algorithm 2, with the rate of a sigmoid in place of the decision.
 //!
-//! $$\hat\Delta(x') = \frac1K\sum_{k=1}^K S\big(-t\,s(x'+\varepsilon_k)\big), \qquad
-//! \nabla\hat\Delta = -\frac tK\sum_{k=1}^K S(t s_k)\,S(-t s_k)\,\nabla s(x'+\varepsilon_k),$$
+//! The rate and its gradient are those of [`SmoothedRate`] on $K$ draws; any noise that can be drawn from will do, unless it
+//! depends on the move. `temperature` is the paper's $t$. The default is `tau` = 10, the same in units of the score's deviation
+//! under the noise around the person, since with one $t$ for all models a score that hardly varies would be asked for far
+//! more than the target. See `descent` beside this file for the loop.
 //!
-//! $S$ the logistic function and $t$ its temperature. Any noise that can be drawn from will do. See `descent` beside this
-//! file for the loop. What differs from the paper and why: the $K$ draws belong to the person and are the same in every step, so that the
-//! objective is one function and the answer does not depend on how many steps were made before. The estimate is biased
-//! ([`crate::theory::sigmoid_bias`]) and the loop stops where it first looks good; whether the true rate holds is for the
-//! engine to say.
+//! What differs from the paper and why: the $K$ draws belong to the person and are the same in every step, so that the
+//! objective is one function. The estimate is biased ([`crate::theory::sigmoid_bias`]) and the loop stops where it first
+//! looks good; whether the true rate holds is for the engine to say.
 
 use super::descent::{self, Descent, Local, NAMES, Params, RateSource};
 use super::{MethodOptions, RecourseMethod, Solver, Task, Worker};
 use crate::error::{Error, Result};
+use crate::invalidation::{SmoothedRate, Temperature};
+use crate::model::Differentiable;
+use crate::noise::NoiseOn;
 use crate::registry::Entry;
-use crate::rows::RowsMut;
+use crate::rows::{Rows, RowsMut};
 use crate::seed::{Key, Purpose};
 use std::sync::Arc;
 
@@ -24,20 +27,29 @@ pub(super) const ENTRY: Entry<dyn RecourseMethod> =
 
 struct ProbeMc;
 
-/// $t$ and $K$.
+/// Sharpness of the sigmoid and number of draws.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sampling {
-    pub(super) temperature: f64,
+    pub(super) temperature: Temperature,
     pub(super) samples: usize,
 }
 
 impl Sampling {
     fn new(options: &MethodOptions) -> Result<Self> {
         let positive = |v: f64| v > 0.0 && v.is_finite();
-        Ok(Self {
-            temperature: options.number("temperature", 10.0, "positive and finite", positive)?,
-            samples: options.count("samples", 500)?,
-        })
+        let t = options.number("temperature", 10.0, "positive and finite", positive)?;
+        let tau = options.number("tau", 10.0, "positive and finite", positive)?;
+        let temperature = match (options.get("temperature"), options.get("tau")) {
+            (Some(_), Some(_)) => {
+                return Err(Error::Unsupported {
+                    what: "option 'tau' beside 'temperature'".to_owned(),
+                    why: "one follows from the other".to_owned(),
+                });
+            }
+            (Some(_), None) => Temperature::Score(t),
+            _ => Temperature::Noise(tau),
+        };
+        Ok(Self { temperature, samples: options.count("samples", 500)? })
     }
 }
 
@@ -48,7 +60,7 @@ impl RecourseMethod for ProbeMc {
 
     fn check_options(&self, options: &MethodOptions) -> Result<()> {
         let mut known = NAMES.to_vec();
-        known.extend(["temperature", "samples"]);
+        known.extend(["temperature", "tau", "samples"]);
         options.only(NAME, &known)?;
         Sampling::new(options)?;
         Params::new(options).map(|_| ())
@@ -56,6 +68,13 @@ impl RecourseMethod for ProbeMc {
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
         descent::check(NAME, task)?;
+        let n = task.model.n_features();
+        if task.noise.at(&vec![0.0; n], &vec![1.0; n])?.is_some() {
+            return Err(Error::Unsupported {
+                what: format!("method {NAME} under {} noise", task.noise.name()),
+                why: "its draws must not depend on the move".to_owned(),
+            });
+        }
         self.check_options(&task.options)?;
         Ok(Box::new(Prepared {
             task: Arc::clone(task),
@@ -82,15 +101,33 @@ impl Solver for Prepared {
 pub(super) struct SigmoidRate<'a> {
     task: &'a Task,
     sampling: Sampling,
+    /// $t$ for this person.
+    sharpness: f64,
     draws: Vec<f64>,
-    shifted: Vec<f64>,
-    gradient: Vec<f64>,
+    /// The draws, zero where the noise does not act.
+    errors: Vec<f64>,
 }
 
 impl<'a> SigmoidRate<'a> {
     pub(super) fn new(task: &'a Task, sampling: Sampling) -> Self {
-        let n = task.model.n_features();
-        Self { task, sampling, draws: Vec::new(), shifted: vec![0.0; n], gradient: vec![0.0; n] }
+        Self { task, sampling, sharpness: 0.0, draws: Vec::new(), errors: Vec::new() }
+    }
+
+    /// Keeps the draws of the active features.
+    fn mask(&mut self, active: &[bool]) {
+        let n = active.len();
+        for (errors, draws) in self.errors.chunks_exact_mut(n).zip(self.draws.chunks_exact(n)) {
+            for j in 0..n {
+                errors[j] = if active[j] { draws[j] } else { 0.0 };
+            }
+        }
+    }
+
+    fn model(&self) -> Result<&'a dyn Differentiable> {
+        self.task.model.as_differentiable().ok_or_else(|| Error::Unsupported {
+            what: format!("method {NAME} on a {} model", self.task.model.name()),
+            why: "the model has no gradient".to_owned(),
+        })
     }
 }
 
@@ -98,35 +135,28 @@ impl RateSource for SigmoidRate<'_> {
     fn begin(&mut self, factual: &[f64]) -> Result<()> {
         let (n, task) = (factual.len(), self.task);
         self.draws.resize(self.sampling.samples * n, 0.0);
+        self.errors.resize(self.draws.len(), 0.0);
         let mut stream = task.seed.stream(Purpose::Search, Key::default().values(factual).finish());
         task.noise.sample_into(&mut stream, RowsMut::new(&mut self.draws, n)?);
+        // What changes is not known yet: whatever may.
+        let noise_on = if task.noise_on == NoiseOn::Changed { NoiseOn::Mutable } else { task.noise_on };
+        let mut active = vec![false; n];
+        noise_on.active_into(&task.actions, factual, factual, &mut active);
+        self.mask(&active);
+        let mut rate = SmoothedRate::new(self.model()?, Rows::new(&self.errors, n)?)?;
+        let (Temperature::Score(given) | Temperature::Noise(given)) = self.sampling.temperature;
+        let t = rate.temperature(factual, self.sampling.temperature)?;
+        // A score that is flat around the person has no units of its own.
+        self.sharpness = if t.is_finite() { t } else { given };
         Ok(())
     }
 
     fn evaluate(&mut self, point: &[f64], active: &[bool], local: &mut Local) -> Result<()> {
-        let model = self.task.model.as_differentiable().ok_or_else(|| Error::Unsupported {
-            what: format!("method {NAME} on a {} model", self.task.model.name()),
-            why: "the model has no gradient".to_owned(),
-        })?;
+        let (n, model) = (point.len(), self.model()?);
+        self.mask(active);
         local.score = model.score_and_gradient(point, &mut local.score_gradient)?;
-        let (t, count) = (self.sampling.temperature, self.sampling.samples as f64);
-        let mut sum = 0.0;
-        local.rate_gradient.fill(0.0);
-        for draw in self.draws.chunks_exact(point.len()) {
-            for (j, x) in self.shifted.iter_mut().enumerate() {
-                *x = point[j] + if active[j] { draw[j] } else { 0.0 };
-            }
-            let score = t * model.score_and_gradient(&self.shifted, &mut self.gradient)?;
-            let far = libm::exp(-score.abs());
-            let tail = far / (1.0 + far);
-            sum += if score > 0.0 { tail } else { 1.0 - tail };
-            let slope = -t * tail * (1.0 - tail);
-            for (o, g) in local.rate_gradient.iter_mut().zip(&self.gradient) {
-                *o += slope * g;
-            }
-        }
-        local.rate = sum / count;
-        local.rate_gradient.iter_mut().for_each(|g| *g /= count);
+        let mut rate = SmoothedRate::new(model, Rows::new(&self.errors, n)?)?;
+        local.rate = rate.value_and_gradient(point, self.sharpness, &mut local.rate_gradient)?;
         Ok(())
     }
 }

@@ -2,6 +2,7 @@ use super::super::probe_gradient::FirstOrderRate;
 use super::super::probe_mc::{Sampling, SigmoidRate};
 use super::*;
 use crate::cost::Cost;
+use crate::invalidation::Temperature;
 use crate::model::{Activation, Dense, Linear, Mlp, Model};
 use crate::noise::{Gaussian, NoiseOn};
 use crate::recourse::{MethodOptions, RecourseMethod, method};
@@ -81,7 +82,7 @@ fn the_objective_s_gradient_agrees_with_differences() {
             // Differences at h = 1e-5 err by h² and by rounding over h: far below 1e-7.
             let closed = gradient_error(&task, &params, FirstOrderRate::new(&task));
             assert!(closed < 1e-7, "closed form, {preset}: {closed}");
-            let sampling = Sampling { temperature: 3.0, samples: 50 };
+            let sampling = Sampling { temperature: Temperature::Score(3.0), samples: 50 };
             let sampled = gradient_error(&task, &params, SigmoidRate::new(&task, sampling));
             assert!(sampled < 1e-7, "sigmoid, {preset}: {sampled}");
         }
