@@ -17,7 +17,7 @@ use crate::error::{Error, Result, require};
 use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::Model;
 use crate::noise::{Gaussian, Noise, NoiseOn};
-use crate::recourse::{Goal, RecourseMethod, Solver, Task, method};
+use crate::recourse::{Goal, Proposal, RecourseMethod, Solver, Task, Worker, method};
 use crate::rows::Rows;
 use crate::schema::{Actions, ModelInput, Schema, Space};
 use crate::seed::{Key, Purpose, Seed};
@@ -179,6 +179,11 @@ impl Engine {
         Ok(Self { setup, task, solver })
     }
 
+    /// An engine that scores and rates points and finds none: for questions that no method serves.
+    pub fn without_method(setup: Setup) -> Result<Self> {
+        Self::with_method(setup, &NoMethod)
+    }
+
     /// What the engine was built from.
     pub fn setup(&self) -> &Setup {
         &self.setup
@@ -248,7 +253,8 @@ impl Engine {
         }
     }
 
-    /// The invalidation rate of a raw `point`, for a person who came from `from` (needed where noise acts on changed features).
+    /// The invalidation rate of a raw `point`, for a person who came from `from` (needed where noise acts on changed features or
+    /// depends on the change).
     pub fn rate(
         &self,
         point: &[f64],
@@ -282,7 +288,15 @@ impl Engine {
         self.setup.noise_on.active_into(&self.setup.actions, from.unwrap_or(point), point, &mut active);
         let key = Key::default().values(&to).values(&origin).finish();
         let mut stream = self.setup.seed.stream(Purpose::Rate, key);
-        let query = Query { model: &*self.task.model, noise: &*self.task.noise, active: &active, point: &to };
+        let moved = self.task.noise.at(&origin, &to)?;
+        if moved.is_some() && from.is_none() {
+            return Err(Error::Unsupported {
+                what: format!("{} noise without the person a point was made for", self.task.noise.name()),
+                why: "it depends on the change; give the people the points came from".to_owned(),
+            });
+        }
+        let noise: &dyn Noise = moved.as_ref().map_or(&*self.task.noise, |gaussian| gaussian as &dyn Noise);
+        let query = Query { model: &*self.task.model, noise, active: &active, point: &to };
         let mut estimate = estimator.estimate(&query, self.setup.confidence, &mut stream)?;
         if estimate.exact
             && let Ok((sd, shift)) = session::noise_along(self, &mut active, from.unwrap_or(point), point)
@@ -308,5 +322,33 @@ impl Engine {
             None => Ok(()),
             Some(j) => Err(Error::NotFinite { row, feature: self.setup.names[j].clone(), value: values[j] }),
         }
+    }
+}
+
+/// Stands in for a method where no recourse is asked for.
+struct NoMethod;
+
+impl RecourseMethod for NoMethod {
+    fn name(&self) -> &'static str {
+        "none"
+    }
+
+    fn prepare(&self, _task: &Arc<Task>) -> Result<Box<dyn Solver>> {
+        Ok(Box::new(Self))
+    }
+}
+
+impl Solver for NoMethod {
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(Self)
+    }
+}
+
+impl Worker for NoMethod {
+    fn find(&mut self, _factual: &[f64], _goal: Goal, _proposal: &mut Proposal) -> Result<()> {
+        Err(Error::Unsupported {
+            what: "recourse by an engine without a method".to_owned(),
+            why: "it was built to rate points; build it with a method".to_owned(),
+        })
     }
 }

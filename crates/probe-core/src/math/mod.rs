@@ -1,8 +1,10 @@
-//! Small numerics: the normal distribution with accurate tails, exact binomial bounds, Cholesky factors.
+//! Small numerics: the normal distribution with accurate tails, exact binomial bounds, Cholesky factors, Sobol' points.
 
 pub mod binomial;
 pub mod cholesky;
 pub mod normal;
+pub mod sobol;
+pub mod student;
 mod vectorise;
 
 pub use vectorise::vectorised;
