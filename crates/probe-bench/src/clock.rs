@@ -82,7 +82,10 @@ mod tests {
             while started.elapsed().as_millis() < 60 {}
             Ok(())
         };
-        let sleep = || Ok(std::thread::sleep(std::time::Duration::from_millis(60)));
+        let sleep = || {
+            std::thread::sleep(std::time::Duration::from_millis(60));
+            Ok(())
+        };
         let (((), worked), ((), slept)) = (time(spin).unwrap(), time(sleep).unwrap());
         assert!(worked.wall >= 0.06 && slept.wall >= 0.06);
         if cpu_seconds().is_some() {

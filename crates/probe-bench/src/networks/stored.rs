@@ -32,7 +32,7 @@ pub(crate) fn offline(
             let question = Question { model: &subject.plain, person: subject.person(i), sigma, r };
             let (found, took) = time(|| Ok(search(question, &draws)))?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if done % 10 == 0 {
+            if done.is_multiple_of(10) {
                 let (of, seconds) = (missing.len(), took.cpu);
                 eprintln!("{}, r = {r}: offline search {done} of {of}, {seconds:.1} s", subject.title);
             }
