@@ -183,6 +183,7 @@ Examples:
   probe recourse model.json people.csv -r 0.05 --immutable age,sex --max-changes 2 --id customer
   probe recourse model.json people.parquet --noise-on changed --format jsonl | head -1
   probe recourse model.json people.csv --budget 0.3        the most robust answer for that cost
+  probe recourse model.json people.csv -r 0.35 --method probe-gradient --option keep=best
   cat people.csv | probe recourse model.json - --quiet > out.csv")]
 pub(crate) struct Recourse {
     #[command(flatten)]
@@ -306,9 +307,18 @@ pub(crate) struct Ask {
     /// Certificates: P(certified and true rate above r) is at most 1 − C. Exact rates need none.
     #[arg(long, default_value_t = 0.999, value_parser = rate, value_name = "C")]
     pub(crate) confidence: f64,
-    /// How to find recourse.
+    /// How to find recourse: probe, or the paper's own algorithms, probe-gradient and probe-mc, to compare with.
     #[arg(long, default_value = "probe", value_name = "NAME", value_parser = method)]
     pub(crate) method: String,
+    /// Setting of the method; repeatable. probe-gradient and probe-mc have preset, lambda1, lambda2, lambda3 (a list), loss
+    /// (mse, bce or score-mse), target-score, loop (text or printed), keep (first or best), learning-rate and steps; probe-mc also
+    /// tau or temperature, and samples.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) option: Vec<String>,
+    /// With probe-gradient and probe-mc: weights and loss of the paper's text, which reach few targets, instead of the released
+    /// ones. The same as --option preset=paper-text.
+    #[arg(long)]
+    pub(crate) paper_text: bool,
     /// Skip sampling for certificates; exact rates stay certified.
     #[arg(long)]
     pub(crate) no_certify: bool,

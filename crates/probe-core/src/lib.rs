@@ -46,13 +46,13 @@
 //! | [`rows`] | [`Rows`], [`RowsMut`]: row-major views, the only way tables enter and leave |
 //! | [`registry`] | names to things: one explicit slice per kind |
 //! | [`seed`] | [`Seed`] to [`Stream`], keyed by purpose and person |
-//! | [`math`] | normal and binomial tails that stay accurate, Cholesky |
+//! | [`math`] | normal, Student and binomial tails that stay accurate, Cholesky, Sobol' points |
 //! | [`schema`] | [`Schema`]: units, scales and bounds; [`Actions`]: what may change |
 //! | [`model`] | [`Model`], [`Differentiable`]; [`Linear`] |
-//! | [`noise`] | [`Noise`], [`NoiseOn`]; [`Gaussian`] |
+//! | [`noise`] | [`Noise`], [`NoiseOn`], [`Independent`]; [`Gaussian`], [`Effort`], [`Residuals`]; fits from pairs |
 //! | [`cost`] | [`Cost`], and norms with their exact one-constraint solvers |
 //! | [`theory`] | the paper's theorem and propositions as functions |
-//! | [`invalidation`] | [`InvalidationRate`]: [`ClosedForm`], [`MonteCarlo`] |
+//! | [`invalidation`] | [`InvalidationRate`]: [`ClosedForm`], [`MonteCarlo`], [`SobolMonteCarlo`], [`SmoothedMonteCarlo`] |
 //! | [`recourse`] | [`RecourseMethod`], [`Solver`], [`Worker`]; method `probe` |
 //! | [`engine`] | [`Setup`], [`Engine`], [`Session`]: raw units in, judged [`Answer`]s out |
 //! | [`evaluation`] | metrics that re-score answers from outside |
@@ -76,11 +76,14 @@ pub use cost::Cost;
 pub use engine::{Answer, Engine, Limit, Session, Setup, Shortfall, Slack, Status, Tolerance};
 pub use error::{Error, ParamError, Result};
 pub use invalidation::{
-    ClosedForm, Estimate, InvalidationRate, LineSampling, MonteCarlo, Query, affine_rate,
+    ClosedForm, Estimate, InvalidationRate, LineSampling, MonteCarlo, Query, SmoothedMonteCarlo,
+    SobolMonteCarlo, affine_rate,
 };
 pub use model::{Activation, Dense, Differentiable, Linear, Mlp, Model};
-pub use noise::{Covariance, Gaussian, Noise, NoiseOn};
-pub use recourse::{Goal, METHODS, Proposal, Reason, RecourseMethod, Solver, Task, Verdict, Worker};
+pub use noise::{Covariance, Effort, Gaussian, Independent, Noise, NoiseOn, Residuals};
+pub use recourse::{
+    Goal, METHODS, MethodOptions, Proposal, Reason, RecourseMethod, Solver, Task, Verdict, Worker,
+};
 pub use rows::{Rows, RowsMut};
 pub use schema::{Actions, Direction, Feature, Group, ModelInput, Room, Schema, Space, Violation};
 pub use seed::{Key, Purpose, Seed, Stream};

@@ -10,6 +10,7 @@ mod columns;
 mod demo;
 mod guarantee;
 mod interrupt;
+mod methods;
 mod outputs;
 mod repeat;
 mod statuses;

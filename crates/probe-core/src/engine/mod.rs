@@ -17,7 +17,7 @@ use crate::error::{Error, Result, require};
 use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::Model;
 use crate::noise::{Gaussian, Noise, NoiseOn};
-use crate::recourse::{Goal, RecourseMethod, Solver, Task, method};
+use crate::recourse::{Goal, MethodOptions, Proposal, RecourseMethod, Solver, Task, Worker, method};
 use crate::rows::Rows;
 use crate::schema::{Actions, ModelInput, Schema, Space};
 use crate::seed::{Key, Purpose, Seed};
@@ -62,6 +62,8 @@ pub struct Setup {
     pub seed: Seed,
     /// Recourse method.
     pub method: String,
+    /// Its settings.
+    pub options: MethodOptions,
 }
 
 impl Setup {
@@ -107,6 +109,7 @@ impl Setup {
             aim: None,
             seed: Seed(0),
             method: "probe".to_owned(),
+            options: MethodOptions::default(),
             model,
             names,
         };
@@ -149,6 +152,7 @@ impl Engine {
     /// As [`Engine::new`], with a method that need not be registered: whatever it proposes is judged all the same.
     pub fn with_method(setup: Setup, method: &dyn RecourseMethod) -> Result<Self> {
         let Setup { max_rate, confidence, .. } = setup;
+        method.check_options(&setup.options)?;
         Goal::Rate(max_rate).check()?;
         if let Some(budget) = setup.budget {
             Goal::Budget(budget).check()?;
@@ -183,11 +187,17 @@ impl Engine {
             cost: setup.cost.clone(),
             actions: setup.actions.clone(),
             seed: setup.seed,
+            options: setup.options.clone(),
         });
         let solver = method.prepare(&task)?;
         let exact = task.model.as_linear().is_some() && task.noise.as_gaussian().is_some();
         let sampling = if exact { None } else { Some(session::Sampling::new(&task)?) };
         Ok(Self { setup, task, solver, sampling })
+    }
+
+    /// An engine that scores and rates points and finds none: for questions that no method serves.
+    pub fn without_method(setup: Setup) -> Result<Self> {
+        Self::with_method(setup, &NoMethod)
     }
 
     /// What the engine was built from.
@@ -259,7 +269,8 @@ impl Engine {
         }
     }
 
-    /// The invalidation rate of a raw `point`, for a person who came from `from` (needed where noise acts on changed features).
+    /// The invalidation rate of a raw `point`, for a person who came from `from` (needed where noise acts on changed features or
+    /// depends on the change).
     pub fn rate(
         &self,
         point: &[f64],
@@ -293,7 +304,15 @@ impl Engine {
         self.setup.noise_on.active_into(&self.setup.actions, from.unwrap_or(point), point, &mut active);
         let key = Key::default().values(&to).values(&origin).finish();
         let mut stream = self.setup.seed.stream(Purpose::Rate, key);
-        let query = Query { model: &*self.task.model, noise: &*self.task.noise, active: &active, point: &to };
+        let moved = self.task.noise.at(&origin, &to)?;
+        if moved.is_some() && from.is_none() {
+            return Err(Error::Unsupported {
+                what: format!("{} noise without the person a point was made for", self.task.noise.name()),
+                why: "it depends on the change; give the people the points came from".to_owned(),
+            });
+        }
+        let noise: &dyn Noise = moved.as_ref().map_or(&*self.task.noise, |gaussian| gaussian as &dyn Noise);
+        let query = Query { model: &*self.task.model, noise, active: &active, point: &to };
         let mut estimate = estimator.estimate(&query, self.setup.confidence, &mut stream)?;
         if estimate.exact
             && let Ok((sd, shift)) = session::noise_along(self, &mut active, from.unwrap_or(point), point)
@@ -319,5 +338,33 @@ impl Engine {
             None => Ok(()),
             Some(j) => Err(Error::NotFinite { row, feature: self.setup.names[j].clone(), value: values[j] }),
         }
+    }
+}
+
+/// Stands in for a method where no recourse is asked for.
+struct NoMethod;
+
+impl RecourseMethod for NoMethod {
+    fn name(&self) -> &'static str {
+        "none"
+    }
+
+    fn prepare(&self, _task: &Arc<Task>) -> Result<Box<dyn Solver>> {
+        Ok(Box::new(Self))
+    }
+}
+
+impl Solver for NoMethod {
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(Self)
+    }
+}
+
+impl Worker for NoMethod {
+    fn find(&mut self, _factual: &[f64], _goal: Goal, _proposal: &mut Proposal) -> Result<()> {
+        Err(Error::Unsupported {
+            what: "recourse by an engine without a method".to_owned(),
+            why: "it was built to rate points; build it with a method".to_owned(),
+        })
     }
 }

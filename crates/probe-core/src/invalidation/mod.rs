@@ -7,11 +7,15 @@ pub mod certificate;
 mod closed_form;
 mod line;
 mod monte_carlo;
+mod smoothed;
+mod sobol;
 
 pub use closed_form::{ClosedForm, affine_rate};
 pub use line::LineSampling;
 pub(crate) use line::{BLOCK, Lines, Pool};
 pub use monte_carlo::MonteCarlo;
+pub use smoothed::{SmoothedMonteCarlo, SmoothedRate, Temperature};
+pub use sobol::SobolMonteCarlo;
 
 use crate::error::Result;
 use crate::model::Model;
@@ -30,6 +34,15 @@ pub struct Query<'a> {
     pub active: &'a [bool],
     /// The point.
     pub point: &'a [f64],
+}
+
+impl Query<'_> {
+    /// Turns a draw of the noise into the point that it leads to.
+    fn displace(&self, draw: &mut [f64]) {
+        for (j, e) in draw.iter_mut().enumerate() {
+            *e = self.point[j] + if self.active[j] { *e } else { 0.0 };
+        }
+    }
 }
 
 /// An estimate with its error.
@@ -54,6 +67,12 @@ pub trait InvalidationRate: Send + Sync {
 
     /// The rate at `query`, with an interval at `confidence` where it is sampled.
     fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate>;
+
+    /// The same estimator with at least so many draws, where it draws and can be told.
+    fn with_samples(&self, samples: usize) -> Option<Box<dyn InvalidationRate>> {
+        let _ = samples;
+        None
+    }
 }
 
 impl<T: InvalidationRate + ?Sized> InvalidationRate for &T {
@@ -64,7 +83,12 @@ impl<T: InvalidationRate + ?Sized> InvalidationRate for &T {
     fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate> {
         (**self).estimate(query, confidence, stream)
     }
+
+    fn with_samples(&self, samples: usize) -> Option<Box<dyn InvalidationRate>> {
+        (**self).with_samples(samples)
+    }
 }
 
 /// All estimators.
-pub const RATES: &[Entry<dyn InvalidationRate>] = &[closed_form::ENTRY, monte_carlo::ENTRY, line::ENTRY];
+pub const RATES: &[Entry<dyn InvalidationRate>] =
+    &[closed_form::ENTRY, monte_carlo::ENTRY, line::ENTRY, sobol::ENTRY, smoothed::ENTRY];

@@ -35,11 +35,7 @@ impl InvalidationRate for MonteCarlo {
         while done < self.samples {
             let n = BATCH.min(self.samples - done);
             query.noise.sample_into(stream, RowsMut::new(&mut points[..n * d], d)?);
-            for row in points[..n * d].chunks_exact_mut(d) {
-                for (j, e) in row.iter_mut().enumerate() {
-                    *e = query.point[j] + if query.active[j] { *e } else { 0.0 };
-                }
-            }
+            points[..n * d].chunks_exact_mut(d).for_each(|row| query.displace(row));
             query.model.score_batch(Rows::new(&points[..n * d], d)?, &mut scores[..n])?;
             refused += scores[..n].iter().filter(|&&s| s <= 0.0).count() as u64;
             done += n;
@@ -48,5 +44,8 @@ impl InvalidationRate for MonteCarlo {
         let rate = refused as f64 / n;
         let (lower, upper) = clopper_pearson(refused, done as u64, confidence);
         Ok(Estimate { rate, std_error: (rate * (1.0 - rate) / n).sqrt(), lower, upper, exact: false })
+    }
+    fn with_samples(&self, samples: usize) -> Option<Box<dyn InvalidationRate>> {
+        Some(Box::new(Self { samples }))
     }
 }

@@ -1,10 +1,12 @@
-//! Small numerics: the normal distribution with accurate tails, exact binomial bounds, Cholesky factors, Sobol' points.
+//! Small numerics: the normal distribution with accurate tails, exact binomial bounds, Cholesky factors, Sobol' points, Adam.
 
+pub mod adam;
 pub mod binomial;
 pub mod cholesky;
 pub mod normal;
 mod normal_table;
 pub mod sobol;
+pub mod student;
 mod vectorise;
 
 pub use normal_table::NormalTable;

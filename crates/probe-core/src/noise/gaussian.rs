@@ -1,6 +1,6 @@
 //! $\varepsilon \sim N(\mu, \Sigma)$ with isotropic, diagonal or full covariance.
 
-use super::{Noise, NoiseFamily};
+use super::{Independent, Noise, NoiseFamily, check_options};
 use crate::error::{Error, Result, require};
 use crate::math::cholesky;
 use crate::registry::Entry;
@@ -16,13 +16,7 @@ struct Family;
 
 impl NoiseFamily for Family {
     fn build(&self, sd: Vec<f64>, options: &BTreeMap<String, f64>) -> Result<Arc<dyn Noise>> {
-        if let Some(name) = options.keys().next() {
-            return Err(Error::UnknownName {
-                kind: "option of gaussian noise",
-                name: name.clone(),
-                known: "none".to_owned(),
-            });
-        }
+        check_options("option of gaussian noise", &[], options)?;
         Ok(Arc::new(Gaussian::new(vec![0.0; sd.len()], Covariance::Diagonal(sd))?))
     }
 }
@@ -229,6 +223,10 @@ impl Noise for Gaussian {
 
     fn as_gaussian(&self) -> Option<&Gaussian> {
         Some(self)
+    }
+
+    fn as_independent(&self) -> Option<&dyn Independent> {
+        self.is_diagonal().then_some(self as &dyn Independent)
     }
 }
 

@@ -1,8 +1,19 @@
 //! How people miss the advice they were given.
 
+mod effort;
+mod fit;
 mod gaussian;
+mod independent;
+mod laplace;
+mod residuals;
+mod student_t;
+mod uniform;
 
+pub use effort::Effort;
+pub use fit::{NoiseFit, fit_gaussian, inflation};
 pub use gaussian::{Covariance, Gaussian};
+pub use independent::{Independent, QuantileMap, Shape};
+pub use residuals::Residuals;
 
 use crate::error::{Error, Result};
 use crate::registry::{Entry, lookup};
@@ -27,6 +38,19 @@ pub trait Noise: Send + Sync {
     /// Mean and covariance, where the noise is Gaussian: then linear models have exact rates.
     fn as_gaussian(&self) -> Option<&Gaussian> {
         None
+    }
+
+    /// Each feature's own distribution, where features are missed independently of one another.
+    fn as_independent(&self) -> Option<&dyn Independent> {
+        None
+    }
+
+    /// The Gaussian that holds for a person at `from` who aims at `to`, in scaled space, where the noise depends on the move;
+    /// `None` where it is the same for every move. Noise that answers here has no [`as_gaussian`](Self::as_gaussian), and
+    /// its [`sample_into`](Self::sample_into) is for who stays put. Fails on a move that is not finite.
+    fn at(&self, from: &[f64], to: &[f64]) -> Result<Option<Gaussian>> {
+        let _ = (from, to);
+        Ok(None)
     }
 }
 
@@ -79,7 +103,19 @@ pub trait NoiseFamily: Send + Sync {
 }
 
 /// All families.
-pub const NOISES: &[Entry<dyn NoiseFamily>] = &[gaussian::ENTRY];
+pub const NOISES: &[Entry<dyn NoiseFamily>] =
+    &[gaussian::ENTRY, uniform::ENTRY, laplace::ENTRY, student_t::ENTRY, effort::ENTRY];
+
+/// Fails on an option that is not among `known`; `kind` says whose options they are.
+fn check_options(kind: &'static str, known: &[&str], options: &BTreeMap<String, f64>) -> Result<()> {
+    match options.keys().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => {
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            Err(Error::UnknownName { kind, name: name.clone(), known })
+        }
+    }
+}
 
 /// What `--noise` says: a family, its standard deviation in scaled units, and named numbers.
 #[derive(Debug, Clone, PartialEq)]
