@@ -17,7 +17,7 @@ pub use residuals::Residuals;
 
 use crate::error::{Error, Result};
 use crate::registry::{Entry, lookup};
-use crate::rows::RowsMut;
+use crate::rows::{Rows, RowsMut};
 use crate::schema::Actions;
 use crate::seed::Stream;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,11 @@ pub trait Noise: Send + Sync {
 
     /// Each feature's own distribution, where features are missed independently of one another.
     fn as_independent(&self) -> Option<&dyn Independent> {
+        None
+    }
+
+    /// All errors there are, equally likely, where they are few enough to be listed: then every model has exact rates.
+    fn as_finite(&self) -> Option<Rows<'_>> {
         None
     }
 

@@ -56,6 +56,10 @@ impl Noise for Residuals {
             row.copy_from_slice(self.row(stream.below(self.n_rows())));
         }
     }
+
+    fn as_finite(&self) -> Option<Rows<'_>> {
+        Rows::new(&self.rows, self.dim).ok()
+    }
 }
 
 #[cfg(test)]

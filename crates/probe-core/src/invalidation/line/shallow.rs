@@ -86,14 +86,18 @@ impl Shallow {
     pub(super) fn masses(
         &self,
         bundle: &Bundle<'_>,
-        marginal: Marginal,
+        marginal: Marginal<'_>,
         (image, along): (&[Lanes], &Lanes),
         sums: &mut [Lanes],
         scratch: &mut Scratch,
     ) -> Lanes {
         let table = NormalTable::default();
         scratch.p.resize(image.len(), [0.0; LANES]);
-        let sure = self.place(bundle, image, along, &mut scratch.p);
+        let mut sure = self.place(bundle, image, along, &mut scratch.p);
+        if !matches!(marginal, Marginal::Normal) {
+            // What lies beyond T is known for normal positions only.
+            sure = [f64::NEG_INFINITY; LANES];
+        }
         let (at, slope) = self.newton(bundle, &scratch.p, &sure);
         let (mut masses, mut weights) = ([0.0; LANES], [0.0; LANES]);
         for lane in 0..LANES {
@@ -237,7 +241,7 @@ impl Shallow {
     fn walk(
         &self,
         bundle: &Bundle<'_>,
-        marginal: Marginal,
+        marginal: Marginal<'_>,
         lane: usize,
         sums: &mut [Lanes],
         scratch: &mut Scratch,
@@ -266,7 +270,7 @@ impl Shallow {
     /// The refused mass of the line with image `p + t c`; its roots are written to `roots`. `kinks` is scratch.
     fn refused_mass(
         &self,
-        marginal: Marginal,
+        marginal: Marginal<'_>,
         p: &[f64],
         c: &[f64],
         kinks: &mut Vec<(f64, f64)>,
@@ -274,25 +278,25 @@ impl Shallow {
     ) -> f64 {
         kinks.clear();
         roots.clear();
-        let reach = marginal.reach();
+        let (from, reach) = marginal.reach();
         let (mut score, mut slope) = (self.bias, 0.0);
         for (i, (&p, &c)) in p.iter().zip(c).enumerate() {
             // In terms of the unit itself: on where sign·z > 0.
             let sign = if i < self.n_up { 1.0 } else { -1.0 };
-            let z = p - reach * c;
+            let z = p + from * c;
             let on = sign * z > 0.0 || (z == 0.0 && sign * c > 0.0);
             let share = f64::from(u8::from(on)) + self.leak;
             score += share * z;
             slope += share * c;
             let t = -p / c;
-            if t > -reach && t < reach {
+            if t > from && t < reach {
                 // Whichever way a unit is crossed, the slope grows by its weight times |q|.
                 kinks.push((t, sign * c.abs()));
             }
         }
         kinks.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let mut refused = Refused::start(marginal, score);
-        let mut here = -reach;
+        let mut here = from;
         for &(t, bend) in kinks.iter().chain(std::iter::once(&(reach, 0.0))) {
             let next = score + slope * (t - here);
             if (score <= 0.0) != (next <= 0.0) {

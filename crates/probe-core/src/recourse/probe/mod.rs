@@ -27,7 +27,7 @@ impl RecourseMethod for Probe {
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
         task.check()?;
-        if task.model.as_linear().is_some() {
+        if task.model.as_linear().is_some() && task.noise.as_gaussian().is_some() {
             return Ok(Box::new(linear::LinearSolver::new(task)?));
         }
         Ok(Box::new(sequential::SequentialSolver::new(task)?))
