@@ -142,6 +142,22 @@ impl Engine {
 
     /// As [`Engine::new`], with a method that need not be registered: whatever it proposes is judged all the same.
     pub fn with_method(setup: Setup, method: &dyn RecourseMethod) -> Result<Self> {
+        let nowhere = vec![0.0; setup.noise.dim()];
+        if setup.noise.at(&nowhere, &nowhere)?.is_some() {
+            return Err(Error::Unsupported {
+                what: format!("recourse under {} noise", setup.noise.name()),
+                why: "the noise depends on the answer, which no method allows for; only rates of given points are served".to_owned(),
+            });
+        }
+        Self::build(setup, method)
+    }
+
+    /// An engine that scores and rates points and finds none: for questions that no method serves.
+    pub fn without_method(setup: Setup) -> Result<Self> {
+        Self::build(setup, &NoMethod)
+    }
+
+    fn build(setup: Setup, method: &dyn RecourseMethod) -> Result<Self> {
         let Setup { max_rate, confidence, .. } = setup;
         Goal::Rate(max_rate).check()?;
         if let Some(budget) = setup.budget {
@@ -177,11 +193,6 @@ impl Engine {
         });
         let solver = method.prepare(&task)?;
         Ok(Self { setup, task, solver })
-    }
-
-    /// An engine that scores and rates points and finds none: for questions that no method serves.
-    pub fn without_method(setup: Setup) -> Result<Self> {
-        Self::with_method(setup, &NoMethod)
     }
 
     /// What the engine was built from.
