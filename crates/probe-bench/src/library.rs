@@ -1,6 +1,7 @@
 //! The exact linear solver without I/O: recourses per second on all cores and on one.
 
-use crate::{best_of, say};
+use crate::clock::best_of;
+use crate::say;
 use anyhow::Result;
 use probe_core::{
     Actions, Answer, Cost, Engine, Group, Linear, NoiseOn, Purpose, Room, Rows, Seed, Setup, Status,

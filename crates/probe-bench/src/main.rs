@@ -1,14 +1,17 @@
-//! What is claimed about speed and memory, measured side by side in one run: `cargo xtask bench`.
+//! What is claimed about speed, memory and cost, measured side by side in one run: `cargo xtask bench`.
 //!
-//! Timings are the best of a few runs and are compared as ratios within this run; machines differ.
+//! Timings are compared as ratios within one run; machines differ.
 
+mod clock;
+mod folders;
 mod library;
+mod networks;
 mod stream;
 
 use anyhow::Result;
+use clap::{Parser, Subcommand};
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::time::Instant;
 
 /// A line of the result.
 pub(crate) fn say(text: &str) {
@@ -16,30 +19,36 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// Best time of `n` runs, in seconds.
-pub(crate) fn best_of(n: usize, mut run: impl FnMut() -> Result<()>) -> Result<f64> {
-    let mut best = f64::INFINITY;
-    for _ in 0..n {
-        let started = Instant::now();
-        run()?;
-        best = best.min(started.elapsed().as_secs_f64());
-    }
-    Ok(best)
+#[derive(Parser)]
+#[command(about = "What is claimed about speed, memory and cost, measured in one run")]
+struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// The exact linear solver, without I/O
+    Library,
+    /// `probe recourse` from CSV to CSV, and its memory
+    Stream {
+        /// People in the larger file
+        #[arg(long, default_value_t = 1_000_000)]
+        people: usize,
+        /// The `probe` command
+        #[arg(long, default_value = "target/release/probe")]
+        probe: PathBuf,
+    },
+    /// Networks on the paper's data: certificates, costs and speed; a full run writes docs/networks.md
+    Networks(networks::Options),
 }
 
 fn main() -> Result<()> {
-    let mut people = 1_000_000;
-    let mut binary = PathBuf::from("target/release/probe");
-    let mut arguments = std::env::args().skip(1);
-    while let Some(flag) = arguments.next() {
-        match (flag.as_str(), arguments.next()) {
-            ("--people", Some(n)) => people = n.parse()?,
-            ("--probe", Some(path)) => binary = path.into(),
-            _ => anyhow::bail!("usage: bench [--people N] [--probe PATH]"),
-        }
+    let arguments = Arguments::parse();
+    eprintln!("{}", clock::machine());
+    match arguments.what {
+        What::Library => library::run(),
+        What::Stream { people, probe } => stream::run(&probe, people),
+        What::Networks(options) => networks::run(&options),
     }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    say(&format!("{cores} cores, {} build", if cfg!(debug_assertions) { "debug" } else { "release" }));
-    library::run()?;
-    stream::run(&binary, people)
 }

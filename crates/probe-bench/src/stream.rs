@@ -1,6 +1,7 @@
 //! `probe recourse` from CSV to CSV, against merely reading and writing the same file with the `csv` crate.
 
-use crate::{best_of, say};
+use crate::clock::best_of;
+use crate::say;
 use anyhow::{Context as _, Result, bail};
 use probe_core::{Linear, Purpose, Seed};
 use probe_io::ModelFile;

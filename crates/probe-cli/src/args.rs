@@ -185,6 +185,7 @@ Examples:
   probe recourse model.json people.csv -r 0.05 --immutable age,sex --max-changes 2 --id customer
   probe recourse model.json people.parquet --noise-on changed --format jsonl | head -1
   probe recourse model.json people.csv --budget 0.3        the most robust answer for that cost
+  probe recourse model.json people.csv -r 0.35 --method probe-gradient --option keep=best
   cat people.csv | probe recourse model.json - --quiet > out.csv")]
 pub(crate) struct Recourse {
     #[command(flatten)]
@@ -262,17 +263,21 @@ pub(crate) enum NoiseCommand {
 
 /// Fit noise to pairs of prescribed and implemented values, and write a noise file.
 ///
-/// PAIRS has one row per person and, for each feature NAME, a column NAME with the value that was advised and a column
-/// NAME__implemented with the value that the person reached:
+/// PAIRS has one row per person and, for each feature NAME, a column NAME with
+/// the value that was advised and a column NAME__implemented with the value
+/// that the person reached:
 ///
 ///   income,income__implemented,debt,debt__implemented
 ///   42000,41200,0.30,0.33
 ///   38500,38900,0.25,0.24
 ///
-/// Values are in the units of --model or --schema, whose scales are applied; without either, columns are taken as scaled. The
-/// fit is Gaussian: the mean of the misses and their covariance (correlations shrunk where there are fewer than five pairs per feature),
-/// its standard deviations inflated so that the target rate -r holds although both were estimated from few pairs. The inflation is
-/// exact for linear models and normal misses, and for that rate; fit again for a smaller one.
+/// Values are in the units of --model or --schema, whose scales are applied;
+/// without either, columns are taken as scaled. The fit is Gaussian: the mean of
+/// the misses and their covariance (correlations shrunk where there are fewer
+/// than five pairs per feature), its standard deviations inflated so that the
+/// target rate -r holds although both were estimated from few pairs. That is
+/// exact for linear models, normal misses and this rate; fit again for a
+/// smaller one.
 #[derive(Debug, Args)]
 #[command(
     verbatim_doc_comment,
@@ -381,9 +386,18 @@ pub(crate) struct Ask {
     /// Certificates: P(certified and true rate above r) is at most 1 − C. Exact rates need none.
     #[arg(long, default_value_t = 0.999, value_parser = rate, value_name = "C")]
     pub(crate) confidence: f64,
-    /// How to find recourse.
+    /// How to find recourse: probe, or the paper's own algorithms, probe-gradient and probe-mc, to compare with.
     #[arg(long, default_value = "probe", value_name = "NAME", value_parser = method)]
     pub(crate) method: String,
+    /// Setting of the method; repeatable. probe-gradient and probe-mc have preset, lambda1, lambda2, lambda3 (a list), loss
+    /// (mse, bce or score-mse), target-score, loop (text or printed), keep (first or best), learning-rate and steps; probe-mc also
+    /// tau or temperature, and samples.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) option: Vec<String>,
+    /// With probe-gradient and probe-mc: weights and loss of the paper's text, which reach few targets, instead of the released
+    /// ones. The same as --option preset=paper-text.
+    #[arg(long)]
+    pub(crate) paper_text: bool,
     /// Skip sampling for certificates; exact rates stay certified.
     #[arg(long)]
     pub(crate) no_certify: bool,

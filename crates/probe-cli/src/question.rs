@@ -5,9 +5,11 @@ use crate::printer::Printer;
 use crate::usage::Usage;
 use anyhow::{Context as _, Result};
 use probe_core::noise::NoiseSpec;
-use probe_core::{Actions, ModelInput, NoiseOn, Schema, Seed, Setup};
+use probe_core::recourse::method;
+use probe_core::{Actions, MethodOptions, ModelInput, NoiseOn, Schema, Seed, Setup};
 use probe_io::{ModelFile, load_noise, load_schema};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A model and everything asked of it.
@@ -67,6 +69,7 @@ impl Question {
         setup.also_favourable = ask.also_favourable;
         setup.seed = Seed(seed);
         setup.method.clone_from(&ask.method);
+        setup.options = options_of(ask)?;
         let Named { noise, sigma, fitted_rate } = set_noise(&mut setup, ask, schema.as_ref(), sigma)?;
         warn_of_raw_units(&setup, schema.as_ref(), printer);
         Ok(Self { setup, schema, model_hash: file.hash, noise, sigma, fitted_rate })
@@ -94,6 +97,7 @@ impl Question {
             "version": env!("CARGO_PKG_VERSION"),
             "command": command,
             "method": self.setup.method,
+            "options": self.setup.options.iter().collect::<BTreeMap<_, _>>(),
             "seed": self.setup.seed.0,
             "model_hash": self.model_hash,
             "noise": self.noise,
@@ -106,6 +110,16 @@ impl Question {
             "note": "rates and certificates hold for the stated noise model; they say nothing about other noise or another model",
         })
     }
+}
+
+/// The method's settings, of which `--paper-text` is one.
+fn options_of(ask: &Ask) -> Result<MethodOptions> {
+    let preset = ask.paper_text.then_some("preset=paper-text");
+    let texts = ask.option.iter().map(String::as_str).chain(preset);
+    let flag = if ask.option.is_empty() { "--paper-text" } else { "--option" };
+    let options = MethodOptions::parse(texts).map_err(|error| Usage::of(flag, error))?;
+    method(&ask.method)?.check_options(&options).map_err(|error| Usage::of(flag, error))?;
+    Ok(options)
 }
 
 /// Fails on a rate that noise on the changed features cannot serve.

@@ -81,7 +81,9 @@ pub use invalidation::{
 };
 pub use model::{Activation, Dense, Differentiable, Linear, Mlp, Model};
 pub use noise::{Covariance, Effort, Gaussian, Independent, Noise, NoiseOn, Residuals};
-pub use recourse::{Goal, METHODS, Proposal, Reason, RecourseMethod, Solver, Task, Verdict, Worker};
+pub use recourse::{
+    Goal, METHODS, MethodOptions, Proposal, Reason, RecourseMethod, Solver, Task, Verdict, Worker,
+};
 pub use rows::{Rows, RowsMut};
 pub use schema::{Actions, Direction, Feature, Group, ModelInput, Room, Schema, Space, Violation};
 pub use seed::{Key, Purpose, Seed, Stream};

@@ -295,10 +295,11 @@ fn check_answer(engine: &Engine, person: &[f64], answer: &Answer, sampled: bool)
 
 #[test]
 fn methods_keep_the_rules_the_rate_and_the_bits() {
-    let data = people(300);
-    let people = Rows::new(&data, D).unwrap();
-    let reversed: Vec<f64> = people.iter().rev().flatten().copied().collect();
     for entry in METHODS {
+        // Descent takes a thousand times as long as the exact solver.
+        let data = people(if entry.name == "probe" { 300 } else { 30 });
+        let people = Rows::new(&data, D).unwrap();
+        let reversed: Vec<f64> = people.iter().rev().flatten().copied().collect();
         let (mut served, mut certified) = (0, 0);
         for mut setup in setups() {
             setup.method = entry.name.to_owned();

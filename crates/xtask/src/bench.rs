@@ -3,14 +3,28 @@
 use crate::shell::{cargo, root, step};
 use anyhow::Result;
 
+/// What is measured unless something is named.
+const USUAL: [&str; 2] = ["library", "stream"];
+
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    step("build", cargo().args(["build", "--release", "--quiet", "-p", "probe-cli", "-p", "probe-bench"]))?;
+    step("build", cargo().args(["build", "--release", "--quiet", "-p", "probe-bench"]))?;
+    match arguments.split_first() {
+        Some((what, rest)) if !what.starts_with('-') => measure(what, rest),
+        _ => {
+            // Flags without a name are those of the table's way through the command.
+            measure(USUAL[0], &[])?;
+            measure(USUAL[1], arguments)
+        }
+    }
+}
+
+fn measure(what: &str, arguments: &[&str]) -> Result<()> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
-    let probe = target.join("release/probe");
-    let mut bench = cargo();
-    bench
-        .args(["run", "--release", "--quiet", "-p", "probe-bench", "--", "--probe"])
-        .arg(probe)
-        .args(arguments);
-    step("bench", &mut bench)
+    let mut bench = std::process::Command::new(target.join("release/probe-bench"));
+    bench.current_dir(root()).arg(what).args(arguments);
+    if what == "stream" {
+        step("build the command", cargo().args(["build", "--release", "--quiet", "-p", "probe-cli"]))?;
+        bench.arg("--probe").arg(target.join("release/probe"));
+    }
+    step(what, &mut bench)
 }

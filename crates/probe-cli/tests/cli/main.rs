@@ -10,6 +10,7 @@ mod columns;
 mod demo;
 mod guarantee;
 mod interrupt;
+mod methods;
 mod noise;
 mod outputs;
 mod repeat;

@@ -42,6 +42,8 @@ fn help_names_every_flag_of_the_contract() {
         "--max-changes",
         "--confidence",
         "--method",
+        "--option",
+        "--paper-text",
         "--no-certify",
         "--also-favourable",
         "--favourable-class",

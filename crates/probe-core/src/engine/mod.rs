@@ -17,7 +17,7 @@ use crate::error::{Error, Result, require};
 use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::Model;
 use crate::noise::{Gaussian, Noise, NoiseOn};
-use crate::recourse::{Goal, Proposal, RecourseMethod, Solver, Task, Worker, method};
+use crate::recourse::{Goal, MethodOptions, Proposal, RecourseMethod, Solver, Task, Worker, method};
 use crate::rows::Rows;
 use crate::schema::{Actions, ModelInput, Schema, Space};
 use crate::seed::{Key, Purpose, Seed};
@@ -59,6 +59,8 @@ pub struct Setup {
     pub seed: Seed,
     /// Recourse method.
     pub method: String,
+    /// Its settings.
+    pub options: MethodOptions,
 }
 
 impl Setup {
@@ -103,6 +105,7 @@ impl Setup {
             confidence: 0.999,
             seed: Seed(0),
             method: "probe".to_owned(),
+            options: MethodOptions::default(),
             model,
             names,
         };
@@ -159,6 +162,7 @@ impl Engine {
 
     fn build(setup: Setup, method: &dyn RecourseMethod) -> Result<Self> {
         let Setup { max_rate, confidence, .. } = setup;
+        method.check_options(&setup.options)?;
         Goal::Rate(max_rate).check()?;
         if let Some(budget) = setup.budget {
             Goal::Budget(budget).check()?;
@@ -190,6 +194,7 @@ impl Engine {
             cost: setup.cost.clone(),
             actions: setup.actions.clone(),
             seed: setup.seed,
+            options: setup.options.clone(),
         });
         let solver = method.prepare(&task)?;
         Ok(Self { setup, task, solver })

@@ -1,5 +1,6 @@
-//! Small numerics: the normal distribution with accurate tails, exact binomial bounds, Cholesky factors, Sobol' points.
+//! Small numerics: the normal distribution with accurate tails, exact binomial bounds, Cholesky factors, Sobol' points, Adam.
 
+pub mod adam;
 pub mod binomial;
 pub mod cholesky;
 pub mod normal;

@@ -1,0 +1,95 @@
+//! Time: of the wall, and of the processor, which other work on the machine disturbs less.
+
+use anyhow::Result;
+use std::time::Instant;
+
+/// What some work took, in seconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Took {
+    pub(crate) wall: f64,
+    /// Of the calling thread; as `wall` where the system does not tell.
+    pub(crate) cpu: f64,
+}
+
+/// Runs `work` once.
+pub(crate) fn time<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Took)> {
+    let (cpu, started) = (cpu_seconds(), Instant::now());
+    let result = work()?;
+    let wall = started.elapsed().as_secs_f64();
+    let cpu = cpu_seconds().zip(cpu).map_or(wall, |(end, start)| end - start);
+    Ok((result, Took { wall, cpu }))
+}
+
+/// Medians of at most `most` runs, fewer where they take longer than `enough` seconds together.
+pub(crate) fn median_of(most: usize, enough: f64, mut work: impl FnMut() -> Result<()>) -> Result<Took> {
+    let (mut walls, mut cpus) = (Vec::new(), Vec::new());
+    while walls.is_empty() || (walls.len() < most && walls.iter().sum::<f64>() < enough) {
+        let ((), took) = time(&mut work)?;
+        walls.push(took.wall);
+        cpus.push(took.cpu);
+    }
+    Ok(Took { wall: median(&mut walls), cpu: median(&mut cpus) })
+}
+
+/// Best wall time of `n` runs, in seconds.
+pub(crate) fn best_of(n: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+    let mut best = f64::INFINITY;
+    for _ in 0..n {
+        best = time(&mut work)?.1.wall.min(best);
+    }
+    Ok(best)
+}
+
+/// The middle value; NaN without values.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => f64::NAN,
+        n => 0.5 * (values[(n - 1) / 2] + values[n / 2]),
+    }
+}
+
+/// Processor time of this thread so far; `None` where the system does not tell.
+fn cpu_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse::<f64>().ok().map(|nanoseconds| nanoseconds * 1e-9)
+}
+
+/// The machine in a few words.
+pub(crate) fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model =
+        info.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(':').nth(1));
+    format!("{cores} cores ({})", model.map_or("unknown processor", str::trim))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&mut []).is_nan());
+    }
+
+    #[test]
+    fn work_takes_processor_time_and_sleep_does_not() {
+        let spin = || {
+            let started = Instant::now();
+            while started.elapsed().as_millis() < 60 {}
+            Ok(())
+        };
+        let sleep = || {
+            std::thread::sleep(std::time::Duration::from_millis(60));
+            Ok(())
+        };
+        let (((), worked), ((), slept)) = (time(spin).unwrap(), time(sleep).unwrap());
+        assert!(worked.wall >= 0.06 && slept.wall >= 0.06);
+        if cpu_seconds().is_some() {
+            assert!(worked.cpu > 0.005 && slept.cpu < 0.005, "{worked:?} {slept:?}");
+        }
+    }
+}

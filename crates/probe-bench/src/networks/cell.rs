@@ -1,0 +1,132 @@
+//! One data set at one target rate.
+
+use super::Options;
+use super::audit::{Measured, by_lines, by_plain_draws};
+use super::stored::offline;
+use super::subject::Subject;
+use crate::clock::median_of;
+use anyhow::Result;
+use probe_core::{Answer, Engine, Rows, Setup, Status};
+use rayon::ThreadPool;
+
+pub(super) const HEADER: &str = "\
+| data | r | people | certified | above r: lines, plain | rate / r | cost | to offline (worst) | changed: ours, offline | per CPU second | all cores |
+|---|---|---|---|---|---|---|---|---|---|---|";
+
+/// What was measured.
+pub(super) struct Cell {
+    r: f64,
+    people: usize,
+    certified: usize,
+    /// Answers above r, on lines and on plain draws, and mean rate over r; `None` where not audited.
+    audit: Option<(usize, usize, f64)>,
+    cost: f64,
+    offline: Option<Against>,
+    per_cpu_second: f64,
+    all_cores: f64,
+}
+
+/// Ours against the offline search, on the same people.
+struct Against {
+    ratio: f64,
+    worst: f64,
+    changed: f64,
+    changed_offline: f64,
+}
+
+impl Cell {
+    pub(super) fn measure(
+        subject: &Subject,
+        sigma: f64,
+        r: f64,
+        options: &Options,
+        all: &ThreadPool,
+    ) -> Result<Self> {
+        let d = subject.names.len();
+        let mut setup = Setup::new(subject.model.clone(), subject.names.clone(), None, sigma)?;
+        setup.max_rate = r;
+        let engine = Engine::new(setup)?;
+        let rows = Rows::new(&subject.people, d)?;
+        let mut answers = vec![Answer::new(d); rows.n_rows()];
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+        // The clock stands inside the pool: processor time is that of the thread it is asked on.
+        let mut timed = |pool: &ThreadPool| {
+            pool.install(|| median_of(5, 2.0, || Ok(engine.recourse_into(rows, &mut answers)?)))
+        };
+        let (single, many) = (timed(&one)?, timed(all)?);
+
+        let certified: Vec<&Answer> = answers.iter().filter(|a| a.status == Status::Certified).collect();
+        let points: Vec<&[f64]> = certified.iter().map(|answer| &answer.point[..]).collect();
+        let audit = (!options.no_audit).then(|| all.install(|| audit(subject, sigma, r, &points)));
+        Ok(Self {
+            r,
+            people: answers.len(),
+            certified: certified.len(),
+            audit,
+            cost: mean(certified.iter().filter_map(|a| a.cost)),
+            offline: against(subject, &answers, sigma, r, options.offline, all)?,
+            per_cpu_second: certified.len() as f64 / single.cpu,
+            all_cores: certified.len() as f64 / many.wall,
+        })
+    }
+
+    pub(super) fn row(&self, title: &str) -> String {
+        let share = 100.0 * self.certified as f64 / self.people as f64;
+        let (above, rate) = match self.audit {
+            Some((lines, plain, ratio)) => (format!("{lines}, {plain}"), format!("{ratio:.4}")),
+            None => ("–".to_owned(), "–".to_owned()),
+        };
+        let (ratio, changed) = match &self.offline {
+            Some(a) => (
+                format!("{:.4} ({:.2})", a.ratio, a.worst),
+                format!("{:.2}, {:.2}", a.changed, a.changed_offline),
+            ),
+            None => ("–".to_owned(), "–".to_owned()),
+        };
+        format!(
+            "| {title} | {} | {} | {share:.1} % | {above} | {rate} | {:.4} | {ratio} | {changed} | {:.0} | {:.0} |",
+            self.r, self.people, self.cost, self.per_cpu_second, self.all_cores
+        )
+    }
+}
+
+/// Answers above r on lines and on plain draws, and the mean rate over r.
+fn audit(subject: &Subject, sigma: f64, r: f64, points: &[&[f64]]) -> (usize, usize, f64) {
+    let lines = by_lines(&subject.plain, sigma, points);
+    let plain = by_plain_draws(&subject.plain, sigma, points);
+    let above = |rates: &[Measured]| rates.iter().filter(|rate| rate.above(r)).count();
+    (above(&lines), above(&plain), mean(lines.iter().map(|rate| rate.rate / r)))
+}
+
+/// Compares with the offline search on `most` people, where both have an answer; `None` where there are none.
+fn against(
+    subject: &Subject,
+    answers: &[Answer],
+    sigma: f64,
+    r: f64,
+    most: usize,
+    all: &ThreadPool,
+) -> Result<Option<Against>> {
+    let n = most.min(answers.len());
+    let which: Vec<usize> = (0..n).map(|i| i * answers.len() / n).collect();
+    let points = all.install(|| offline(subject, &which, sigma, r))?;
+    let mut pairs = Vec::new();
+    for (&i, point) in which.iter().zip(points) {
+        if let (Some(point), Some(cost), Status::Certified) = (point, answers[i].cost, answers[i].status) {
+            let moves = || subject.person(i).iter().zip(&point).map(|(x, p)| (x - p).abs());
+            let changed = moves().filter(|by| *by > 0.0).count();
+            pairs.push((cost, moves().sum::<f64>(), answers[i].changed, changed));
+        }
+    }
+    Ok((!pairs.is_empty()).then(|| Against {
+        ratio: mean(pairs.iter().map(|p| p.0)) / mean(pairs.iter().map(|p| p.1)),
+        worst: pairs.iter().map(|p| p.0 / p.1).fold(0.0, f64::max),
+        changed: mean(pairs.iter().map(|p| p.2 as f64)),
+        changed_offline: mean(pairs.iter().map(|p| p.3 as f64)),
+    }))
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (n, sum) = values.fold((0.0, 0.0), |(n, sum), value| (n + 1.0, sum + value));
+    sum / n
+}

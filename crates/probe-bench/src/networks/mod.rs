@@ -1,0 +1,116 @@
+//! Recourse for networks on the paper's data: how many are certified, whether the certificates hold, what answers cost against
+//! a slow offline search, and how fast they come.
+
+mod audit;
+mod cell;
+mod lines;
+mod offline;
+mod stored;
+mod subject;
+
+use crate::{clock, folders, say};
+use anyhow::{Result, ensure};
+use cell::Cell;
+use probe_experiments::paper_data::PAPER_DATA;
+use subject::Subject;
+
+const SIGMA: f64 = 0.1;
+const RATES: [f64; 4] = [0.35, 0.2, 0.1, 0.05];
+const PEOPLE: usize = 500;
+const OFFLINE: usize = 50;
+const OUTPUT: &str = "docs/networks.md";
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// People per data set, at most
+    #[arg(long, default_value_t = PEOPLE)]
+    people: usize,
+    /// People per data set and rate that the offline search is run for; its results are kept in the target folder
+    #[arg(long, default_value_t = OFFLINE)]
+    offline: usize,
+    /// Data sets, by name: adult, compas, gmc
+    #[arg(long, value_delimiter = ',', default_values = ["adult", "compas", "gmc"])]
+    data: Vec<String>,
+    /// Target rates
+    #[arg(long, value_delimiter = ',', default_values_t = RATES)]
+    rates: Vec<f64>,
+    /// Leave the audits out
+    #[arg(long)]
+    no_audit: bool,
+    /// Threads of audits and offline search, and what counts as all cores
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+}
+
+impl Options {
+    /// Whether this is the run that the document is written from.
+    fn is_full(&self) -> bool {
+        (self.people, self.offline) == (PEOPLE, OFFLINE)
+            && self.rates == RATES
+            && self.data.len() == PAPER_DATA.len()
+            && !self.no_audit
+    }
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    for name in &options.data {
+        ensure!(PAPER_DATA.iter().any(|data| data.name == name), "unknown data set: {name}");
+    }
+    let all = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build()?;
+    let mut text = introduction(&all);
+    let mut people = vec![PEOPLE_HEADER.to_owned()];
+    let mut figures = vec![cell::HEADER.to_owned()];
+    for data in PAPER_DATA.iter().filter(|data| options.data.iter().any(|name| name == data.name)) {
+        let subject = Subject::load(data, options.people)?;
+        people.push(format!(
+            "| {} | {} | {:.3} | {:.2} | {} | {} |",
+            subject.title,
+            subject.names.len(),
+            subject.accuracy,
+            subject.paper_accuracy,
+            subject.n_denied,
+            subject.n_people()
+        ));
+        for &r in &options.rates {
+            eprintln!("{}, r = {r}: {} people", subject.title, subject.n_people());
+            let cell = Cell::measure(&subject, SIGMA, r, options, &all)?;
+            eprintln!("{}", cell.row(subject.title));
+            figures.push(cell.row(subject.title));
+        }
+    }
+    text += &format!("{}\n\n{}\n\n{COLUMNS}", people.join("\n"), figures.join("\n"));
+    say(&text);
+    if options.is_full() {
+        std::fs::write(folders::root().join(OUTPUT), text)?;
+        eprintln!("written to {OUTPUT}");
+    }
+    Ok(())
+}
+
+fn introduction(all: &rayon::ThreadPool) -> String {
+    format!(
+        "# Networks on the paper's data\n\n\
+         Written by `cargo xtask bench networks` on {}, {} threads. Networks [d, 50, 2] as in the paper (relu, softmax; the \
+         margin is the difference of the two logits), all columns continuous and free, σ² = 0.01 on every column, l1 cost, \
+         confidence 0.999 per person. People are those of the test split whom the network denies.\n\n",
+        clock::machine(),
+        all.current_num_threads()
+    )
+}
+
+const PEOPLE_HEADER: &str = "\
+| data | d | accuracy | in the paper | denied in the test split | people used |
+|---|---|---|---|---|---|";
+
+const COLUMNS: &str = "\
+- **certified**: share of people with a certified answer. What follows is about these answers.
+- **above r**: answers whose rate is above r by more than four standard errors, first on 16,384 Sobol lines of their own (16
+  independent scramblings), then on a million plain draws. Neither shares code or random numbers with the solver.
+- **rate / r**: mean rate on these lines, over r.
+- **cost**: mean l1 cost. **to offline**: mean cost over that of a slow offline search on the same people (singles, pairs, mixtures of three,
+  exchanges; its own lines), and in brackets the worst single person. The offline answers sit at r itself, without room for a certificate.
+- **changed**: mean number of changed features, of ours and of the offline answer.
+- **per CPU second**, **all cores**: certified answers per second of processor time on one thread, and per second of the clock on
+  all cores; medians.
+";

@@ -1,0 +1,76 @@
+//! Whom networks are measured on: the paper's data, its networks, and the people they deny.
+
+use super::lines::Shallow;
+use crate::folders;
+use anyhow::{Context as _, Result};
+use probe_core::{Key, Mlp, Model as _, Seed};
+use probe_experiments::paper_data::PaperData;
+use probe_io::ModelFile;
+use std::sync::Arc;
+
+const SEED: Seed = Seed(0);
+
+/// A network with the people it denies.
+pub(crate) struct Subject {
+    pub(crate) title: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) model: Arc<Mlp>,
+    /// Hex digest of the model.
+    pub(crate) hash: String,
+    /// The same network, for what shares nothing with the engine.
+    pub(crate) plain: Shallow,
+    pub(crate) names: Vec<String>,
+    /// Row after row, in scaled space.
+    pub(crate) people: Vec<f64>,
+    pub(crate) n_denied: usize,
+    pub(crate) accuracy: f64,
+    pub(crate) paper_accuracy: f64,
+}
+
+impl Subject {
+    pub(crate) fn n_people(&self) -> usize {
+        self.people.len() / self.names.len()
+    }
+
+    pub(crate) fn person(&self, i: usize) -> &[f64] {
+        &self.people[i * self.names.len()..][..self.names.len()]
+    }
+
+    /// Loads data and network, training the network unless it is kept already.
+    pub(crate) fn load(data: &PaperData, most: usize) -> Result<Self> {
+        let folder = folders::data();
+        let encoded = data
+            .load(&folder, SEED)
+            .with_context(|| format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file))?;
+        let mut key = Key::default().values(&encoded.values);
+        for row in &encoded.split.test {
+            key = key.word(*row as u64);
+        }
+        let settings = format!("seed{}-batch{}-epochs{}", SEED.0, data.batch, data.epochs);
+        let file = folders::kept("networks")?.join(format!(
+            "{}-{settings}-rate{}-{:016x}.json",
+            data.name,
+            data.learning_rate,
+            key.finish()
+        ));
+        if !file.exists() {
+            eprintln!("{}: training the network", data.title);
+            let model = data.train_network(&encoded, SEED)?;
+            ModelFile::new(encoded.names.clone(), Arc::new(model), None)?.save(&file)?;
+        }
+        let kept = ModelFile::load(&file)?;
+        let model = Arc::new(kept.model.as_mlp().context("a network was kept")?.clone());
+        Ok(Self {
+            title: data.title,
+            name: data.name,
+            plain: Shallow::of(&model, model.threshold())?,
+            hash: kept.hash,
+            n_denied: encoded.denied(&*model, usize::MAX)?.len() / encoded.names.len(),
+            people: encoded.denied(&*model, most)?,
+            accuracy: encoded.judge(&*model)?.accuracy,
+            paper_accuracy: data.network_accuracy,
+            names: encoded.names,
+            model,
+        })
+    }
+}
