@@ -349,6 +349,11 @@ impl RecourseMethod for NoMethod {
         "none"
     }
 
+    /// Settings of a method that is not asked do no harm.
+    fn check_options(&self, _options: &MethodOptions) -> Result<()> {
+        Ok(())
+    }
+
     fn prepare(&self, _task: &Arc<Task>) -> Result<Box<dyn Solver>> {
         Ok(Box::new(Self))
     }
