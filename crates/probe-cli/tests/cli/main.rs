@@ -11,6 +11,7 @@ mod demo;
 mod guarantee;
 mod interrupt;
 mod methods;
+mod noise;
 mod outputs;
 mod repeat;
 mod statuses;
