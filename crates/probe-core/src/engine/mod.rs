@@ -15,7 +15,7 @@ pub use tolerance::{Slack, Tolerance};
 use crate::cost::Cost;
 use crate::error::{Error, Result, require};
 use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
-use crate::model::Model;
+use crate::model::{Model, ModelShift};
 use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::recourse::{Goal, MethodOptions, Proposal, RecourseMethod, Solver, Task, Worker, method};
 use crate::rows::Rows;
@@ -45,6 +45,8 @@ pub struct Setup {
     pub noise: Arc<dyn Noise>,
     /// On which features.
     pub noise_on: NoiseOn,
+    /// How the model may change before the advice is carried out, in scaled space.
+    pub shift: Option<ModelShift>,
     /// Target invalidation rate; with a budget, what counts as certified.
     pub max_rate: f64,
     /// Spend at most this for the most robust answer, instead of reaching `max_rate` at least cost.
@@ -98,6 +100,7 @@ impl Setup {
                 crate::noise::Covariance::Diagonal(ordered.noise_sd(sigma)),
             )?),
             noise_on: if schema.is_some() { NoiseOn::Mutable } else { NoiseOn::All },
+            shift: None,
             max_rate: 0.1,
             budget: None,
             also_favourable: false,
@@ -177,6 +180,7 @@ impl Engine {
             noise_on: setup.noise_on,
             cost: setup.cost.clone(),
             actions: setup.actions.clone(),
+            shift: setup.shift,
             seed: setup.seed,
             options: setup.options.clone(),
         });

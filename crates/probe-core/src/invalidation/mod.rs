@@ -7,6 +7,7 @@ pub mod certificate;
 mod closed_form;
 mod line;
 mod monte_carlo;
+mod shift;
 mod smoothed;
 mod sobol;
 
@@ -14,6 +15,7 @@ pub use closed_form::{ClosedForm, affine_rate};
 pub use line::LineSampling;
 pub(crate) use line::{Lines, SmoothedMargin};
 pub use monte_carlo::MonteCarlo;
+pub use shift::ShiftedRate;
 pub use smoothed::{SmoothedMonteCarlo, SmoothedRate, Temperature};
 pub use sobol::SobolMonteCarlo;
 
