@@ -57,6 +57,9 @@ pub struct Setup {
     pub certify: bool,
     /// Confidence of sampled certificates.
     pub confidence: f64,
+    /// What the search aims at where rates are sampled, as a share of the target: closer to 1 is cheaper for the person and needs
+    /// more samples. `None` for a share that suits the target.
+    pub aim: Option<f64>,
     /// Seed of all streams.
     pub seed: Seed,
     /// Recourse method.
@@ -106,6 +109,7 @@ impl Setup {
             also_favourable: false,
             certify: true,
             confidence: 0.999,
+            aim: None,
             seed: Seed(0),
             method: "probe".to_owned(),
             options: MethodOptions::default(),
@@ -137,6 +141,8 @@ pub struct Engine {
     setup: Setup,
     task: Arc<Task>,
     solver: Box<dyn Solver>,
+    /// Where rates have no closed form.
+    sampling: Option<session::Sampling>,
 }
 
 impl Engine {
@@ -155,6 +161,9 @@ impl Engine {
             Goal::Budget(budget).check()?;
         }
         require(confidence > 0.0 && confidence < 1.0, "confidence", "between 0 and 1", confidence)?;
+        if let Some(aim) = setup.aim {
+            require(aim > 0.0 && aim < 1.0, "aim", "between 0 and 1", aim)?;
+        }
         if setup.noise_on == NoiseOn::Changed && max_rate >= 0.5 {
             return Err(Error::Unsupported {
                 what: format!("r = {max_rate} with noise on changed features only"),
@@ -185,7 +194,9 @@ impl Engine {
             options: setup.options.clone(),
         });
         let solver = method.prepare(&task)?;
-        Ok(Self { setup, task, solver })
+        let exact = task.model.as_linear().is_some() && task.noise.as_gaussian().is_some();
+        let sampling = if exact { None } else { Some(session::Sampling::new(&task)?) };
+        Ok(Self { setup, task, solver, sampling })
     }
 
     /// An engine that scores and rates points and finds none: for questions that no method serves.

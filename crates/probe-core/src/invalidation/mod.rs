@@ -13,7 +13,7 @@ mod sobol;
 
 pub use closed_form::{ClosedForm, affine_rate};
 pub use line::LineSampling;
-pub(crate) use line::{Lines, SmoothedMargin};
+pub(crate) use line::{BLOCK, Lines, Pool};
 pub use monte_carlo::MonteCarlo;
 pub use shift::ShiftedRate;
 pub use smoothed::{SmoothedMonteCarlo, SmoothedRate, Temperature};

@@ -68,6 +68,15 @@ pub enum NoiseOn {
 }
 
 impl NoiseOn {
+    /// Which features are noisy, where that is the same for everybody; `None` where it depends on the changes.
+    pub fn fixed(self, actions: &Actions) -> Option<Vec<bool>> {
+        let mut active = vec![false; actions.n_features()];
+        (self != Self::Changed).then(|| {
+            self.active_into(actions, &[], &[], &mut active);
+            active
+        })
+    }
+
     /// Writes which features are noisy when a person at `from` aims at `to`.
     pub fn active_into(self, actions: &Actions, from: &[f64], to: &[f64], active: &mut [bool]) {
         match self {
