@@ -317,8 +317,17 @@ impl Engine {
         }
         let noise: &dyn Noise = moved.as_ref().map_or(&*self.task.noise, |gaussian| gaussian as &dyn Noise);
         let query = Query { model: &*self.task.model, noise, active: &active, point: &to };
+        let shifted = match self.setup.shift {
+            None => None,
+            Some(shift) => Some(estimator.under_shift(shift).ok_or_else(|| Error::Unsupported {
+                what: format!("estimator {} for a model that may change", estimator.name()),
+                why: "use closed-form for a linear model, else monte-carlo".to_owned(),
+            })?),
+        };
+        let estimator = shifted.as_deref().unwrap_or(estimator);
         let mut estimate = estimator.estimate(&query, self.setup.confidence, &mut stream)?;
         if estimate.exact
+            && self.setup.shift.is_none()
             && let Ok((sd, shift)) = session::noise_along(self, &mut active, from.unwrap_or(point), point)
         {
             // One point has one exact rate: the number that answers are judged by, of the score in the model's own units.

@@ -20,6 +20,10 @@
 //! Robust recourse under a changing model goes back to ROAR (Upadhyay, Joshi and Lakkaraju 2021, arXiv:2102.13620), which bounds the
 //! weights and knows no noise; noise alone is PROBE (arXiv:2203.06768). Cost: $O(d)$ for each of about sixty terms, or for one circle.
 
+mod estimators;
+
+pub(super) use estimators::{ShiftedClosedForm, ShiftedMonteCarlo};
+
 use crate::error::{Error, Result};
 use crate::math::dot;
 use crate::math::normal::{pdf, upper_quantile, upper_tail};

@@ -1,4 +1,6 @@
 use super::*;
+use crate::invalidation::{ClosedForm, InvalidationRate, MonteCarlo, Query};
+use crate::model::{Activation, Dense, Mlp};
 use crate::noise::{Covariance, Gaussian};
 use crate::seed::{Purpose, Seed, Stream};
 
@@ -172,4 +174,42 @@ fn what_has_no_exact_rate_is_refused() {
     assert!(refuses([0.0; 2], Covariance::Full(vec![1.0, 0.5, 0.5, 1.0]), [true; 2], gaussian));
     assert!(refuses([0.0; 2], equal(), [true, false], ModelShift::Bounded(0.1)));
     assert!(refuses([0.0; 2], equal(), [true; 2], ModelShift::Gaussian(-1.0)));
+}
+
+#[test]
+fn sampled_changes_agree_with_the_exact_rate_and_with_a_network_by_hand() {
+    let (noise, point) = (Gaussian::isotropic(2, 0.3).unwrap(), [0.4, 0.2]);
+    let model = Linear::new(vec![1.0, -0.5], 0.1, 0.0).unwrap();
+    let query = Query { model: &model, noise: &noise, active: &[true; 2], point: &point };
+    for shift in [ModelShift::Gaussian(0.3), ModelShift::Relative(0.5)] {
+        let estimate = |estimator: &dyn InvalidationRate| {
+            estimator.under_shift(shift).unwrap().estimate(&query, 0.999, &mut stream(6)).unwrap()
+        };
+        let (exact, sampled) = (estimate(&ClosedForm), estimate(&MonteCarlo { samples: 100_000 }));
+        assert!(exact.exact && !sampled.exact);
+        assert!((exact.rate - sampled.rate).abs() < 4.0 * sampled.std_error, "{exact:?} {sampled:?}");
+    }
+    // One rectifier that is always on: s = w₂(w₁x + b₁) + b₂ with all four numbers and x random; no more than 4σ from zero.
+    let dense = |weight: f64, bias: f64| Dense { weight: vec![weight], bias: vec![bias] };
+    let network = Mlp::new(vec![dense(1.0, 5.0), dense(1.0, -5.3)], Activation::Relu, 0.0).unwrap();
+    let noise = Gaussian::isotropic(1, 0.3).unwrap();
+    let query = Query { model: &network, noise: &noise, active: &[true], point: &[0.5] };
+    let shifted = MonteCarlo { samples: 50_000 }.under_shift(ModelShift::Gaussian(0.05)).unwrap();
+    let sampled = shifted.estimate(&query, 0.999, &mut stream(7)).unwrap();
+    let (mut draw, mut refused, n) = (stream(8), 0, 200_000);
+    for _ in 0..n {
+        let mut around = |mean: f64, sd: f64| mean + sd * draw.normal();
+        let hidden = around(1.0, 0.05) * around(0.5, 0.3) + around(5.0, 0.05);
+        refused += usize::from(around(1.0, 0.05) * hidden + around(-5.3, 0.05) <= 0.0);
+    }
+    let by_hand = refused as f64 / f64::from(n);
+    // The errors of both, the first twice that of the second.
+    assert!((sampled.rate - by_hand).abs() < 4.5 * sampled.std_error, "{sampled:?} {by_hand}");
+    let alone = MonteCarlo { samples: 50_000 }.estimate(&query, 0.999, &mut stream(9)).unwrap();
+    assert!(sampled.rate > alone.rate + 0.02, "the change of the model counts");
+    assert!(
+        ClosedForm.under_shift(ModelShift::Gaussian(0.1)).unwrap().estimate(&query, 0.9, &mut draw).is_err()
+    );
+    let worst = MonteCarlo { samples: 10 }.under_shift(ModelShift::Bounded(0.1)).unwrap();
+    assert!(worst.estimate(&query, 0.9, &mut draw).is_err());
 }
