@@ -2,7 +2,7 @@
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use probe_core::{Activation, NoiseOn};
+use probe_core::{Activation, ModelShift, NoiseOn};
 use probe_io::Format;
 use std::path::PathBuf;
 
@@ -24,6 +24,7 @@ Examples:
   probe recourse model.json people.csv -r 0.1 --sigma 0.1 -o out.csv
   probe frontier model.json people.csv --rates 0.4,0.2,0.1,0.05
   probe rate model.json out.csv --ignore-extra
+  probe noise fit pairs.csv --model model.json -o noise.json
   probe inspect model.json")]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -56,6 +57,7 @@ pub(crate) enum Command {
     Recourse(Recourse),
     Frontier(Frontier),
     Rate(Rate),
+    Noise(Noise),
     Inspect(Inspect),
     Completions(Completions),
 }
@@ -218,21 +220,96 @@ pub(crate) struct Frontier {
 Examples:
   probe rate model.json points.csv --sigma 0.1
   probe rate model.json out.csv --ignore-extra --estimator monte-carlo --samples 1000000
+  probe rate model.json points.csv --noise student-t:0.1,df=4 --estimator monte-carlo-sobol
+  probe rate model.json out.csv --ignore-extra --noise effort:0.05,rho=0.2 --from people.csv
+  probe rate model.json out.csv --ignore-extra --model-shift gaussian:0.05      the model may change, too
   probe rate model.json out.csv --ignore-extra --noise-on changed --from people.csv")]
 pub(crate) struct Rate {
     #[command(flatten)]
     pub(crate) ask: Ask,
-    /// How: auto is exact where that is possible. closed-form is Theorem 1 of the paper, exact for linear models.
-    #[arg(long, default_value = "auto", value_name = "auto|exact|closed-form|monte-carlo")]
+    /// How: auto is exact where that is possible and monte-carlo elsewhere. closed-form is Theorem 1 of the paper, exact for
+    /// linear models under Gaussian noise; line and monte-carlo-sobol need fewer draws; smoothed-monte-carlo is the paper's
+    /// differentiable estimate, which is biased.
+    #[arg(
+        long,
+        default_value = "auto",
+        value_name = "auto|exact|closed-form|monte-carlo|line|monte-carlo-sobol|smoothed-monte-carlo"
+    )]
     pub(crate) estimator: String,
-    /// Number of noisy implementations to draw per point (monte-carlo).
+    /// Number of noisy implementations to draw per point (the monte-carlo estimators).
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) samples: u64,
-    /// The people that the points were made for, row by row (needed with --noise-on changed).
+    /// The people that the points were made for, row by row (needed with --noise-on changed and effort noise).
     #[arg(long, value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
     pub(crate) from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) table: Tables,
+}
+
+/// Learn how people miss the advice they were given.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe noise fit pairs.csv --model model.json -r 0.05 -o noise.json
+  probe recourse model.json people.csv -r 0.05 --noise file:noise.json")]
+pub(crate) struct Noise {
+    #[command(subcommand)]
+    pub(crate) command: NoiseCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NoiseCommand {
+    Fit(NoiseFit),
+}
+
+/// Fit noise to pairs of prescribed and implemented values, and write a noise file.
+///
+/// PAIRS has one row per person and, for each feature NAME, a column NAME with
+/// the value that was advised and a column NAME__implemented with the value
+/// that the person reached:
+///
+///   income,income__implemented,debt,debt__implemented
+///   42000,41200,0.30,0.33
+///   38500,38900,0.25,0.24
+///
+/// Values are in the units of --model or --schema, whose scales are applied;
+/// without either, columns are taken as scaled. The fit is Gaussian: the mean of
+/// the misses and their covariance (correlations shrunk where there are fewer
+/// than five pairs per feature), its standard deviations inflated so that the
+/// target rate -r holds although both were estimated from few pairs. That is
+/// exact for linear models, normal misses and this rate; fit again for a
+/// smaller one.
+#[derive(Debug, Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  probe noise fit pairs.csv --model model.json -o noise.json
+  probe noise fit pairs.csv --schema schema.toml -r 0.05 -o noise.json
+  probe noise fit pairs.csv --residuals -o noise.json        the misses themselves, no fit"
+)]
+pub(crate) struct NoiseFit {
+    /// Table of pairs: CSV, JSON Lines, JSON or Parquet; - for standard input.
+    #[arg(value_name = "PAIRS", value_hint = ValueHint::FilePath)]
+    pub(crate) pairs: PathBuf,
+    /// Model file: its features, and its schema's scales.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) model: Option<PathBuf>,
+    /// Schema file: features and scales; default: the model's own.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) schema: Option<PathBuf>,
+    /// Target invalidation rate that the fit is to serve, below 0.5.
+    #[arg(short = 'r', long, visible_alias = "rate", default_value_t = 0.1, value_parser = fit_rate, value_name = "R")]
+    pub(crate) max_rate: f64,
+    /// Write the misses themselves instead of a fit.
+    #[arg(long, conflicts_with = "max_rate")]
+    pub(crate) residuals: bool,
+    /// Format of PAIRS; default: by its ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) format: Option<Format>,
+    /// Noise file to write; default: standard output.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Explain what a model, schema or data file contains.
@@ -280,12 +357,19 @@ pub(crate) struct Ask {
     /// Its variance, instead of --sigma.
     #[arg(long, value_parser = positive, value_name = "V", conflicts_with = "sigma")]
     pub(crate) sigma2: Option<f64>,
-    /// Noise: gaussian:SD, or file:noise.json with mean and sd or covariance by feature.
+    /// Noise: gaussian:SD, uniform:SD, laplace:SD, student-t:SD,df=4, effort:SD,rho=0.2,a=0 or file:noise.json.
+    ///
+    /// SD is each feature's standard deviation, features independent; df is above 2. Effort noise has standard deviation
+    /// √(SD² + rho²·change²) and mean a·change. A file has mean and sd or covariance, or residuals, by feature; `probe noise fit` writes one.
     #[arg(long, value_name = "SPEC", conflicts_with_all = ["sigma", "sigma2"])]
     pub(crate) noise: Option<String>,
     /// Features that people miss; default: all without a schema, mutable with one.
     #[arg(long, value_name = "all|mutable|changed", value_parser = noise_on)]
     pub(crate) noise_on: Option<NoiseOn>,
+    /// How the model may change before the advice is carried out: gaussian:SD of every weight, relative:SHARE of a layer's
+    /// typical weight, or bounded:RADIUS around the weights of a linear model. Weights act on scaled values. For rate only.
+    #[arg(long, value_name = "SPEC", value_parser = model_shift)]
+    pub(crate) model_shift: Option<ModelShift>,
     /// What a change costs: l1, l2 or linf of the weighted, scaled changes.
     #[arg(long, value_name = "l1|l2|linf", default_value = "l1", value_parser = norm)]
     pub(crate) cost: String,
@@ -384,6 +468,10 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
+fn fit_rate(text: &str) -> Result<f64, String> {
+    rate(text).and_then(|value| if value < 0.5 { Ok(value) } else { Err("must be below 0.5".to_owned()) })
+}
+
 fn share(text: &str) -> Result<f64, String> {
     let value = number(text)?;
     if (0.0..1.0).contains(&value) { Ok(value) } else { Err("must be at least 0 and below 1".to_owned()) }
@@ -428,6 +516,10 @@ fn noise_on(text: &str) -> Result<NoiseOn, String> {
 
 fn activation(text: &str) -> Result<Activation, String> {
     text.parse().map_err(|error: probe_core::Error| error.to_string())
+}
+
+fn model_shift(text: &str) -> Result<ModelShift, String> {
+    ModelShift::parse(text).map_err(|error| error.to_string())
 }
 
 fn norm(text: &str) -> Result<String, String> {

@@ -11,7 +11,6 @@ use probe_io::{ModelFile, load_noise, load_schema};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 /// A model and everything asked of it.
 pub(crate) struct Question {
@@ -21,6 +20,8 @@ pub(crate) struct Question {
     model_hash: String,
     noise: String,
     sigma: Option<f64>,
+    /// The target rate that a noise file was fitted for.
+    fitted_rate: Option<f64>,
 }
 
 impl Question {
@@ -61,6 +62,7 @@ impl Question {
         setup.actions = actions;
         setup.set_norm(&ask.cost)?;
         setup.noise_on = ask.noise_on.unwrap_or(setup.noise_on);
+        setup.shift = ask.model_shift;
         setup.max_rate = ask.max_rate;
         check_changed(setup.noise_on, ask.max_rate, "-r")?;
         setup.confidence = ask.confidence;
@@ -69,9 +71,20 @@ impl Question {
         setup.seed = Seed(seed);
         setup.method.clone_from(&ask.method);
         setup.options = options_of(ask)?;
-        let (noise, sigma) = set_noise(&mut setup, ask, schema.as_ref(), sigma)?;
+        let Named { noise, sigma, fitted_rate } = set_noise(&mut setup, ask, schema.as_ref(), sigma)?;
         warn_of_raw_units(&setup, schema.as_ref(), printer);
-        Ok(Self { setup, schema, model_hash: file.hash, noise, sigma })
+        Ok(Self { setup, schema, model_hash: file.hash, noise, sigma, fitted_rate })
+    }
+
+    /// Warns where the noise was fitted for larger rates than those asked for.
+    pub(crate) fn warn_of_fit(&self, rates: &[f64], printer: &Printer) {
+        let smallest = rates.iter().copied().fold(f64::INFINITY, f64::min);
+        if let Some(fitted) = self.fitted_rate.filter(|&fitted| smallest < fitted) {
+            printer.warn(&format!(
+                "{} was fitted for a rate of {fitted} and is too optimistic for {smallest}: fit it with probe noise fit -r {smallest}",
+                self.noise
+            ));
+        }
     }
 
     /// What every JSON result carries.
@@ -91,6 +104,7 @@ impl Question {
             "noise": self.noise,
             "noise_on": noise_on,
             "sigma": self.sigma,
+            "model_shift": self.setup.shift.map(|shift| shift.to_string()),
             "r": self.setup.max_rate,
             "budget": self.setup.budget,
             "cost": self.setup.cost.norm().name(),
@@ -149,19 +163,23 @@ fn schema_of(ask: &Ask, file: &ModelFile) -> Result<Option<Schema>> {
     Ok(schema)
 }
 
-/// Applies `--noise`; returns its name and the standard deviation where it is one number.
-fn set_noise(
-    setup: &mut Setup,
-    ask: &Ask,
-    schema: Option<&Schema>,
-    sigma: f64,
-) -> Result<(String, Option<f64>)> {
+/// The noise as results name it.
+struct Named {
+    noise: String,
+    /// The standard deviation, where it is one number.
+    sigma: Option<f64>,
+    fitted_rate: Option<f64>,
+}
+
+/// Applies `--noise`.
+fn set_noise(setup: &mut Setup, ask: &Ask, schema: Option<&Schema>, sigma: f64) -> Result<Named> {
     let Some(spec) = &ask.noise else {
-        return Ok(("gaussian".to_owned(), Some(sigma)));
+        return Ok(Named { noise: "gaussian".to_owned(), sigma: Some(sigma), fitted_rate: None });
     };
     if let Some(path) = spec.strip_prefix("file:") {
-        setup.noise = Arc::new(load_noise(path, &setup.names)?);
-        return Ok((spec.clone(), None));
+        let file = load_noise(path, &setup.names)?;
+        setup.noise = file.noise;
+        return Ok(Named { noise: spec.clone(), sigma: None, fitted_rate: file.fitted_rate });
     }
     let parsed = NoiseSpec::parse(spec).map_err(|error| Usage::of("--noise", error))?;
     let sd = parsed.sd.unwrap_or(sigma);
@@ -171,7 +189,8 @@ fn set_noise(
     }
     let sds = schema.map_or_else(|| vec![sd; setup.names.len()], |schema| schema.noise_sd(sd));
     setup.noise = parsed.build(sds).map_err(|error| Usage::of("--noise", error))?;
-    Ok((parsed.family, Some(sd)))
+    let noise = if parsed.options.is_empty() { parsed.family } else { spec.clone() };
+    Ok(Named { noise, sigma: Some(sd), fitted_rate: None })
 }
 
 /// Without a scale, σ = 0.1 means 0.1 of every unit.

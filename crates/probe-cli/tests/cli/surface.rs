@@ -2,7 +2,8 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 7] = ["demo", "train", "recourse", "frontier", "rate", "inspect", "completions"];
+const COMMANDS: [&str; 8] =
+    ["demo", "train", "recourse", "frontier", "rate", "noise", "inspect", "completions"];
 
 #[test]
 fn every_command_s_help_has_examples_that_name_it() {
@@ -33,6 +34,7 @@ fn help_names_every_flag_of_the_contract() {
         "--sigma2",
         "--noise",
         "--noise-on",
+        "--model-shift",
         "--cost",
         "--bounds",
         "--strict-bounds",

@@ -76,7 +76,7 @@ impl ShiftedRate {
         if !gaussian.is_diagonal() || gaussian.mean().iter().any(|m| *m != 0.0) {
             return refuse(
                 "a model shift under noise with a mean or with correlations".to_owned(),
-                "features must be missed independently and without bias",
+                "the exact rate needs features missed independently and without bias; monte-carlo serves any noise",
             );
         }
         let variances: Vec<f64> =
@@ -162,8 +162,8 @@ impl ShiftedRate {
                     *g -= size * (s * w * cosine - a * x * sine) / (1.0 + a * self.variances[j]);
                 }
             }
-            // The size only falls. Not `<`: a NaN ends the sum too.
-            if !(size >= 1e-18) {
+            // The size only falls; a NaN ends the sum too.
+            if size.is_nan() || size < 1e-18 {
                 break;
             }
         }
@@ -178,7 +178,7 @@ impl ShiftedRate {
                 let mean = dot(&self.weights, point) + self.offset;
                 let sd = self.sd(tau, point);
                 let sd_slope = |j: usize| tau * tau * point[j] / sd;
-                if !((mean / sd).abs() <= FAR) {
+                if mean.is_nan() || (mean / sd).abs() > FAR {
                     for (j, g) in gradient.iter_mut().enumerate() {
                         *g = self.weights[j] - z * sd_slope(j);
                     }
@@ -213,8 +213,7 @@ impl ShiftedRate {
         for _ in 0..100 {
             let (along, across) = plane.worst(rho, z * sigma);
             let ratio = plane.value(along, across) / (sigma * along.hypot(across));
-            // Not `>=`: a NaN ends the iteration too.
-            if !(ratio < z) {
+            if ratio.is_nan() || ratio >= z {
                 break;
             }
             z = ratio;

@@ -22,7 +22,8 @@ impl ModelShift {
     /// # Ok::<(), probe_core::Error>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self> {
-        const KINDS: [(&str, fn(f64) -> ModelShift); 3] = [
+        type Kind = (&'static str, fn(f64) -> ModelShift);
+        const KINDS: [Kind; 3] = [
             ("gaussian", ModelShift::Gaussian),
             ("relative", ModelShift::Relative),
             ("bounded", ModelShift::Bounded),
@@ -55,6 +56,16 @@ impl ModelShift {
     }
 }
 
+impl std::fmt::Display for ModelShift {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Gaussian(size) => write!(f, "gaussian:{size}"),
+            Self::Relative(size) => write!(f, "relative:{size}"),
+            Self::Bounded(size) => write!(f, "bounded:{size}"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +73,9 @@ mod tests {
     #[test]
     fn texts_are_read_or_refused_by_name() {
         assert_eq!(ModelShift::parse(" bounded: 0.1 ").unwrap(), ModelShift::Bounded(0.1));
+        for text in ["gaussian:0.05", "relative:2", "bounded:0.125"] {
+            assert_eq!(ModelShift::parse(text).unwrap().to_string(), text);
+        }
         let message = |text: &str| ModelShift::parse(text).unwrap_err().to_string();
         assert!(message("uniform:1").contains("gaussian, relative, bounded"));
         assert!(message("gaussian").contains("gaussian:SIZE"));
