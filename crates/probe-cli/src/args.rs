@@ -228,12 +228,12 @@ pub(crate) struct Rate {
     #[command(flatten)]
     pub(crate) ask: Ask,
     /// How: auto is exact where that is possible and monte-carlo elsewhere. closed-form is Theorem 1 of the paper, exact for
-    /// linear models under Gaussian noise; line and monte-carlo-sobol need fewer draws; smoothed-monte-carlo is the paper's
-    /// differentiable estimate, which is biased.
+    /// linear models under Gaussian noise; enumeration sums over residuals of a noise file, exact for all models; line and
+    /// monte-carlo-sobol need fewer draws; smoothed-monte-carlo is the paper's differentiable estimate, which is biased.
     #[arg(
         long,
         default_value = "auto",
-        value_name = "auto|exact|closed-form|monte-carlo|line|monte-carlo-sobol|smoothed-monte-carlo"
+        value_name = "auto|exact|closed-form|enumeration|monte-carlo|line|monte-carlo-sobol|smoothed-monte-carlo"
     )]
     pub(crate) estimator: String,
     /// Number of noisy implementations to draw per point (the monte-carlo estimators).

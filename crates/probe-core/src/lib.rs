@@ -76,7 +76,7 @@ pub use cost::Cost;
 pub use engine::{Answer, Engine, Limit, Session, Setup, Shortfall, Slack, Status, Tolerance};
 pub use error::{Error, ParamError, Result};
 pub use invalidation::{
-    ClosedForm, Estimate, InvalidationRate, LineSampling, MonteCarlo, Query, SmoothedMonteCarlo,
+    ClosedForm, Enumeration, Estimate, InvalidationRate, LineSampling, MonteCarlo, Query, SmoothedMonteCarlo,
     SobolMonteCarlo, affine_rate,
 };
 pub use model::{Activation, Dense, Differentiable, Linear, Mlp, Model, ModelShift};

@@ -5,6 +5,7 @@
 
 pub mod certificate;
 mod closed_form;
+mod enumeration;
 mod line;
 mod monte_carlo;
 mod shift;
@@ -12,6 +13,7 @@ mod smoothed;
 mod sobol;
 
 pub use closed_form::{ClosedForm, affine_rate};
+pub use enumeration::Enumeration;
 pub use line::LineSampling;
 pub(crate) use line::{BLOCK, Lines, Pool};
 pub use monte_carlo::MonteCarlo;
@@ -103,4 +105,4 @@ impl<T: InvalidationRate + ?Sized> InvalidationRate for &T {
 
 /// All estimators.
 pub const RATES: &[Entry<dyn InvalidationRate>] =
-    &[closed_form::ENTRY, monte_carlo::ENTRY, line::ENTRY, sobol::ENTRY, smoothed::ENTRY];
+    &[closed_form::ENTRY, monte_carlo::ENTRY, line::ENTRY, sobol::ENTRY, smoothed::ENTRY, enumeration::ENTRY];

@@ -45,6 +45,11 @@ pub trait Noise: Send + Sync {
         None
     }
 
+    /// All values that the noise can take, where they were observed: then every model has an exact rate.
+    fn as_residuals(&self) -> Option<&Residuals> {
+        None
+    }
+
     /// The Gaussian that holds for a person at `from` who aims at `to`, in scaled space, where the noise depends on the move;
     /// `None` where it is the same for every move. Noise that answers here has no [`as_gaussian`](Self::as_gaussian), and
     /// its [`sample_into`](Self::sample_into) is for who stays put. Fails on a move that is not finite.
