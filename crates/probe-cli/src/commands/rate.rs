@@ -129,11 +129,12 @@ fn depends_on_the_change(setup: &Setup) -> Result<bool> {
     Ok(setup.noise.at(&nowhere, &nowhere)?.is_some())
 }
 
-/// The estimator asked for; `auto` and `exact` mean the closed form where that is the true rate.
+/// The estimator asked for; `auto` and `exact` mean the closed form or the sum over all residuals, where that is the true rate.
 fn estimator(args: &Rate, setup: &Setup, per_move: bool) -> Result<Box<dyn InvalidationRate>> {
     let gaussian = per_move || setup.noise.as_gaussian().is_some();
     let name = match args.estimator.as_str() {
         "auto" | "exact" if gaussian && setup.model.as_linear().is_some() => "closed-form",
+        "auto" | "exact" if setup.noise.as_residuals().is_some() => "enumeration",
         "exact" => bail!(
             "--estimator exact: there is no exact rate for a {} model under {} noise",
             setup.model.name(),

@@ -17,7 +17,7 @@ pub use residuals::Residuals;
 
 use crate::error::{Error, Result};
 use crate::registry::{Entry, lookup};
-use crate::rows::{Rows, RowsMut};
+use crate::rows::RowsMut;
 use crate::schema::Actions;
 use crate::seed::Stream;
 use serde::{Deserialize, Serialize};
@@ -45,8 +45,8 @@ pub trait Noise: Send + Sync {
         None
     }
 
-    /// All errors there are, equally likely, where they are few enough to be listed: then every model has exact rates.
-    fn as_finite(&self) -> Option<Rows<'_>> {
+    /// All values that the noise can take, where they were observed: then every model has an exact rate.
+    fn as_residuals(&self) -> Option<&Residuals> {
         None
     }
 

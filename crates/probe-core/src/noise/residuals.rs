@@ -31,9 +31,14 @@ impl Residuals {
         Ok(Self { dim: rows.n_cols(), rows: rows.data().to_vec() })
     }
 
-    /// The observations.
+    /// Number of observations.
     pub fn n_rows(&self) -> usize {
         self.rows.len() / self.dim
+    }
+
+    /// All of them.
+    pub fn rows(&self) -> &[f64] {
+        &self.rows
     }
 
     /// Observation `i`.
@@ -57,8 +62,8 @@ impl Noise for Residuals {
         }
     }
 
-    fn as_finite(&self) -> Option<Rows<'_>> {
-        Rows::new(&self.rows, self.dim).ok()
+    fn as_residuals(&self) -> Option<&Residuals> {
+        Some(self)
     }
 }
 

@@ -14,6 +14,7 @@ use crate::engine::answer::Answer;
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
 use crate::invalidation::{BLOCK, Lines, Pool, has_lines};
+use crate::noise::Residuals;
 use crate::recourse::{Goal, Proposal, Reason, Task, Verdict};
 use crate::rows::{Rows, RowsMut};
 use crate::seed::{Key, Purpose, Stream};
@@ -56,7 +57,7 @@ pub(in crate::engine) struct Pools {
 impl Sampling {
     /// The best there is for a task.
     pub(in crate::engine) fn new(task: &Task) -> Result<Self> {
-        if task.noise.as_finite().is_some() {
+        if task.noise.as_residuals().is_some() {
             return Ok(Self::Finite);
         }
         if task.model.as_differentiable().is_none() || !has_lines(&*task.noise)? {
@@ -86,7 +87,7 @@ pub(super) struct Sampler<'e> {
 
 enum Kind<'e> {
     Lines { pools: &'e Pools, lines: Box<Lines<'e>>, gradient: Vec<f64>, masses: Box<[f64; BLOCK]> },
-    Finite { errors: Rows<'e> },
+    Finite { errors: &'e Residuals },
     Draws,
 }
 
@@ -100,7 +101,7 @@ struct Attempt {
 impl<'e> Sampler<'e> {
     fn new(sampling: &'e Sampling, task: &'e Task) -> Result<Self> {
         let n = task.model.n_features();
-        let kind = match (sampling, task.noise.as_finite()) {
+        let kind = match (sampling, task.noise.as_residuals()) {
             (Sampling::Lines(pools), _) => Kind::Lines {
                 lines: Box::new(Lines::new(&*task.model, &*task.noise, pools.active.as_deref())?),
                 gradient: vec![0.0; n],
@@ -212,7 +213,7 @@ impl<'e> Sampler<'e> {
     fn share_refused(&mut self, purpose: Purpose, n: usize) -> Result<f64> {
         if let Kind::Finite { errors } = self.kind {
             let mut refused = 0;
-            for some in errors.data().chunks(DRAWS * errors.n_cols()) {
+            for some in errors.rows().chunks(DRAWS * self.point.len()) {
                 refused += self.refused_of(some.to_vec())?;
             }
             return Ok(refused as f64 / errors.n_rows() as f64);
@@ -243,7 +244,7 @@ impl<'e> Sampler<'e> {
         let mut scores = vec![0.0; errors.len() / d];
         self.task.model.score_batch(Rows::new(&errors, d)?, &mut scores)?;
         // A NaN is no yes.
-        Ok(scores.iter().filter(|score| !(**score > 0.0)).count())
+        Ok(scores.len() - scores.iter().filter(|score| **score > 0.0).count())
     }
 }
 

@@ -104,7 +104,7 @@ impl<'a> Law<'a> {
     }
 
     /// Turns uniform coordinates into the law's own.
-    pub(super) fn from_uniform(&self, row: &mut [f64]) {
+    pub(super) fn shape_uniform(&self, row: &mut [f64]) {
         match &self.kind {
             Kind::Independent(independent) => {
                 row.iter_mut().enumerate().for_each(|(j, z)| *z = independent.shape(j).quantile(*z));

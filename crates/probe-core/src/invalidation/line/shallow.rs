@@ -194,9 +194,8 @@ impl Shallow {
                 continue;
             }
             if split > 0.0 {
-                for lane in 0..LANES {
-                    let (low, high) = (piece.least[lane], piece.most[lane]);
-                    pending[lane] = if (low > 0.0) | (high < 0.0) { pending[lane] } else { 0.0 };
+                for (pending, (low, high)) in pending.iter_mut().zip(lows.iter().zip(&highs)) {
+                    *pending = if (*low > 0.0) | (*high < 0.0) { *pending } else { 0.0 };
                 }
             }
             if roots > 0.0 {
