@@ -619,7 +619,7 @@ mod tests {
                 roots.iter().all(|r| line.p.iter().zip(&line.c).all(|(p, c)| (p + r.at * c).abs() > 1e-4));
             if roots.len() == 1 && roots[0].at.abs() < 4.0 && smooth {
                 with_root += 1;
-                for i in 0..line.p.len() {
+                for (i, sum) in sums.iter().enumerate() {
                     let mut at = |step: f64| {
                         let old = line.p[i];
                         line.p[i] += step;
@@ -630,9 +630,9 @@ mod tests {
                     let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
                     let scale = 1.0 + difference.abs();
                     assert!(
-                        (sums[i][3] - difference).abs() < 1e-5 * scale,
+                        (sum[3] - difference).abs() < 1e-5 * scale,
                         "{number} {i}: {} {difference}",
-                        sums[i][3]
+                        sum[3]
                     );
                 }
             }
