@@ -143,6 +143,8 @@ pub struct Engine {
     solver: Box<dyn Solver>,
     /// Where rates have no closed form.
     sampling: Option<session::Sampling>,
+    /// Where the model may change.
+    shifted: Option<crate::invalidation::ShiftedRate>,
 }
 
 impl Engine {
@@ -154,25 +156,32 @@ impl Engine {
 
     /// As [`Engine::new`], with a method that need not be registered: whatever it proposes is judged all the same.
     pub fn with_method(setup: Setup, method: &dyn RecourseMethod) -> Result<Self> {
-        if setup.shift.is_some() {
-            return Err(Error::Unsupported {
-                what: "recourse for a model that may change".to_owned(),
-                why: "answers are judged by the noise alone; only rates of given points are served"
-                    .to_owned(),
-            });
-        }
         method.check_options(&setup.options)?;
         let task = task_of(&setup)?;
         let solver = method.prepare(&task)?;
         let exact = task.model.as_linear().is_some() && task.noise.as_gaussian().is_some();
         let sampling = if exact { None } else { Some(session::Sampling::new(&task)?) };
-        Ok(Self { setup, task, solver, sampling })
+        let shifted = match (setup.shift, task.model.as_linear()) {
+            (Some(shift), Some(linear)) => {
+                let mut active = vec![false; setup.names.len()];
+                task.noise_on.active_into(&task.actions, &[], &[], &mut active);
+                Some(crate::invalidation::ShiftedRate::new(linear, &*task.noise, &active, shift)?)
+            }
+            (Some(_), None) => {
+                return Err(Error::Unsupported {
+                    what: format!("recourse for a {} model that may change", task.model.name()),
+                    why: "answers of linear models only are judged by it".to_owned(),
+                });
+            }
+            (None, _) => None,
+        };
+        Ok(Self { setup, task, solver, sampling, shifted })
     }
 
     /// An engine that scores and rates points and finds none: for questions that no method serves.
     pub fn without_method(setup: Setup) -> Result<Self> {
         let task = task_of(&setup)?;
-        Ok(Self { setup, task, solver: Box::new(NoMethod), sampling: None })
+        Ok(Self { setup, task, solver: Box::new(NoMethod), sampling: None, shifted: None })
     }
 
     /// What the engine was built from.
