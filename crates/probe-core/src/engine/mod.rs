@@ -162,6 +162,12 @@ impl Engine {
         let exact = task.model.as_linear().is_some() && task.noise.as_gaussian().is_some();
         let sampling = if exact { None } else { Some(session::Sampling::new(&task)?) };
         let shifted = match (setup.shift, task.model.as_linear()) {
+            (Some(_), Some(_)) if task.noise_on == NoiseOn::Changed => {
+                return Err(Error::Unsupported {
+                    what: "noise on changed features only with a model that may change".to_owned(),
+                    why: "use noise on all or mutable features".to_owned(),
+                });
+            }
             (Some(shift), Some(linear)) => {
                 let mut active = vec![false; setup.names.len()];
                 task.noise_on.active_into(&task.actions, &[], &[], &mut active);
