@@ -10,7 +10,7 @@ mod tolerance;
 
 pub use answer::{Answer, Limit, Shortfall, Status};
 pub use session::Session;
-pub use tolerance::{Slack, Tolerance};
+pub use tolerance::{Side, Slack, Tolerance};
 
 use crate::cost::Cost;
 use crate::error::{Error, Result, require};
