@@ -1,4 +1,5 @@
-//! Scoring rows in batches: our loops against the same layers by a maintained matrix product (`matrixmultiply`), on one thread.
+//! Scoring rows in batches: our loops against the same layers by a maintained matrix product (`matrixmultiply`) and against plain
+//! loops, on one thread.
 
 use crate::clock::best_of;
 use crate::say;
@@ -12,7 +13,8 @@ const BLOCKS: [usize; 4] = [64, 256, 1024, 4096];
 
 pub(crate) fn run() -> Result<()> {
     say("scoring rows in batches, one thread, best of 20; the product with the best of its block sizes\n");
-    say("| layers | ns per row | GFLOP/s | by matrix product, ns | ratio |\n|---|---|---|---|---|");
+    say("| layers | ns per row | GFLOP/s | matrix product, ns | ratio | plain loops, ns | ratio |");
+    say("|---|---|---|---|---|---|---|");
     for widths in SHAPES {
         let model = network(widths)?;
         let flops: usize = model.layers().iter().map(|layer| 2 * layer.weight().len()).sum();
@@ -31,15 +33,24 @@ pub(crate) fn run() -> Result<()> {
                 Ok(())
             })?);
         }
-        let gap = scores.iter().zip(&check).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let mut loops = vec![0.0; n];
+        let plainly = best_of(3, || {
+            plain(&model, x, &mut loops);
+            Ok(())
+        })?;
+        let others = check.iter().zip(&loops);
+        let gap = scores.iter().zip(others).map(|(s, (a, b))| (s - a).abs().max((s - b).abs()));
+        let gap = gap.fold(0.0, f64::max);
         ensure!(gap < 1e-10, "the two disagree by {gap}");
         let per_row = 1e9 / n as f64;
         say(&format!(
-            "| {widths:?} | {:.1} | {:.1} | {:.1} | {:.2} |",
+            "| {widths:?} | {:.1} | {:.1} | {:.1} | {:.2} | {:.1} | {:.2} |",
             ours * per_row,
             (n * flops) as f64 / ours * 1e-9,
             theirs * per_row,
-            theirs / ours
+            theirs / ours,
+            plainly * per_row,
+            plainly / ours
         ));
     }
     Ok(())
@@ -52,6 +63,22 @@ fn network(widths: &[usize]) -> Result<Mlp> {
         bias: vec![0.1; pair[1]],
     };
     Ok(Mlp::new(widths.windows(2).map(&mut layer).collect(), Activation::Relu, 0.0)?)
+}
+
+/// As one would write it down: a sum per unit, a row after the other.
+fn plain(model: &Mlp, x: ArrayView2<'_, f64>, out: &mut [f64]) {
+    for (row, score) in x.rows().into_iter().zip(out) {
+        let mut values = row.to_vec();
+        for layer in model.hidden() {
+            let unit = |j: usize| {
+                let sum: f64 = layer.row(j).iter().zip(&values).map(|(w, v)| w * v).sum();
+                (sum + layer.bias()[j]).max(0.0)
+            };
+            values = (0..layer.n_out()).map(unit).collect();
+        }
+        let (weights, bias) = model.output();
+        *score = weights.iter().zip(&values).map(|(w, v)| w * v).sum::<f64>() + bias;
+    }
 }
 
 /// The same network as matrices.
