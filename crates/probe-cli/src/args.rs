@@ -24,6 +24,7 @@ Examples:
   probe recourse model.json people.csv -r 0.1 --sigma 0.1 -o out.csv
   probe frontier model.json people.csv --rates 0.4,0.2,0.1,0.05
   probe rate model.json out.csv --ignore-extra
+  probe noise fit pairs.csv --model model.json -o noise.json
   probe inspect model.json")]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -56,6 +57,7 @@ pub(crate) enum Command {
     Recourse(Recourse),
     Frontier(Frontier),
     Rate(Rate),
+    Noise(Noise),
     Inspect(Inspect),
     Completions(Completions),
 }
@@ -183,6 +185,7 @@ Examples:
   probe recourse model.json people.csv -r 0.05 --immutable age,sex --max-changes 2 --id customer
   probe recourse model.json people.parquet --noise-on changed --format jsonl | head -1
   probe recourse model.json people.csv --budget 0.3        the most robust answer for that cost
+  probe recourse model.json people.csv -r 0.35 --method probe-gradient --option keep=best
   cat people.csv | probe recourse model.json - --quiet > out.csv")]
 pub(crate) struct Recourse {
     #[command(flatten)]
@@ -217,21 +220,95 @@ pub(crate) struct Frontier {
 Examples:
   probe rate model.json points.csv --sigma 0.1
   probe rate model.json out.csv --ignore-extra --estimator monte-carlo --samples 1000000
+  probe rate model.json points.csv --noise student-t:0.1,df=4 --estimator monte-carlo-sobol
+  probe rate model.json out.csv --ignore-extra --noise effort:0.05,rho=0.2 --from people.csv
   probe rate model.json out.csv --ignore-extra --noise-on changed --from people.csv")]
 pub(crate) struct Rate {
     #[command(flatten)]
     pub(crate) ask: Ask,
-    /// How: auto is exact where that is possible. closed-form is Theorem 1 of the paper, exact for linear models.
-    #[arg(long, default_value = "auto", value_name = "auto|exact|closed-form|monte-carlo")]
+    /// How: auto is exact where that is possible and monte-carlo elsewhere. closed-form is Theorem 1 of the paper, exact for
+    /// linear models under Gaussian noise; enumeration sums over residuals of a noise file, exact for all models; line and
+    /// monte-carlo-sobol need fewer draws; smoothed-monte-carlo is the paper's differentiable estimate, which is biased.
+    #[arg(
+        long,
+        default_value = "auto",
+        value_name = "auto|exact|closed-form|enumeration|monte-carlo|line|monte-carlo-sobol|smoothed-monte-carlo"
+    )]
     pub(crate) estimator: String,
-    /// Number of noisy implementations to draw per point (monte-carlo).
+    /// Number of noisy implementations to draw per point (the monte-carlo estimators).
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) samples: u64,
-    /// The people that the points were made for, row by row (needed with --noise-on changed).
+    /// The people that the points were made for, row by row (needed with --noise-on changed and effort noise).
     #[arg(long, value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
     pub(crate) from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) table: Tables,
+}
+
+/// Learn how people miss the advice they were given.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe noise fit pairs.csv --model model.json -r 0.05 -o noise.json
+  probe recourse model.json people.csv -r 0.05 --noise file:noise.json")]
+pub(crate) struct Noise {
+    #[command(subcommand)]
+    pub(crate) command: NoiseCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NoiseCommand {
+    Fit(NoiseFit),
+}
+
+/// Fit noise to pairs of prescribed and implemented values, and write a noise file.
+///
+/// PAIRS has one row per person and, for each feature NAME, a column NAME with
+/// the value that was advised and a column NAME__implemented with the value
+/// that the person reached:
+///
+///   income,income__implemented,debt,debt__implemented
+///   42000,41200,0.30,0.33
+///   38500,38900,0.25,0.24
+///
+/// Values are in the units of --model or --schema, whose scales are applied;
+/// without either, columns are taken as scaled. The fit is Gaussian: the mean of
+/// the misses and their covariance (correlations shrunk where there are fewer
+/// than five pairs per feature), its standard deviations inflated so that the
+/// target rate -r holds although both were estimated from few pairs. That is
+/// exact for linear models, normal misses and this rate; fit again for a
+/// smaller one.
+#[derive(Debug, Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  probe noise fit pairs.csv --model model.json -o noise.json
+  probe noise fit pairs.csv --schema schema.toml -r 0.05 -o noise.json
+  probe noise fit pairs.csv --residuals -o noise.json        the misses themselves, no fit"
+)]
+pub(crate) struct NoiseFit {
+    /// Table of pairs: CSV, JSON Lines, JSON or Parquet; - for standard input.
+    #[arg(value_name = "PAIRS", value_hint = ValueHint::FilePath)]
+    pub(crate) pairs: PathBuf,
+    /// Model file: its features, and its schema's scales.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) model: Option<PathBuf>,
+    /// Schema file: features and scales; default: the model's own.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) schema: Option<PathBuf>,
+    /// Target invalidation rate that the fit is to serve, below 0.5.
+    #[arg(short = 'r', long, visible_alias = "rate", default_value_t = 0.1, value_parser = fit_rate, value_name = "R")]
+    pub(crate) max_rate: f64,
+    /// Write the misses themselves instead of a fit.
+    #[arg(long, conflicts_with = "max_rate")]
+    pub(crate) residuals: bool,
+    /// Format of PAIRS; default: by its ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) format: Option<Format>,
+    /// Noise file to write; default: standard output.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Explain what a model, schema or data file contains.
@@ -279,7 +356,10 @@ pub(crate) struct Ask {
     /// Its variance, instead of --sigma.
     #[arg(long, value_parser = positive, value_name = "V", conflicts_with = "sigma")]
     pub(crate) sigma2: Option<f64>,
-    /// Noise: gaussian:SD, or file:noise.json with mean and sd or covariance by feature.
+    /// Noise: gaussian:SD, uniform:SD, laplace:SD, student-t:SD,df=4, effort:SD,rho=0.2,a=0 or file:noise.json.
+    ///
+    /// SD is each feature's standard deviation, features independent; df is above 2. Effort noise has standard deviation
+    /// √(SD² + rho²·change²) and mean a·change. A file has mean and sd or covariance, or residuals, by feature; `probe noise fit` writes one.
     #[arg(long, value_name = "SPEC", conflicts_with_all = ["sigma", "sigma2"])]
     pub(crate) noise: Option<String>,
     /// Features that people miss; default: all without a schema, mutable with one.
@@ -306,9 +386,18 @@ pub(crate) struct Ask {
     /// Certificates: P(certified and true rate above r) is at most 1 − C. Exact rates need none.
     #[arg(long, default_value_t = 0.999, value_parser = rate, value_name = "C")]
     pub(crate) confidence: f64,
-    /// How to find recourse.
+    /// How to find recourse: probe, or the paper's own algorithms, probe-gradient and probe-mc, to compare with.
     #[arg(long, default_value = "probe", value_name = "NAME", value_parser = method)]
     pub(crate) method: String,
+    /// Setting of the method; repeatable. probe-gradient and probe-mc have preset, lambda1, lambda2, lambda3 (a list), loss
+    /// (mse, bce or score-mse), target-score, loop (text or printed), keep (first or best), learning-rate and steps; probe-mc also
+    /// tau or temperature, and samples.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) option: Vec<String>,
+    /// With probe-gradient and probe-mc: weights and loss of the paper's text, which reach few targets, instead of the released
+    /// ones. The same as --option preset=paper-text.
+    #[arg(long)]
+    pub(crate) paper_text: bool,
     /// Skip sampling for certificates; exact rates stay certified.
     #[arg(long)]
     pub(crate) no_certify: bool,
@@ -372,6 +461,10 @@ fn rate(text: &str) -> Result<f64, String> {
     } else {
         Err("must be between 0 and 1, both excluded".to_owned())
     }
+}
+
+fn fit_rate(text: &str) -> Result<f64, String> {
+    rate(text).and_then(|value| if value < 0.5 { Ok(value) } else { Err("must be below 0.5".to_owned()) })
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -5,11 +5,12 @@ use crate::printer::Printer;
 use crate::usage::Usage;
 use anyhow::{Context as _, Result};
 use probe_core::noise::NoiseSpec;
-use probe_core::{Actions, ModelInput, NoiseOn, Schema, Seed, Setup};
+use probe_core::recourse::method;
+use probe_core::{Actions, MethodOptions, ModelInput, NoiseOn, Schema, Seed, Setup};
 use probe_io::{ModelFile, load_noise, load_schema};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 /// A model and everything asked of it.
 pub(crate) struct Question {
@@ -19,6 +20,8 @@ pub(crate) struct Question {
     model_hash: String,
     noise: String,
     sigma: Option<f64>,
+    /// The target rate that a noise file was fitted for.
+    fitted_rate: Option<f64>,
 }
 
 impl Question {
@@ -66,9 +69,21 @@ impl Question {
         setup.also_favourable = ask.also_favourable;
         setup.seed = Seed(seed);
         setup.method.clone_from(&ask.method);
-        let (noise, sigma) = set_noise(&mut setup, ask, schema.as_ref(), sigma)?;
+        setup.options = options_of(ask)?;
+        let Named { noise, sigma, fitted_rate } = set_noise(&mut setup, ask, schema.as_ref(), sigma)?;
         warn_of_raw_units(&setup, schema.as_ref(), printer);
-        Ok(Self { setup, schema, model_hash: file.hash, noise, sigma })
+        Ok(Self { setup, schema, model_hash: file.hash, noise, sigma, fitted_rate })
+    }
+
+    /// Warns where the noise was fitted for larger rates than those asked for.
+    pub(crate) fn warn_of_fit(&self, rates: &[f64], printer: &Printer) {
+        let smallest = rates.iter().copied().fold(f64::INFINITY, f64::min);
+        if let Some(fitted) = self.fitted_rate.filter(|&fitted| smallest < fitted) {
+            printer.warn(&format!(
+                "{} was fitted for a rate of {fitted} and is too optimistic for {smallest}: fit it with probe noise fit -r {smallest}",
+                self.noise
+            ));
+        }
     }
 
     /// What every JSON result carries.
@@ -82,6 +97,7 @@ impl Question {
             "version": env!("CARGO_PKG_VERSION"),
             "command": command,
             "method": self.setup.method,
+            "options": self.setup.options.iter().collect::<BTreeMap<_, _>>(),
             "seed": self.setup.seed.0,
             "model_hash": self.model_hash,
             "noise": self.noise,
@@ -94,6 +110,16 @@ impl Question {
             "note": "rates and certificates hold for the stated noise model; they say nothing about other noise or another model",
         })
     }
+}
+
+/// The method's settings, of which `--paper-text` is one.
+fn options_of(ask: &Ask) -> Result<MethodOptions> {
+    let preset = ask.paper_text.then_some("preset=paper-text");
+    let texts = ask.option.iter().map(String::as_str).chain(preset);
+    let flag = if ask.option.is_empty() { "--paper-text" } else { "--option" };
+    let options = MethodOptions::parse(texts).map_err(|error| Usage::of(flag, error))?;
+    method(&ask.method)?.check_options(&options).map_err(|error| Usage::of(flag, error))?;
+    Ok(options)
 }
 
 /// Fails on a rate that noise on the changed features cannot serve.
@@ -135,19 +161,23 @@ fn schema_of(ask: &Ask, file: &ModelFile) -> Result<Option<Schema>> {
     Ok(schema)
 }
 
-/// Applies `--noise`; returns its name and the standard deviation where it is one number.
-fn set_noise(
-    setup: &mut Setup,
-    ask: &Ask,
-    schema: Option<&Schema>,
-    sigma: f64,
-) -> Result<(String, Option<f64>)> {
+/// The noise as results name it.
+struct Named {
+    noise: String,
+    /// The standard deviation, where it is one number.
+    sigma: Option<f64>,
+    fitted_rate: Option<f64>,
+}
+
+/// Applies `--noise`.
+fn set_noise(setup: &mut Setup, ask: &Ask, schema: Option<&Schema>, sigma: f64) -> Result<Named> {
     let Some(spec) = &ask.noise else {
-        return Ok(("gaussian".to_owned(), Some(sigma)));
+        return Ok(Named { noise: "gaussian".to_owned(), sigma: Some(sigma), fitted_rate: None });
     };
     if let Some(path) = spec.strip_prefix("file:") {
-        setup.noise = Arc::new(load_noise(path, &setup.names)?);
-        return Ok((spec.clone(), None));
+        let file = load_noise(path, &setup.names)?;
+        setup.noise = file.noise;
+        return Ok(Named { noise: spec.clone(), sigma: None, fitted_rate: file.fitted_rate });
     }
     let parsed = NoiseSpec::parse(spec).map_err(|error| Usage::of("--noise", error))?;
     let sd = parsed.sd.unwrap_or(sigma);
@@ -157,7 +187,8 @@ fn set_noise(
     }
     let sds = schema.map_or_else(|| vec![sd; setup.names.len()], |schema| schema.noise_sd(sd));
     setup.noise = parsed.build(sds).map_err(|error| Usage::of("--noise", error))?;
-    Ok((parsed.family, Some(sd)))
+    let noise = if parsed.options.is_empty() { parsed.family } else { spec.clone() };
+    Ok(Named { noise, sigma: Some(sd), fitted_rate: None })
 }
 
 /// Without a scale, σ = 0.1 means 0.1 of every unit.

@@ -76,12 +76,14 @@ pub use cost::Cost;
 pub use engine::{Answer, Engine, Limit, Session, Setup, Shortfall, Slack, Status, Tolerance};
 pub use error::{Error, ParamError, Result};
 pub use invalidation::{
-    ClosedForm, Estimate, InvalidationRate, LineSampling, MonteCarlo, Query, SmoothedMonteCarlo,
+    ClosedForm, Enumeration, Estimate, InvalidationRate, LineSampling, MonteCarlo, Query, SmoothedMonteCarlo,
     SobolMonteCarlo, affine_rate,
 };
 pub use model::{Activation, Dense, Differentiable, Linear, Mlp, Model};
 pub use noise::{Covariance, Effort, Gaussian, Independent, Noise, NoiseOn, Residuals};
-pub use recourse::{Goal, METHODS, Proposal, Reason, RecourseMethod, Solver, Task, Verdict, Worker};
+pub use recourse::{
+    Goal, METHODS, MethodOptions, Proposal, Reason, RecourseMethod, Solver, Task, Verdict, Worker,
+};
 pub use rows::{Rows, RowsMut};
 pub use schema::{Actions, Direction, Feature, Group, ModelInput, Room, Schema, Space, Violation};
 pub use seed::{Key, Purpose, Seed, Stream};

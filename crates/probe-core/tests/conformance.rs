@@ -201,13 +201,20 @@ fn rates_agree_with_the_exact_rate_of_a_linear_score() {
     let model = Linear::new(vec![2.0, -1.0, 0.5], 0.0, 0.0).unwrap();
     let noise = Gaussian::isotropic(3, 0.1).unwrap();
     let active = [true, false, true];
+    let mut served = BTreeSet::new();
     for entry in RATES {
         for (k, score) in [-0.3, 0.0, 0.1, 0.3].into_iter().enumerate() {
             let point = [0.5 * score, 0.0, 0.0];
             let query = Query { model: &model, noise: &noise, active: &active, point: &point };
             let truth = affine_rate(score, 0.0, 0.1 * 4.25_f64.sqrt());
-            let Estimate { rate, std_error, lower, upper, exact } =
-                entry.item.estimate(&query, 0.999, &mut stream(k as u64)).unwrap();
+            let found = match entry.item.estimate(&query, 0.999, &mut stream(k as u64)) {
+                Ok(found) => found,
+                // Estimators for other noise say so.
+                Err(Error::Unsupported { .. }) => continue,
+                Err(error) => panic!("{}: {error}", entry.name),
+            };
+            served.insert(entry.name);
+            let Estimate { rate, std_error, lower, upper, exact } = found;
             assert!(lower <= rate && rate <= upper && std_error >= 0.0, "{}", entry.name);
             if exact {
                 assert_eq!((lower, upper, std_error), (rate, rate, 0.0));
@@ -217,6 +224,7 @@ fn rates_agree_with_the_exact_rate_of_a_linear_score() {
             }
         }
     }
+    assert!(served.len() >= 5, "only {served:?} serve Gaussian noise");
 }
 
 const D: usize = 6;
@@ -295,10 +303,11 @@ fn check_answer(engine: &Engine, person: &[f64], answer: &Answer, sampled: bool)
 
 #[test]
 fn methods_keep_the_rules_the_rate_and_the_bits() {
-    let data = people(300);
-    let people = Rows::new(&data, D).unwrap();
-    let reversed: Vec<f64> = people.iter().rev().flatten().copied().collect();
     for entry in METHODS {
+        // Descent takes a thousand times as long as the exact solver.
+        let data = people(if entry.name == "probe" { 300 } else { 30 });
+        let people = Rows::new(&data, D).unwrap();
+        let reversed: Vec<f64> = people.iter().rev().flatten().copied().collect();
         let (mut served, mut certified) = (0, 0);
         for mut setup in setups() {
             setup.method = entry.name.to_owned();

@@ -2,6 +2,7 @@
 //!
 //! - [`ModelFile`], [`load_schema`], [`load_noise`]: structured documents; errors name file and JSON path.
 //! - [`TableReader`] → [`Chunks`] → [`Chunk`]: CSV, JSON Lines, JSON and Parquet in bounded memory.
+//! - [`read_pairs`]: what people were told and what they did.
 //! - [`TableWriter`]: the same formats out, whole or not at all.
 //! - [`run_pipeline`]: reader, workers and writer, in order, with the same bytes for any number of threads.
 //!
@@ -50,16 +51,18 @@ mod model_file;
 mod noise_file;
 mod number;
 mod output;
+mod pairs;
 mod pipeline;
 mod schema_file;
 mod table;
 
 pub use error::{Error, Place, Result};
 pub use model_file::ModelFile;
-pub use noise_file::{load_noise, parse_noise};
+pub use noise_file::{NoiseFile, fit_to_json, load_noise, parse_noise, residuals_to_json, save_noise};
 pub use output::{
     AtomicOutput, Batch, Cell, Column, Encoded, Encoder, Field, FieldKind, TableWriter, Verbatim,
 };
+pub use pairs::{IMPLEMENTED, Pairs, read_pairs};
 pub use pipeline::{Job, Summary, run_pipeline};
 pub use schema_file::{load_schema, parse_schema, save_schema, schema_to_toml};
 pub use table::{

@@ -13,16 +13,15 @@
 //! Training runs on one thread and draws everything from the seed, so the same input gives the same bits. An epoch costs
 //! about six operations per weight and row.
 
-mod adam;
 mod net;
 
 use crate::design::check_finite;
 use crate::error::{Error, Result, both_classes, same_length};
 use crate::metrics::{class_weights, weighted_loss};
 use crate::split::{Split, shuffle};
-use adam::Adam;
 use net::{Net, Room};
 use probe_core::error::require;
+use probe_core::math::adam::Adam;
 use probe_core::{Activation, Mlp, Model, ParamError, Purpose, Rows, Seed};
 use serde::{Deserialize, Serialize};
 

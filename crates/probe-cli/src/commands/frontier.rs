@@ -16,6 +16,7 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
     for &rate in &args.rates {
         check_changed(question.setup.noise_on, rate, "--rates")?;
     }
+    question.warn_of_fit(&args.rates, printer);
     let engine = Engine::new(question.setup.clone())?;
     let heavy = question.setup.model.as_linear().is_none();
     let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, heavy };

@@ -4,6 +4,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod frontier;
 pub(crate) mod inspect;
+pub(crate) mod noise;
 pub(crate) mod rate;
 pub(crate) mod recourse;
 mod rows;

@@ -10,21 +10,29 @@ use crate::usage::Usage;
 use anyhow::{Result, bail};
 use probe_core::invalidation::RATES;
 use probe_core::registry::lookup;
-use probe_core::{ClosedForm, Engine, Estimate, InvalidationRate, MonteCarlo, NoiseOn, Setup};
+use probe_core::{Engine, Estimate, InvalidationRate, NoiseOn, Setup};
 use probe_io::{Batch, Column, Field};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
 pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()> {
     let question = Question::new(&args.ask, common.seed, printer)?;
-    let estimator = estimator(args, &question.setup)?;
+    let depends = depends_on_the_change(&question.setup)?;
+    let estimator = estimator(args, &question.setup, depends)?;
+    if depends && args.from.is_none() {
+        return Err(Usage::new(format!(
+            "{} noise depends on the change: it needs --from PEOPLE, the people that the points were made for, row by row",
+            question.setup.noise.name()
+        ))
+        .into());
+    }
     if question.setup.noise_on == NoiseOn::Changed && args.from.is_none() {
         return Err(Usage::new(
             "--noise-on changed needs --from PEOPLE: the people that the points were made for, row by row",
         )
         .into());
     }
-    let engine = Engine::new(question.setup.clone())?;
+    let engine = Engine::without_method(question.setup.clone())?;
     let heavy = question.setup.model.as_linear().is_none();
     let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, heavy };
     let names = &question.setup.names;
@@ -115,21 +123,27 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
     Ok(())
 }
 
-/// The estimator asked for; `auto` and `exact` mean the closed form where that is the true rate.
-fn estimator(args: &Rate, setup: &Setup) -> Result<Box<dyn InvalidationRate>> {
-    let exact = setup.model.as_linear().is_some() && setup.noise.as_gaussian().is_some();
-    let sampled = || Box::new(MonteCarlo { samples: usize::try_from(args.samples).unwrap_or(usize::MAX) });
-    Ok(match args.estimator.as_str() {
-        "auto" | "exact" if exact => Box::new(ClosedForm),
+/// Whether the noise is another one for every move; it is Gaussian then.
+fn depends_on_the_change(setup: &Setup) -> Result<bool> {
+    let nowhere = vec![0.0; setup.names.len()];
+    Ok(setup.noise.at(&nowhere, &nowhere)?.is_some())
+}
+
+/// The estimator asked for; `auto` and `exact` mean the closed form or the sum over all residuals, where that is the true rate.
+fn estimator(args: &Rate, setup: &Setup, per_move: bool) -> Result<Box<dyn InvalidationRate>> {
+    let gaussian = per_move || setup.noise.as_gaussian().is_some();
+    let name = match args.estimator.as_str() {
+        "auto" | "exact" if gaussian && setup.model.as_linear().is_some() => "closed-form",
+        "auto" | "exact" if setup.noise.as_residuals().is_some() => "enumeration",
         "exact" => bail!(
             "--estimator exact: there is no exact rate for a {} model under {} noise",
             setup.model.name(),
             setup.noise.name()
         ),
-        "auto" | "monte-carlo" => sampled(),
-        other => match lookup("estimator", RATES, other) {
-            Ok(entry) => Box::new(entry.item),
-            Err(unknown) => return Err(Usage::of("--estimator", unknown.to_string()).into()),
-        },
-    })
+        "auto" => "monte-carlo",
+        other => other,
+    };
+    let item = lookup("estimator", RATES, name).map_err(|unknown| Usage::of("--estimator", unknown))?.item;
+    let samples = usize::try_from(args.samples).unwrap_or(usize::MAX);
+    Ok(item.with_samples(samples).unwrap_or_else(|| Box::new(item)))
 }

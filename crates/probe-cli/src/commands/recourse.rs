@@ -44,6 +44,7 @@ impl Tally {
 pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result<()> {
     let mut question = Question::new(&args.ask, common.seed, printer)?;
     question.setup.budget = args.budget;
+    question.warn_of_fit(&[args.ask.max_rate], printer);
     let engine = Engine::new(question.setup.clone())?;
     let heavy = question.setup.model.as_linear().is_none();
     let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, heavy };

@@ -10,6 +10,8 @@ mod columns;
 mod demo;
 mod guarantee;
 mod interrupt;
+mod methods;
+mod noise;
 mod outputs;
 mod repeat;
 mod statuses;

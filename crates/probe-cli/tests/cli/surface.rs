@@ -2,7 +2,8 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 7] = ["demo", "train", "recourse", "frontier", "rate", "inspect", "completions"];
+const COMMANDS: [&str; 8] =
+    ["demo", "train", "recourse", "frontier", "rate", "noise", "inspect", "completions"];
 
 #[test]
 fn every_command_s_help_has_examples_that_name_it() {
@@ -41,6 +42,8 @@ fn help_names_every_flag_of_the_contract() {
         "--max-changes",
         "--confidence",
         "--method",
+        "--option",
+        "--paper-text",
         "--no-certify",
         "--also-favourable",
         "--favourable-class",

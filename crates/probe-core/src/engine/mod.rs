@@ -17,7 +17,7 @@ use crate::error::{Error, Result, require};
 use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::Model;
 use crate::noise::{Gaussian, Noise, NoiseOn};
-use crate::recourse::{Goal, Proposal, RecourseMethod, Solver, Task, Worker, method};
+use crate::recourse::{Goal, MethodOptions, Proposal, RecourseMethod, Solver, Task, Worker, method};
 use crate::rows::Rows;
 use crate::schema::{Actions, ModelInput, Schema, Space};
 use crate::seed::{Key, Purpose, Seed};
@@ -55,10 +55,15 @@ pub struct Setup {
     pub certify: bool,
     /// Confidence of sampled certificates.
     pub confidence: f64,
+    /// What the search aims at where rates are sampled, as a share of the target: closer to 1 is cheaper for the person and needs
+    /// more samples. `None` for a share that suits the target.
+    pub aim: Option<f64>,
     /// Seed of all streams.
     pub seed: Seed,
     /// Recourse method.
     pub method: String,
+    /// Its settings.
+    pub options: MethodOptions,
 }
 
 impl Setup {
@@ -101,8 +106,10 @@ impl Setup {
             also_favourable: false,
             certify: true,
             confidence: 0.999,
+            aim: None,
             seed: Seed(0),
             method: "probe".to_owned(),
+            options: MethodOptions::default(),
             model,
             names,
         };
@@ -131,6 +138,8 @@ pub struct Engine {
     setup: Setup,
     task: Arc<Task>,
     solver: Box<dyn Solver>,
+    /// Where rates have no closed form.
+    sampling: Option<session::Sampling>,
 }
 
 impl Engine {
@@ -142,46 +151,25 @@ impl Engine {
 
     /// As [`Engine::new`], with a method that need not be registered: whatever it proposes is judged all the same.
     pub fn with_method(setup: Setup, method: &dyn RecourseMethod) -> Result<Self> {
-        let Setup { max_rate, confidence, .. } = setup;
-        Goal::Rate(max_rate).check()?;
-        if let Some(budget) = setup.budget {
-            Goal::Budget(budget).check()?;
-        }
-        require(confidence > 0.0 && confidence < 1.0, "confidence", "between 0 and 1", confidence)?;
-        if setup.noise_on == NoiseOn::Changed && max_rate >= 0.5 {
+        let nowhere = vec![0.0; setup.noise.dim()];
+        if setup.noise.at(&nowhere, &nowhere)?.is_some() {
             return Err(Error::Unsupported {
-                what: format!("r = {max_rate} with noise on changed features only"),
-                why: "it needs r < 0.5".to_owned(),
+                what: format!("recourse under {} noise", setup.noise.name()),
+                why: "the noise depends on the answer, which no method allows for; only rates of given points are served".to_owned(),
             });
         }
-        let model: Arc<dyn Model> = match (setup.space.model_input(), setup.model.as_linear()) {
-            (ModelInput::Raw, Some(linear)) => Arc::new(linear.rescaled(&setup.space)),
-            (ModelInput::Raw, None) => match setup.model.as_mlp() {
-                Some(mlp) => Arc::new(mlp.rescaled(&setup.space)?),
-                None => {
-                    return Err(Error::Unsupported {
-                        what: format!("a {} model on raw input", setup.model.name()),
-                        why: "only linear models and networks take raw input".to_owned(),
-                    });
-                }
-            },
-            (ModelInput::Scaled, _) => Arc::clone(&setup.model),
-        };
-        let task = Arc::new(Task {
-            model,
-            noise: Arc::clone(&setup.noise),
-            noise_on: setup.noise_on,
-            cost: setup.cost.clone(),
-            actions: setup.actions.clone(),
-            seed: setup.seed,
-        });
+        method.check_options(&setup.options)?;
+        let task = task_of(&setup)?;
         let solver = method.prepare(&task)?;
-        Ok(Self { setup, task, solver })
+        let exact = task.model.as_linear().is_some() && task.noise.as_gaussian().is_some();
+        let sampling = if exact { None } else { Some(session::Sampling::new(&task)?) };
+        Ok(Self { setup, task, solver, sampling })
     }
 
     /// An engine that scores and rates points and finds none: for questions that no method serves.
     pub fn without_method(setup: Setup) -> Result<Self> {
-        Self::with_method(setup, &NoMethod)
+        let task = task_of(&setup)?;
+        Ok(Self { setup, task, solver: Box::new(NoMethod), sampling: None })
     }
 
     /// What the engine was built from.
@@ -325,18 +313,49 @@ impl Engine {
     }
 }
 
+/// The task in scaled space. Fails on parameters outside their domain.
+fn task_of(setup: &Setup) -> Result<Arc<Task>> {
+    let Setup { max_rate, confidence, .. } = *setup;
+    Goal::Rate(max_rate).check()?;
+    if let Some(budget) = setup.budget {
+        Goal::Budget(budget).check()?;
+    }
+    require(confidence > 0.0 && confidence < 1.0, "confidence", "between 0 and 1", confidence)?;
+    if let Some(aim) = setup.aim {
+        require(aim > 0.0 && aim < 1.0, "aim", "between 0 and 1", aim)?;
+    }
+    if setup.noise_on == NoiseOn::Changed && max_rate >= 0.5 {
+        return Err(Error::Unsupported {
+            what: format!("r = {max_rate} with noise on changed features only"),
+            why: "it needs r < 0.5".to_owned(),
+        });
+    }
+    let model: Arc<dyn Model> = match (setup.space.model_input(), setup.model.as_linear()) {
+        (ModelInput::Raw, Some(linear)) => Arc::new(linear.rescaled(&setup.space)),
+        (ModelInput::Raw, None) => match setup.model.as_mlp() {
+            Some(mlp) => Arc::new(mlp.rescaled(&setup.space)?),
+            None => {
+                return Err(Error::Unsupported {
+                    what: format!("a {} model on raw input", setup.model.name()),
+                    why: "only linear models and networks take raw input".to_owned(),
+                });
+            }
+        },
+        (ModelInput::Scaled, _) => Arc::clone(&setup.model),
+    };
+    Ok(Arc::new(Task {
+        model,
+        noise: Arc::clone(&setup.noise),
+        noise_on: setup.noise_on,
+        cost: setup.cost.clone(),
+        actions: setup.actions.clone(),
+        seed: setup.seed,
+        options: setup.options.clone(),
+    }))
+}
+
 /// Stands in for a method where no recourse is asked for.
 struct NoMethod;
-
-impl RecourseMethod for NoMethod {
-    fn name(&self) -> &'static str {
-        "none"
-    }
-
-    fn prepare(&self, _task: &Arc<Task>) -> Result<Box<dyn Solver>> {
-        Ok(Box::new(Self))
-    }
-}
 
 impl Solver for NoMethod {
     fn worker(&self) -> Box<dyn Worker + '_> {

@@ -2,6 +2,8 @@
 
 mod sampled;
 
+pub(super) use sampled::Sampling;
+
 use super::answer::{Answer, Limit, Shortfall, Status};
 use super::{Engine, Setup};
 use crate::error::{Error, Result, require};
@@ -23,8 +25,8 @@ pub struct Session<'e> {
     active: Vec<bool>,
     /// Noise of the score, where it does not depend on the point.
     fixed_noise: Option<(f64, f64)>,
-    /// Whether rates are exact: an affine score under Gaussian noise.
-    exact: bool,
+    /// Made for the first person whose rate must be sampled.
+    sampler: Option<sampled::Sampler<'e>>,
 }
 
 /// What the printed row is worth.
@@ -46,7 +48,7 @@ impl<'e> Session<'e> {
             target: vec![0.0; n],
             active: vec![false; n],
             fixed_noise: None,
-            exact: engine.task.model.as_linear().is_some() && engine.task.noise.as_gaussian().is_some(),
+            sampler: None,
         };
         if engine.setup.noise_on != NoiseOn::Changed {
             session.fixed_noise = noise_along(engine, &mut session.active, &[], &[]).ok();
@@ -61,8 +63,8 @@ impl<'e> Session<'e> {
     /// The recourse of the person with raw values `person` (finite, in the model's feature order).
     pub fn recourse(&mut self, person: &[f64], answer: &mut Answer) -> Result<()> {
         let setup = self.setup();
-        if !self.exact {
-            return self.recourse_sampled(person, setup.max_rate, answer);
+        if let Some(sampling) = &self.engine.sampling {
+            return self.recourse_sampled(sampling, person, (setup.max_rate, 1), answer);
         }
         let now = self.start(person, answer)?;
         if self.is_settled(now, setup.max_rate, answer) {
@@ -80,11 +82,11 @@ impl<'e> Session<'e> {
     pub fn frontier(&mut self, person: &[f64], rates: &[f64]) -> Result<Vec<Answer>> {
         let n = person.len();
         let mut blank = Answer::new(n);
-        if !self.exact {
+        if let Some(sampling) = &self.engine.sampling {
             let mut answers = vec![blank; rates.len()];
             for (answer, &rate) in answers.iter_mut().zip(rates) {
                 Goal::Rate(rate).check()?;
-                self.recourse_sampled(person, rate, answer)?;
+                self.recourse_sampled(sampling, person, (rate, rates.len()), answer)?;
             }
             return Ok(answers);
         }
@@ -361,7 +363,7 @@ impl<'e> Session<'e> {
             ModelInput::Scaled => &self.target,
         };
         let score = setup.model.score(input)?;
-        if !self.exact {
+        if self.engine.sampling.is_some() {
             return Ok(Judgement { score, rate: f64::NAN });
         }
         let (sd, shift) = match self.fixed_noise {
@@ -397,7 +399,8 @@ impl<'e> Session<'e> {
         }
         let setup = self.setup();
         let best: &[f64] = if answer.nearest.is_empty() { person } else { &answer.nearest };
-        let Some(linear) = self.engine.task().model.as_linear().filter(|_| self.exact) else {
+        let Some(linear) = self.engine.task().model.as_linear().filter(|_| self.engine.sampling.is_none())
+        else {
             return Ok(None);
         };
         self.printed.copy_from_slice(best);

@@ -5,14 +5,16 @@
 
 pub mod certificate;
 mod closed_form;
+mod enumeration;
 mod line;
 mod monte_carlo;
 mod smoothed;
 mod sobol;
 
 pub use closed_form::{ClosedForm, affine_rate};
+pub use enumeration::Enumeration;
 pub use line::LineSampling;
-pub(crate) use line::{Lines, SmoothedMargin};
+pub(crate) use line::{BLOCK, Lines, Pool};
 pub use monte_carlo::MonteCarlo;
 pub use smoothed::{SmoothedMonteCarlo, SmoothedRate, Temperature};
 pub use sobol::SobolMonteCarlo;
@@ -91,4 +93,4 @@ impl<T: InvalidationRate + ?Sized> InvalidationRate for &T {
 
 /// All estimators.
 pub const RATES: &[Entry<dyn InvalidationRate>] =
-    &[closed_form::ENTRY, monte_carlo::ENTRY, line::ENTRY, sobol::ENTRY, smoothed::ENTRY];
+    &[closed_form::ENTRY, monte_carlo::ENTRY, line::ENTRY, sobol::ENTRY, smoothed::ENTRY, enumeration::ENTRY];

@@ -1,12 +1,15 @@
-//! Small numerics: the normal distribution with accurate tails, exact binomial bounds, Cholesky factors, Sobol' points.
+//! Small numerics: the normal distribution with accurate tails, exact binomial bounds, Cholesky factors, Sobol' points, Adam.
 
+pub mod adam;
 pub mod binomial;
 pub mod cholesky;
 pub mod normal;
+mod normal_table;
 pub mod sobol;
 pub mod student;
 mod vectorise;
 
+pub use normal_table::NormalTable;
 pub use vectorise::vectorised;
 
 /// Sum of products, in a fixed order: eight running sums, so that it vectorises and gives the same bits everywhere.

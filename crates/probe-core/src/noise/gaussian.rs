@@ -150,6 +150,21 @@ impl Gaussian {
         }
     }
 
+    /// [`Gaussian::factor_times`] of several `z` side by side: row `j` holds feature `j` of each.
+    pub(crate) fn factor_times_lanes<const N: usize>(&self, z: &[[f64; N]], out: &mut [[f64; N]]) {
+        let n = self.dim;
+        for (i, o) in out.iter_mut().enumerate() {
+            if let Covariance::Full(_) = &self.covariance {
+                *o = [0.0; N];
+                for (l, z) in self.factor[i * n..i * n + i + 1].iter().zip(z) {
+                    o.iter_mut().zip(z).for_each(|(o, z)| *o += l * z);
+                }
+            } else {
+                *o = z[i].map(|z| self.sd(i) * z);
+            }
+        }
+    }
+
     /// `out` = $L^\top v$.
     pub fn factor_transpose_times(&self, v: &[f64], out: &mut [f64]) {
         let n = self.dim;

@@ -45,6 +45,11 @@ pub trait Noise: Send + Sync {
         None
     }
 
+    /// All values that the noise can take, where they were observed: then every model has an exact rate.
+    fn as_residuals(&self) -> Option<&Residuals> {
+        None
+    }
+
     /// The Gaussian that holds for a person at `from` who aims at `to`, in scaled space, where the noise depends on the move;
     /// `None` where it is the same for every move. Noise that answers here has no [`as_gaussian`](Self::as_gaussian), and
     /// its [`sample_into`](Self::sample_into) is for who stays put. Fails on a move that is not finite.
@@ -68,6 +73,15 @@ pub enum NoiseOn {
 }
 
 impl NoiseOn {
+    /// Which features are noisy, where that is the same for everybody; `None` where it depends on the changes.
+    pub fn fixed(self, actions: &Actions) -> Option<Vec<bool>> {
+        let mut active = vec![false; actions.n_features()];
+        (self != Self::Changed).then(|| {
+            self.active_into(actions, &[], &[], &mut active);
+            active
+        })
+    }
+
     /// Writes which features are noisy when a person at `from` aims at `to`.
     pub fn active_into(self, actions: &Actions, from: &[f64], to: &[f64], active: &mut [bool]) {
         match self {

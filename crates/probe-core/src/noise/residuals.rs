@@ -31,7 +31,7 @@ impl Residuals {
         Ok(Self { dim: rows.n_cols(), rows: rows.data().to_vec() })
     }
 
-    /// The observations.
+    /// Number of observations.
     pub fn n_rows(&self) -> usize {
         self.rows.len() / self.dim
     }
@@ -55,6 +55,10 @@ impl Noise for Residuals {
         for row in out.iter_mut() {
             row.copy_from_slice(self.row(stream.below(self.n_rows())));
         }
+    }
+
+    fn as_residuals(&self) -> Option<&Residuals> {
+        Some(self)
     }
 }
 

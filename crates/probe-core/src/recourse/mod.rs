@@ -4,9 +4,14 @@
 //! owns its buffers and answers one person after another. Methods propose; whether a proposal is favourable, admissible
 //! and within the rate is judged by [`crate::engine`], never by the method.
 
+mod descent;
+mod options;
 pub mod probe;
+mod probe_gradient;
+mod probe_mc;
 mod task;
 
+pub use options::MethodOptions;
 pub use task::{Goal, Proposal, Reason, Task, Verdict};
 
 use crate::error::Result;
@@ -17,6 +22,12 @@ use std::sync::Arc;
 pub trait RecourseMethod: Send + Sync {
     /// The name users type.
     fn name(&self) -> &'static str;
+
+    /// Fails on settings that the method does not have or that are outside their domain. A method without settings refuses
+    /// any.
+    fn check_options(&self, options: &MethodOptions) -> Result<()> {
+        options.only(self.name(), &[])
+    }
 
     /// Does the work that all people share. Fails if the method cannot serve this task.
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>>;
@@ -32,6 +43,12 @@ pub trait Solver: Send + Sync {
 pub trait Worker {
     /// Writes the cheapest point for `goal` into `proposal`, in scaled space.
     fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()>;
+
+    /// Whether the engine may ask again with a lower rate where the printed answer did not hold. A method that is to be seen
+    /// as it is says no: it is asked once, for the target rate itself.
+    fn retries(&self) -> bool {
+        true
+    }
 
     /// [`Worker::find`] for several target rates, calling `each` with the index of the rate. Methods that can share
     /// work between rates do.
@@ -51,7 +68,7 @@ pub trait Worker {
 }
 
 /// All methods.
-pub const METHODS: &[Entry<dyn RecourseMethod>] = &[probe::ENTRY];
+pub const METHODS: &[Entry<dyn RecourseMethod>] = &[probe::ENTRY, probe_gradient::ENTRY, probe_mc::ENTRY];
 
 /// The method called `name`.
 pub fn method(name: &str) -> Result<&'static dyn RecourseMethod> {

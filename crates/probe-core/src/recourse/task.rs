@@ -1,5 +1,6 @@
 //! What is asked of a method, and what it answers.
 
+use super::MethodOptions;
 use crate::cost::Cost;
 use crate::error::{Error, Result, require};
 use crate::model::Model;
@@ -23,6 +24,8 @@ pub struct Task {
     pub actions: Actions,
     /// Seed of all streams.
     pub seed: Seed,
+    /// Settings of the method.
+    pub options: MethodOptions,
 }
 
 impl Task {
@@ -85,6 +88,8 @@ pub enum Reason {
     NotOneHot,
     /// The rate seems low enough, but fresh samples did not prove it.
     NotCertified,
+    /// The method's steps ended before the target was met; another method, or other settings, may still meet it.
+    NotFound,
 }
 
 impl Reason {
@@ -99,6 +104,7 @@ impl Reason {
             Self::SearchLimit => "search-limit",
             Self::NotOneHot => "not-one-hot",
             Self::NotCertified => "not-certified",
+            Self::NotFound => "not-found",
         }
     }
 }

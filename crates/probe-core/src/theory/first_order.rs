@@ -106,9 +106,35 @@ pub fn margin_gradient_into(
     point: &[f64],
     out: &mut [f64],
 ) -> Result<FirstOrder> {
+    margin_gradient_with(model, noise, active, point, &mut Buffers::new(point.len()), out)
+}
+
+/// Buffers of [`margin_gradient_with`]; after a call `gradient` is $\nabla s(x)$.
+pub(crate) struct Buffers {
+    pub(crate) gradient: Vec<f64>,
+    masked: Vec<f64>,
+    direction: Vec<f64>,
+}
+
+impl Buffers {
+    pub(crate) fn new(n_features: usize) -> Self {
+        let zeros = || vec![0.0; n_features];
+        Self { gradient: zeros(), masked: zeros(), direction: zeros() }
+    }
+}
+
+/// [`margin_gradient_into`] with the caller's buffers.
+pub(crate) fn margin_gradient_with(
+    model: &dyn Differentiable,
+    noise: &Gaussian,
+    active: &[bool],
+    point: &[f64],
+    buffers: &mut Buffers,
+    out: &mut [f64],
+) -> Result<FirstOrder> {
     check_len("entries of the margin's gradient", point.len(), out.len())?;
-    let mut gradient = vec![0.0; point.len()];
-    let found = evaluate(model, noise, active, point, &mut gradient)?;
+    let Buffers { gradient, masked, direction } = buffers;
+    let found = evaluate(model, noise, active, point, gradient)?;
     // Not `<= 0`: a NaN must not be divided by either.
     if found.sd.is_nan() || found.sd <= 0.0 {
         out.fill(0.0);
@@ -119,17 +145,16 @@ pub fn margin_gradient_into(
             *entry = if *on { *entry } else { 0.0 };
         }
     };
-    let mut masked = gradient.clone();
-    keep(&mut masked);
-    let mut direction = vec![0.0; point.len()];
-    noise.covariance_times(&masked, &mut direction);
+    masked.copy_from_slice(gradient);
+    keep(masked);
+    noise.covariance_times(masked, direction);
     // Σg/q stays of the size of the noise however small q is.
     for (v, mean) in direction.iter_mut().zip(noise.mean()) {
         *v = mean - found.margin * (*v / found.sd);
     }
-    keep(&mut direction);
-    model.hessian_vector(point, &direction, out)?;
-    for (o, g) in out.iter_mut().zip(&gradient) {
+    keep(direction);
+    model.hessian_vector(point, direction, out)?;
+    for (o, g) in out.iter_mut().zip(&*gradient) {
         *o = (g + *o) / found.sd;
     }
     Ok(found)

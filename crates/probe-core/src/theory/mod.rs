@@ -17,6 +17,7 @@ mod wachter;
 
 pub use ball::{ball_mass, ball_radius};
 pub use bounds::{Bound, BoundKind, Step, smooth_upper_bound, upper_bound};
+pub(crate) use first_order::{Buffers, margin_gradient_with};
 pub use first_order::{FirstOrder, affine_rate, first_order, margin_gradient_into};
 pub use sampling::{indicator_mse, indicator_mse_bound, sigmoid_bias};
 pub use smoothing::{least_distance, rates_within};

@@ -1,13 +1,62 @@
-//! The standard normal mass of the parts of a line on which a score is not positive.
+//! The mass of the parts of a line on which a score is not positive.
 
-use crate::math::normal::{cdf, upper_tail};
+use crate::math::normal::{cdf, pdf, upper_tail};
 
-/// Beyond this many standard deviations a line is not followed: $2\bar\Phi(9) \approx 2\cdot10^{-19}$ of its mass.
-pub(super) const REACH: f64 = 9.0;
+/// The distribution of the position along a line, in units of its standard deviation.
+#[derive(Clone, Copy)]
+pub(super) enum Marginal {
+    /// Standard normal.
+    Normal,
+}
+
+impl Marginal {
+    /// Beyond this a line is not followed: for normal positions $2\bar\Phi(9) \approx 2\cdot10^{-19}$ of the mass.
+    pub(super) fn reach(self) -> f64 {
+        match self {
+            Self::Normal => 9.0,
+        }
+    }
+
+    /// $P(T \le t)$.
+    pub(super) fn below(self, t: f64) -> f64 {
+        match self {
+            Self::Normal => cdf(t),
+        }
+    }
+
+    /// $P(T > t)$, without cancellation.
+    pub(super) fn above(self, t: f64) -> f64 {
+        match self {
+            Self::Normal => upper_tail(t),
+        }
+    }
+
+    /// Density at `t`.
+    pub(super) fn density(self, t: f64) -> f64 {
+        match self {
+            Self::Normal => pdf(t),
+        }
+    }
+
+    /// $P(a < T \le b)$ without cancellation in the tails.
+    fn between(self, a: f64, b: f64) -> f64 {
+        if a > 0.0 { self.above(a) - self.above(b) } else { self.below(b) - self.below(a) }
+    }
+}
+
+/// A root of the score on a line: where, and how steep the score is there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Root {
+    /// Position.
+    pub at: f64,
+    /// Slope of the score along the line.
+    pub slope: f64,
+}
 
 /// Adds up the mass of the refused parts while a score is followed from the left end of a line to the right.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Refused {
+    marginal: Marginal,
     /// Where the current refused part began; `None` while the score is positive.
     since: Option<f64>,
     mass: f64,
@@ -15,14 +64,14 @@ pub(super) struct Refused {
 
 impl Refused {
     /// Starts at the left end, where the score is `score`.
-    pub(super) fn start(score: f64) -> Self {
-        Self { since: (score <= 0.0).then_some(f64::NEG_INFINITY), mass: 0.0 }
+    pub(super) fn start(marginal: Marginal, score: f64) -> Self {
+        Self { marginal, since: (score <= 0.0).then_some(f64::NEG_INFINITY), mass: 0.0 }
     }
 
     /// The score becomes positive at `t`.
     pub(super) fn up(&mut self, t: f64) {
         if let Some(from) = self.since.take() {
-            self.mass += between(from, t);
+            self.mass += self.marginal.between(from, t);
         }
     }
 
@@ -33,13 +82,8 @@ impl Refused {
 
     /// The mass of all refused parts, at most 1.
     pub(super) fn finish(self) -> f64 {
-        (self.mass + self.since.map_or(0.0, upper_tail)).min(1.0)
+        (self.mass + self.since.map_or(0.0, |t| self.marginal.above(t))).min(1.0)
     }
-}
-
-/// $\Phi(b) - \Phi(a)$ without cancellation in the tails.
-fn between(a: f64, b: f64) -> f64 {
-    if a > 0.0 { upper_tail(a) - upper_tail(b) } else { cdf(b) - cdf(a) }
 }
 
 #[cfg(test)]
@@ -48,20 +92,21 @@ mod tests {
 
     #[test]
     fn masses_of_hand_worked_lines() {
+        let start = |score| Refused::start(Marginal::Normal, score);
         // Refused below 1: Phi(1).
-        let mut refused = Refused::start(-1.0);
+        let mut refused = start(-1.0);
         refused.up(1.0);
         assert!((refused.finish() - 0.841_344_746_068_542_9).abs() < 1e-15);
         // Refused between 0 and 1: Phi(1) - 1/2. Refused above 8: a tail that 1 - cdf would lose.
-        let mut refused = Refused::start(0.5);
+        let mut refused = start(0.5);
         refused.down(0.0);
         refused.up(1.0);
         assert!((refused.finish() - 0.341_344_746_068_542_9).abs() < 1e-15);
-        let mut refused = Refused::start(0.5);
+        let mut refused = start(0.5);
         refused.down(8.0);
         assert!((refused.finish() / 6.220_960_574_271_786e-16 - 1.0).abs() < 1e-12);
         // Never refused, always refused: ties are refused.
-        assert_eq!(Refused::start(1e-300).finish(), 0.0);
-        assert_eq!(Refused::start(0.0).finish(), 1.0);
+        assert_eq!(start(1e-300).finish(), 0.0);
+        assert_eq!(start(0.0).finish(), 1.0);
     }
 }

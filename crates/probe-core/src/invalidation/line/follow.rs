@@ -6,8 +6,7 @@
 //! halved a few times. A pair of roots closer than 1/64 of a standard deviation inside a cell can be missed; its mass is at
 //! most 0.0063.
 
-use super::crossing::{REACH, Refused};
-use super::shallow::Root;
+use super::crossing::{Marginal, Refused, Root};
 
 /// A score along a line.
 pub(super) trait Profile {
@@ -22,14 +21,15 @@ pub(super) trait Profile {
 }
 
 /// The refused mass of a line and its roots.
-pub(super) fn refused_mass(profile: &mut dyn Profile, roots: &mut Vec<Root>) -> f64 {
+pub(super) fn refused_mass(profile: &mut dyn Profile, marginal: Marginal, roots: &mut Vec<Root>) -> f64 {
     roots.clear();
-    let (score, _) = profile.value_and_slope(-REACH);
-    let mut refused = Refused::start(score);
+    let reach = marginal.reach();
+    let (score, _) = profile.value_and_slope(-reach);
+    let mut refused = Refused::start(marginal, score);
     if profile.next_kink().is_some() {
-        walk(profile, roots)
+        walk(profile, reach, roots)
     } else {
-        scan(profile, roots)
+        scan(profile, reach, roots)
     }
     for root in roots.iter() {
         if root.slope > 0.0 { refused.up(root.at) } else { refused.down(root.at) }
@@ -42,16 +42,16 @@ const STEP: f64 = 1e-12;
 /// More kinks than any line of a sane network has; a bound, not a target.
 const MOST_KINKS: usize = 1_000_000;
 
-fn walk(profile: &mut dyn Profile, roots: &mut Vec<Root>) {
-    let mut here = -REACH;
+fn walk(profile: &mut dyn Profile, reach: f64, roots: &mut Vec<Root>) {
+    let mut here = -reach;
     for _ in 0..MOST_KINKS {
         let (score, slope) = profile.value_and_slope(here);
-        let there = (here + profile.next_kink().unwrap_or(f64::INFINITY)).min(REACH);
+        let there = (here + profile.next_kink().unwrap_or(f64::INFINITY)).min(reach);
         let next = score + slope * (there - here);
         if (score <= 0.0) != (next <= 0.0) {
             roots.push(Root { at: (here - score / slope).clamp(here, there), slope });
         }
-        if there >= REACH {
+        if there >= reach {
             return;
         }
         here = there + STEP;
@@ -61,11 +61,12 @@ fn walk(profile: &mut dyn Profile, roots: &mut Vec<Root>) {
 const CELL: f64 = 0.25;
 const HALVINGS: u32 = 4;
 
-fn scan(profile: &mut dyn Profile, roots: &mut Vec<Root>) {
-    let cells = (2.0 * REACH / CELL) as usize;
-    let mut left = sample(profile, -REACH);
-    for cell in 1..=cells {
-        let right = sample(profile, -REACH + CELL * cell as f64);
+fn scan(profile: &mut dyn Profile, reach: f64, roots: &mut Vec<Root>) {
+    let mut left = sample(profile, -reach);
+    while left.at < reach {
+        // Far out, where only heavy tails reach, cells grow with the distance.
+        let width = CELL * (left.at.abs() / 9.0).max(1.0);
+        let right = sample(profile, (left.at + width).min(reach));
         in_cell(profile, left, right, HALVINGS, roots);
         left = right;
     }
@@ -140,15 +141,22 @@ mod tests {
     fn roots_of_smooth_scores() {
         let mut roots = Vec::new();
         // t^2 - 1/4: refused on [-1/2, 1/2].
-        let mass = refused_mass(&mut Function(|t| (t * t - 0.25, 2.0 * t)), &mut roots);
+        let mass = refused_mass(&mut Function(|t| (t * t - 0.25, 2.0 * t)), Marginal::Normal, &mut roots);
         assert!((mass - (cdf(0.5) - cdf(-0.5))).abs() < 1e-13, "{mass}");
         // A dip of width 0.2 inside one cell: found because both ends lean towards it.
-        let mass =
-            refused_mass(&mut Function(|t| ((t - 0.375).powi(2) - 0.01, 2.0 * (t - 0.375))), &mut roots);
+        let mass = refused_mass(
+            &mut Function(|t| ((t - 0.375).powi(2) - 0.01, 2.0 * (t - 0.375))),
+            Marginal::Normal,
+            &mut roots,
+        );
         assert!((mass - (cdf(0.475) - cdf(0.275))).abs() < 1e-13, "{mass}");
-        let mass = refused_mass(&mut Function(|t| (3.0 - t, -1.0)), &mut roots);
+        let mass = refused_mass(&mut Function(|t| (3.0 - t, -1.0)), Marginal::Normal, &mut roots);
         assert!((mass - upper_tail(3.0)).abs() < 1e-16);
-        let mass = refused_mass(&mut Function(|t| (t.tanh() - 0.5, 1.0 - t.tanh().powi(2))), &mut roots);
+        let mass = refused_mass(
+            &mut Function(|t| (t.tanh() - 0.5, 1.0 - t.tanh().powi(2))),
+            Marginal::Normal,
+            &mut roots,
+        );
         assert!((mass - cdf(0.5_f64.atanh())).abs() < 1e-13);
     }
 }

@@ -1,35 +1,50 @@
-//! Which way a model is followed along a line.
+//! A model as lines see it: a linear map of the features, the *image*, and what follows it.
+//!
+//! The image of a point is what the first layer makes of it (for models without layers, the point itself or its score). Errors enter
+//! a line through their image alone, so the images of a fixed set of errors are computed once and a line then costs O(image),
+//! not O(features × image). Slopes are summed in image space too, and pulled back to the features once.
 
-use super::crossing::Refused;
-use super::deep::{Deep, Layer};
+use super::crossing::Marginal;
 use super::follow::{self, Profile};
-use super::shallow::{Root, Shallow};
+use super::network::{self, Network};
+use super::shallow::{self, Bundle, Shallow};
+use super::{LANES, Lanes};
 use crate::error::{Error, Result};
-use crate::math::dot;
-use crate::math::normal::pdf;
+use crate::math::{dot, vectorised};
 use crate::model::{Activation, Differentiable, Mlp, Model};
 
-/// A model prepared for lines, with its scratch.
+/// A model prepared for lines.
 pub(super) struct Kernel<'a> {
     model: &'a dyn Differentiable,
-    kind: Kind<'a>,
-    roots: Vec<Root>,
-    kinks: Vec<(f64, f64)>,
-    p: Vec<f64>,
-    q: Vec<f64>,
-    point: Vec<f64>,
-    gradient: Vec<f64>,
+    /// Row `j`: what a unit of feature `j` adds to the image. Empty where the image is the point.
+    map: Vec<f64>,
+    /// Image of the origin.
+    offset: Vec<f64>,
+    rest: Rest<'a>,
 }
 
-enum Kind<'a> {
-    /// One root at most.
+/// From the image to the score.
+enum Rest<'a> {
+    /// The image is the score.
     Affine,
     /// One hidden layer of rectifiers.
-    Shallow(Shallow, &'a Mlp),
-    /// Several.
-    Deep { layers: Vec<Layer<'a>>, leak: f64 },
-    /// Anything with a gradient.
-    Smooth,
+    Shallow(Shallow),
+    /// Any other network.
+    Network(Network<'a>),
+    /// Anything with a gradient: the image is the point.
+    Opaque,
+}
+
+/// Scratch of one thread.
+#[derive(Default)]
+pub(super) struct Scratch {
+    shallow: shallow::Scratch,
+    network: network::Scratch,
+    p: Vec<f64>,
+    sum: Vec<f64>,
+    roots: Vec<super::crossing::Root>,
+    point: Vec<f64>,
+    gradient: Vec<f64>,
 }
 
 impl<'a> Kernel<'a> {
@@ -39,140 +54,223 @@ impl<'a> Kernel<'a> {
             what: format!("line sampling on a {} model", model.name()),
             why: "it needs a gradient; use monte-carlo".to_owned(),
         })?;
-        let kind = match (model.as_linear(), model.as_mlp()) {
-            (Some(_), _) => Kind::Affine,
-            (None, Some(mlp)) => rectifier(mlp).unwrap_or(Kind::Smooth),
-            (None, None) => Kind::Smooth,
+        let d = model.n_features();
+        let (map, offset, rest) = match (model.as_linear(), model.as_mlp()) {
+            (Some(linear), _) => {
+                let origin = model.score(&vec![0.0; d])?;
+                (linear.weights().to_vec(), vec![origin], Rest::Affine)
+            }
+            (None, Some(mlp)) => of_network(mlp),
+            (None, None) => (Vec::new(), vec![0.0; d], Rest::Opaque),
         };
-        let hidden = if let Kind::Shallow(net, _) = &kind { net.output.len() } else { 0 };
-        let (p, q) = (vec![0.0; hidden], vec![0.0; hidden]);
-        Ok(Self {
-            model: differentiable,
-            kind,
-            roots: Vec::new(),
-            kinks: Vec::new(),
-            p,
-            q,
-            point: Vec::new(),
-            gradient: Vec::new(),
-        })
+        Ok(Self { model: differentiable, map, offset, rest })
     }
 
-    /// Writes the gradient of the score.
-    pub(super) fn gradient_into(&self, x: &[f64], gradient: &mut [f64]) -> Result<()> {
-        self.model.score_and_gradient(x, gradient).map(|_| ())
+    /// Numbers in an image.
+    pub(super) fn width(&self) -> usize {
+        self.offset.len()
     }
 
-    /// The refused mass of the line `base + t direction`.
-    pub(super) fn refused_mass(&mut self, base: &[f64], direction: &[f64]) -> Result<f64> {
-        let Self { model, kind, roots, kinks, p, q, .. } = self;
-        match kind {
-            Kind::Affine => {
-                let mut gradient = vec![0.0; base.len()];
-                let score = model.score_and_gradient(base, &mut gradient)?;
-                let slope = dot(&gradient, direction);
-                roots.clear();
-                roots.extend((slope != 0.0).then_some(Root { at: -score / slope, slope }));
-                Ok(affine_mass(score, slope))
+    /// The image of `x`, or without the origin's, of a difference.
+    pub(super) fn image_into(&self, x: &[f64], of_difference: bool, image: &mut [f64]) {
+        if of_difference {
+            image.fill(0.0);
+        } else {
+            image.copy_from_slice(&self.offset);
+        }
+        self.add_image(x.iter().copied().enumerate(), image);
+    }
+
+    /// Adds the image of a difference, given as features with values.
+    pub(super) fn add_image(&self, x: impl Iterator<Item = (usize, f64)>, image: &mut [f64]) {
+        let n = self.width();
+        for (j, value) in x {
+            if self.map.is_empty() {
+                image[j] += value;
+            } else if value != 0.0 {
+                let row = &self.map[j * n..(j + 1) * n];
+                image.iter_mut().zip(row).for_each(|(i, w)| *i += value * w);
             }
-            Kind::Shallow(net, mlp) => {
-                let layer = &mlp.layers()[0];
-                for i in 0..p.len() {
-                    p[i] = dot(layer.row(i), base) + layer.bias()[i];
-                    q[i] = dot(layer.row(i), direction);
+        }
+    }
+
+    /// [`Kernel::image_into`] of eight differences at once.
+    #[inline(always)]
+    pub(super) fn images_into(&self, errors: &[Lanes], images: &mut [Lanes]) {
+        if self.map.is_empty() {
+            images.copy_from_slice(errors);
+            return;
+        }
+        images.fill([0.0; LANES]);
+        for (row, error) in self.map.chunks_exact(self.width()).zip(errors) {
+            for (image, w) in images.iter_mut().zip(row) {
+                for lane in 0..LANES {
+                    image[lane] += error[lane] * w;
                 }
-                Ok(net.refused_mass(p, q, kinks, roots))
             }
-            Kind::Deep { layers, leak } => {
-                let mut profile = Deep::new(layers, *leak, model.threshold(), base, direction);
-                Ok(follow::refused_mass(&mut profile, roots))
+        }
+    }
+
+    /// The gradient with respect to the features of what has `slopes` with respect to the image.
+    pub(super) fn pull_back(&self, slopes: &[f64], gradient: &mut [f64]) {
+        if self.map.is_empty() {
+            gradient.copy_from_slice(slopes);
+            return;
+        }
+        for (g, row) in gradient.iter_mut().zip(self.map.chunks_exact(self.width())) {
+            *g = dot(row, slopes);
+        }
+    }
+
+    /// The score at an image, and its slopes with respect to the image.
+    pub(super) fn score_and_slopes(
+        &self,
+        image: &[f64],
+        slopes: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<f64> {
+        match &self.rest {
+            Rest::Affine => {
+                slopes.fill(1.0);
+                Ok(image[0])
             }
-            Kind::Smooth => {
-                let mut profile = Along::new(*model, base, direction);
-                let mass = follow::refused_mass(&mut profile, roots);
-                profile.failed.map_or(Ok(mass), Err)
+            Rest::Shallow(net) => Ok(net.score_and_slopes(image, slopes)),
+            Rest::Network(net) => Ok(net.score_and_slopes(image, slopes, &mut scratch.network)),
+            Rest::Opaque => self.model.score_and_gradient(image, slopes),
+        }
+    }
+
+    /// The refused masses of groups of eight lines: `images` and `along` hold the groups' errors one after the other. If `sums` has
+    /// room for an image, the masses' slopes with respect to the image of the bundle are added to it, lane by lane.
+    pub(super) fn masses(
+        &self,
+        bundle: &Bundle<'_>,
+        marginal: Marginal,
+        (images, along): (&[Lanes], &[Lanes]),
+        sums: &mut [Lanes],
+        scratch: &mut Scratch,
+        masses: &mut [Lanes],
+    ) -> Result<()> {
+        let groups = images.chunks_exact(self.width()).zip(along).zip(masses);
+        if let Rest::Shallow(net) = &self.rest {
+            vectorised(
+                #[inline(always)]
+                || {
+                    for (group, out) in groups {
+                        *out = net.masses(bundle, marginal, group, sums, &mut scratch.shallow);
+                    }
+                },
+            );
+            return Ok(());
+        }
+        for ((image, along), out) in groups {
+            for lane in 0..LANES {
+                let mut p = std::mem::take(&mut scratch.p);
+                p.clear();
+                let base = bundle.base.iter().zip(bundle.rate);
+                p.extend(base.zip(image).map(|((b, c), i)| (b + i[lane]) - along[lane] * c));
+                let mut sum = std::mem::take(&mut scratch.sum);
+                sum.clear();
+                sum.resize(sums.len(), 0.0);
+                let mass = self.mass(&p, bundle.rate, marginal, &mut sum, scratch);
+                sums.iter_mut().zip(&sum).for_each(|(total, s)| total[lane] += s);
+                (scratch.p, scratch.sum) = (p, sum);
+                out[lane] = mass?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One line `p + t q`; its slopes are added to `sum` if that has room.
+    fn mass(
+        &self,
+        p: &[f64],
+        q: &[f64],
+        marginal: Marginal,
+        sum: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<f64> {
+        let Self { model, rest, .. } = self;
+        match rest {
+            Rest::Network(net) => {
+                Ok(net.mass(p, q, marginal, (!sum.is_empty()).then_some(sum), &mut scratch.network))
+            }
+            Rest::Affine | Rest::Shallow(_) => {
+                let (score, slope) = (p[0], q[0]);
+                let root = -score / slope;
+                // Refused below the root of a rising line, above that of a falling one; a flat one has no root.
+                let mass = match slope.partial_cmp(&0.0) {
+                    Some(std::cmp::Ordering::Greater) => marginal.below(root),
+                    Some(std::cmp::Ordering::Less) => marginal.above(root),
+                    _ => f64::from(u8::from(score <= 0.0)),
+                };
+                if let (Some(sum), true) = (sum.first_mut(), slope != 0.0) {
+                    *sum -= marginal.density(root) / slope.abs();
+                }
+                Ok(mass)
+            }
+            Rest::Opaque => {
+                let Scratch { roots, point, gradient, .. } = scratch;
+                point.resize(p.len(), 0.0);
+                gradient.resize(p.len(), 0.0);
+                let mut along = Along { model: *model, p, q, point, gradient, failed: None };
+                let mass = follow::refused_mass(&mut along, marginal, roots);
+                if sum.is_empty() {
+                    roots.clear();
+                }
+                for root in roots.iter() {
+                    along.value_and_slope(root.at);
+                    let weight = -marginal.density(root.at) / root.slope.abs();
+                    if weight.is_finite() {
+                        sum.iter_mut().zip(&*along.gradient).for_each(|(s, g)| *s += weight * g);
+                    }
+                }
+                along.failed.map_or(Ok(mass), Err)
             }
         }
     }
 }
 
-impl Kernel<'_> {
-    /// [`Kernel::refused_mass`], adding its gradient with respect to the base to `sum`.
-    pub(super) fn mass_and_slope(&mut self, base: &[f64], direction: &[f64], sum: &mut [f64]) -> Result<f64> {
-        let mass = self.refused_mass(base, direction)?;
-        let mut gradient = std::mem::take(&mut self.gradient);
-        gradient.resize(base.len(), 0.0);
-        let mut point = std::mem::take(&mut self.point);
-        for root in &self.roots {
-            point.clear();
-            point.extend(base.iter().zip(direction).map(|(b, v)| b + root.at * v));
-            self.model.score_and_gradient(&point, &mut gradient)?;
-            let weight = -pdf(root.at) / root.slope.abs();
-            if weight.is_finite() {
-                sum.iter_mut().zip(&gradient).for_each(|(s, g)| *s += weight * g);
-            }
-        }
-        (self.gradient, self.point) = (gradient, point);
-        Ok(mass)
-    }
-}
-
-/// A score $a + bt$ is refused below or above $-a/b$.
-fn affine_mass(score: f64, slope: f64) -> f64 {
-    let mut refused = Refused::start(if slope == 0.0 { score } else { -slope });
-    if slope > 0.0 {
-        refused.up(-score / slope);
-    } else if slope < 0.0 {
-        refused.down(-score / slope);
-    }
-    refused.finish()
-}
-
-/// The kernel of a network of rectifiers; `None` for other activations.
-fn rectifier(mlp: &Mlp) -> Option<Kind<'_>> {
-    let leak = match mlp.activation() {
-        Activation::Relu => 0.0,
-        Activation::LeakyRelu => Activation::LeakyRelu.derivative(-1.0),
-        _ => return None,
+/// The first layer as a map, transposed, and the rest.
+fn of_network(mlp: &Mlp) -> (Vec<f64>, Vec<f64>, Rest<'_>) {
+    let first = &mlp.layers()[0];
+    let alpha = match mlp.activation() {
+        Activation::Relu => Some(0.0),
+        Activation::LeakyRelu => Some(Activation::LeakyRelu.derivative(-1.0)),
+        _ => None,
     };
-    if mlp.hidden().len() == 1 {
-        let (output, bias) = mlp.output();
-        return Some(Kind::Shallow(
-            Shallow { output: output.to_vec(), bias: bias - mlp.threshold(), leak },
-            mlp,
-        ));
-    }
-    let layer = |layer: &'_ crate::model::Layer| (layer.n_in(), layer.n_out());
-    debug_assert!(mlp.layers().windows(2).all(|pair| layer(&pair[0]).1 == layer(&pair[1]).0));
-    let layers =
-        mlp.layers().iter().map(|l| Layer { weight: l.weight(), bias: l.bias(), n_in: l.n_in() }).collect();
-    Some(Kind::Deep { layers, leak })
+    let (units, rest) = match alpha {
+        Some(alpha) if mlp.hidden().len() == 1 => {
+            let (output, bias) = mlp.output();
+            let (net, units) = Shallow::new(output, bias - mlp.threshold(), alpha);
+            (units, Rest::Shallow(net))
+        }
+        _ => ((0..first.n_out()).map(|i| (i, 1.0)).collect(), Rest::Network(Network::new(mlp))),
+    };
+    let map = (0..first.n_in())
+        .flat_map(|j| units.iter().map(move |&(i, factor)| factor * first.row(i)[j]))
+        .collect();
+    let offset = units.iter().map(|&(i, factor)| factor * first.bias()[i]).collect();
+    (map, offset, rest)
 }
 
 /// Any differentiable score along a line.
 struct Along<'a> {
     model: &'a dyn Differentiable,
-    base: &'a [f64],
-    direction: &'a [f64],
-    point: Vec<f64>,
-    gradient: Vec<f64>,
+    p: &'a [f64],
+    q: &'a [f64],
+    point: &'a mut [f64],
+    gradient: &'a mut [f64],
     failed: Option<Error>,
-}
-
-impl<'a> Along<'a> {
-    fn new(model: &'a dyn Differentiable, base: &'a [f64], direction: &'a [f64]) -> Self {
-        let n = base.len();
-        Self { model, base, direction, point: vec![0.0; n], gradient: vec![0.0; n], failed: None }
-    }
 }
 
 impl Profile for Along<'_> {
     fn value_and_slope(&mut self, t: f64) -> (f64, f64) {
-        for ((x, b), v) in self.point.iter_mut().zip(self.base).zip(self.direction) {
-            *x = b + t * v;
+        for ((x, p), q) in self.point.iter_mut().zip(self.p).zip(self.q) {
+            *x = p + t * q;
         }
-        match self.model.score_and_gradient(&self.point, &mut self.gradient) {
-            Ok(score) => (score, dot(&self.gradient, self.direction)),
+        match self.model.score_and_gradient(self.point, self.gradient) {
+            Ok(score) => (score, dot(self.gradient, self.q)),
             Err(error) => {
                 self.failed.get_or_insert(error);
                 (f64::NAN, f64::NAN)

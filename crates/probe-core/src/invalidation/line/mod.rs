@@ -1,30 +1,39 @@
 //! Line sampling: condition on everything but one direction, and integrate that direction exactly.
 //!
-//! With $\varepsilon = \mu + Lz$, $z = z_\perp + tu$ and $u$ along $L^\top\nabla s(x)$, one sample draws $z_\perp$ and returns
+//! With $\varepsilon = \mu + Lz$, $z = z_\perp + tu$ and $u$ a unit vector, one sample draws $z_\perp$ and returns
 //! $P_t\big(s(x + \mu + Lz_\perp + tLu) \le 0\big)$ for a standard normal $t$: the mass of the parts of a line on which the model refuses.
-//! Its mean over $z_\perp$ is the rate, whatever $u$ is, and its variance is a small fraction of a plain draw's because the
-//! direction that matters is integrated out.
+//! Its mean over $z_\perp$ is the rate, whatever $u$ is, and its variance is a small fraction of a plain draw's where $u$ follows the
+//! gradient of the score or, better, of the rate itself.
 //!
-//! Exact along each line, up to rounding, for affine scores and rectifier networks of any depth; for smooth scores as
-//! stated in `follow`.
+//! Exact along each line, up to rounding and a safe $4\cdot10^{-7}$ (see `shallow`), for affine scores and rectifier networks of any depth; for
+//! smooth scores as stated in `follow`.
 
 mod crossing;
-mod deep;
 mod follow;
 mod kernel;
-mod margin;
+mod law;
+mod network;
+mod pool;
 mod shallow;
 
 use super::certificate::UpperBound;
 use super::{Estimate, InvalidationRate, Query};
-use crate::error::{Error, Result};
-use crate::math::dot;
-use crate::noise::Gaussian;
+use crate::error::Result;
+use crate::math::normal::{pdf, upper_quantile};
+use crate::model::Model;
+use crate::noise::Noise;
 use crate::registry::Entry;
 use crate::seed::Stream;
+use crossing::Marginal;
 use kernel::Kernel;
+use law::Law;
+use shallow::Bundle;
 
-pub(crate) use margin::SmoothedMargin;
+pub(crate) use pool::{BLOCK, Block, Pool};
+
+/// Lines traced side by side.
+const LANES: usize = 8;
+type Lanes = [f64; LANES];
 
 pub(super) const ENTRY: Entry<dyn InvalidationRate> = Entry {
     name: "line",
@@ -35,7 +44,7 @@ pub(super) const ENTRY: Entry<dyn InvalidationRate> = Entry {
 /// Line sampling with independent lines.
 #[derive(Debug, Clone, Copy)]
 pub struct LineSampling {
-    /// Number of lines; at least 2.
+    /// Number of lines; rounded up to a multiple of 8.
     pub lines: usize,
 }
 
@@ -45,107 +54,303 @@ impl InvalidationRate for LineSampling {
     }
 
     fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate> {
-        let gaussian = query.noise.as_gaussian().ok_or_else(|| Error::Unsupported {
-            what: format!("line sampling under {} noise", query.noise.name()),
-            why: "it needs Gaussian noise; use monte-carlo".to_owned(),
-        })?;
-        let mut lines = Lines::new(query, gaussian)?;
+        let mut lines = Lines::new(query.model, query.noise, Some(query.active))?;
+        lines.aim(query.point, None)?;
         let delta = 0.5 * (1.0 - confidence);
         let (mut upper, mut lower) = (UpperBound::new(delta)?, UpperBound::new(delta)?);
-        let (mut sum, mut sum_of_squares) = (0.0, 0.0);
-        let n = self.lines.max(2);
-        for _ in 0..n {
-            let mass = lines.sample(stream)?;
-            sum += mass;
-            sum_of_squares += mass * mass;
-            upper.observe(mass);
-            lower.observe(1.0 - mass);
+        let mut spread = Spread::default();
+        let mut masses = [0.0; LANES];
+        for _ in 0..self.lines.div_ceil(LANES).max(1) {
+            let block = lines.block(1, |row| lines.law.draw(stream, row));
+            lines.masses(&block, &mut masses)?;
+            for mass in masses {
+                spread.add(mass);
+                upper.observe(mass);
+                lower.observe(1.0 - mass);
+            }
         }
-        let n = n as f64;
-        let rate = sum / n;
-        let variance = (sum_of_squares / n - rate * rate).max(0.0) * n / (n - 1.0);
+        let rate = spread.mean();
         let exact = query.model.as_linear().is_some();
         if exact {
             // Every line has the same mass; what differs is rounding.
             return Ok(Estimate { rate, std_error: 0.0, lower: rate, upper: rate, exact });
         }
-        let std_error = (variance / n).sqrt();
+        let std_error = (spread.variance() / spread.n).sqrt();
         Ok(Estimate { rate, std_error, lower: (1.0 - lower.upper()).max(0.0), upper: upper.upper(), exact })
     }
 }
 
-/// Lines around one point.
+/// Mean and variance of masses.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Spread {
+    n: f64,
+    sum: f64,
+    sum_of_squares: f64,
+}
+
+impl Spread {
+    fn add(&mut self, mass: f64) {
+        self.n += 1.0;
+        self.sum += mass;
+        self.sum_of_squares += mass * mass;
+    }
+
+    /// Mean.
+    pub(crate) fn mean(&self) -> f64 {
+        self.sum / self.n
+    }
+
+    /// Variance of one mass.
+    pub(crate) fn variance(&self) -> f64 {
+        (self.sum_of_squares / self.n - self.mean().powi(2)).max(0.0) * self.n / (self.n - 1.0).max(1.0)
+    }
+}
+
+/// Lines around one point after another, with scratch of their own.
 pub(crate) struct Lines<'a> {
-    gaussian: &'a Gaussian,
-    active: &'a [bool],
     kernel: Kernel<'a>,
-    /// The point, moved by the mean of the noise.
-    centre: Vec<f64>,
-    /// Unit direction in standard normal space, and the same in the model's input space.
+    law: Law<'a>,
+    active: Vec<bool>,
+    /// Whether blocks have images: the noise is the same at all points.
+    pooled: bool,
+    marginal: Marginal,
+    /// Direction of the line: in coordinates, in features and in images.
     unit: Vec<f64>,
     direction: Vec<f64>,
-    z: Vec<f64>,
+    rate: Vec<f64>,
+    /// The point, moved by the mean of the noise, and its image.
+    centre: Vec<f64>,
     base: Vec<f64>,
+    anchor: Vec<f64>,
+    score: f64,
+    guess: f64,
+    slopes: Vec<f64>,
+    gradient: Vec<f64>,
+    sums: Vec<Lanes>,
+    along: Vec<Lanes>,
+    images: Vec<Lanes>,
+    errors: Vec<Lanes>,
+    lanes: Vec<Lanes>,
+    scratch: kernel::Scratch,
 }
 
 impl<'a> Lines<'a> {
-    pub(crate) fn new(query: &Query<'a>, gaussian: &'a Gaussian) -> Result<Self> {
-        let d = query.point.len();
-        let masked = |j: usize, v: f64| if query.active[j] { v } else { 0.0 };
-        let centre: Vec<f64> = (0..d).map(|j| query.point[j] + masked(j, gaussian.mean()[j])).collect();
-        let kernel = Kernel::new(query.model)?;
-        let mut gradient = vec![0.0; d];
-        kernel.gradient_into(&centre, &mut gradient)?;
-        gradient.iter_mut().enumerate().for_each(|(j, g)| *g = masked(j, *g));
-        let mut unit = vec![0.0; d];
-        gaussian.factor_transpose_times(&gradient, &mut unit);
-        let mut norm = dot(&unit, &unit).sqrt();
-        if norm <= 0.0 || !norm.is_finite() {
-            // No gradient to follow: any direction is valid, the noisiest is the best guess.
-            let noisiest = (0..d)
-                .filter(|&j| query.active[j])
-                .max_by(|&a, &b| gaussian.sd(a).total_cmp(&gaussian.sd(b)));
-            unit.fill(0.0);
-            unit[noisiest.unwrap_or(0)] = 1.0;
-            norm = 1.0;
-        }
-        unit.iter_mut().for_each(|u| *u /= norm);
-        let mut direction = vec![0.0; d];
-        gaussian.factor_times(&unit, &mut direction);
-        direction.iter_mut().enumerate().for_each(|(j, v)| *v = masked(j, *v));
+    /// Lines under noise that acts where `active` says; without it, where [`Lines::activate`] says before each point.
+    /// Fails for models without gradients and for noise that has no lines.
+    pub(crate) fn new(model: &'a dyn Model, noise: &'a dyn Noise, active: Option<&[bool]>) -> Result<Self> {
+        let kernel = Kernel::new(model)?;
+        let (d, width) = (model.n_features(), kernel.width());
         Ok(Self {
-            gaussian,
-            active: query.active,
+            law: Law::new(noise)?,
+            active: active.map_or_else(|| vec![true; d], <[bool]>::to_vec),
+            pooled: active.is_some(),
+            marginal: Marginal::Normal,
+            unit: vec![0.0; d],
+            direction: vec![0.0; d],
+            rate: vec![0.0; width],
+            centre: vec![0.0; d],
+            base: vec![0.0; width],
+            anchor: vec![0.0; width],
+            score: 0.0,
+            guess: 0.0,
+            slopes: vec![0.0; width],
+            gradient: vec![0.0; d],
+            sums: Vec::new(),
+            along: Vec::new(),
+            images: Vec::new(),
+            errors: vec![[0.0; LANES]; d],
+            lanes: Vec::new(),
+            scratch: kernel::Scratch::default(),
             kernel,
-            centre,
-            unit,
-            direction,
-            z: vec![0.0; d],
-            base: vec![0.0; d],
         })
     }
 
-    /// One line from fresh draws: the share of it that is refused.
-    pub(crate) fn sample(&mut self, stream: &mut Stream) -> Result<f64> {
-        self.z.iter_mut().for_each(|z| *z = stream.normal());
-        self.place();
-        self.kernel.refused_mass(&self.base, &self.direction)
+    fn law(&self) -> Law<'a> {
+        self.law
     }
 
-    /// The line through the standard normals `z`: its refused share, whose gradient is added to `sum`.
-    fn mass_and_slope(&mut self, z: &[f64], sum: &mut [f64]) -> Result<f64> {
-        self.z.copy_from_slice(z);
-        self.place();
-        self.kernel.mass_and_slope(&self.base, &self.direction, sum)
+    fn n_coordinates(&self) -> usize {
+        self.unit.len()
     }
 
-    /// Takes the direction out of `self.z` and puts the line's base where the rest says.
-    fn place(&mut self) {
-        let along = dot(&self.z, &self.unit);
-        self.z.iter_mut().zip(&self.unit).for_each(|(z, u)| *z -= along * u);
-        self.gaussian.factor_times(&self.z, &mut self.base);
-        for (j, b) in self.base.iter_mut().enumerate() {
-            *b = self.centre[j] + if self.active[j] { *b } else { 0.0 };
+    fn image_width(&self) -> usize {
+        self.base.len()
+    }
+
+    /// Noise acts where `active` says from now on. No effect on lines whose noise is the same at all points.
+    pub(crate) fn activate(&mut self, active: &[bool]) {
+        if !self.pooled {
+            self.active.copy_from_slice(active);
         }
+    }
+
+    /// Lines through the noise around `point`, along the noise's image of `gradient`; without one, of the score's gradient there.
+    pub(crate) fn aim(&mut self, point: &[f64], gradient: Option<&[f64]>) -> Result<()> {
+        for (j, x) in point.iter().enumerate() {
+            self.centre[j] = x + if self.active[j] { self.law.mean(j) } else { 0.0 };
+        }
+        self.kernel.image_into(&self.centre, false, &mut self.base);
+        self.score = self.kernel.score_and_slopes(&self.base, &mut self.slopes, &mut self.scratch)?;
+        match gradient {
+            Some(gradient) => self.gradient.copy_from_slice(gradient),
+            None => self.kernel.pull_back(&self.slopes, &mut self.gradient),
+        }
+        self.marginal = self.law.axis_into(&self.gradient, &self.active, &mut self.unit, &mut self.direction);
+        self.kernel.image_into(&self.direction, true, &mut self.rate);
+        self.expect_root();
+        Ok(())
+    }
+
+    /// Remembers the point aimed at, for [`Lines::nudge`].
+    pub(crate) fn anchor(&mut self) {
+        self.anchor.clone_from(&self.base);
+    }
+
+    /// Moves the lines to where feature `j` of the remembered point differs by `change`, keeping their direction; returns the
+    /// score there. Much cheaper than [`Lines::aim`].
+    pub(crate) fn nudge(&mut self, j: usize, change: f64) -> Result<f64> {
+        self.base.copy_from_slice(&self.anchor);
+        self.kernel.add_image(std::iter::once((j, change)), &mut self.base);
+        self.score = self.kernel.score_and_slopes(&self.base, &mut self.slopes, &mut self.scratch)?;
+        self.expect_root();
+        Ok(self.score)
+    }
+
+    /// Where the line through the centre would have its root, were it straight.
+    fn expect_root(&mut self) {
+        let root = -self.score / crate::math::dot(&self.slopes, &self.rate);
+        self.guess = if root.is_finite() { root } else { 0.0 };
+    }
+
+    /// The first-order margin at the point aimed at, $s/\sqrt{g^\top\Sigma g}$ with $g = \nabla s$, and its gradient but for the
+    /// curvature of $s$. Huge where noise does not move the score.
+    pub(crate) fn first_order(&self, gradient: &mut [f64]) -> f64 {
+        self.kernel.pull_back(&self.slopes, gradient);
+        let sd = self.law.sd_along(gradient, &self.active);
+        if sd > 0.0 && sd.is_finite() {
+            gradient.iter_mut().for_each(|g| *g /= sd);
+            self.score / sd
+        } else if self.score > 0.0 {
+            1e9
+        } else {
+            -1e9
+        }
+    }
+
+    /// A block of `groups` groups of errors, whose coordinates `draw` fills row by row.
+    fn block(&self, groups: usize, mut draw: impl FnMut(&mut [f64])) -> Block {
+        let d = self.n_coordinates();
+        let mut coordinates = vec![[0.0; LANES]; groups * d];
+        let mut row = vec![0.0; d];
+        for group in coordinates.chunks_exact_mut(d) {
+            for lane in 0..LANES {
+                draw(&mut row);
+                group.iter_mut().zip(&row).for_each(|(z, value)| z[lane] = *value);
+            }
+        }
+        let mut images = Vec::new();
+        if self.pooled {
+            let mut errors = vec![[0.0; LANES]; d];
+            images.resize(groups * self.image_width(), [0.0; LANES]);
+            self.images_into(&coordinates, &mut errors, &mut images);
+        }
+        Block { coordinates, images }
+    }
+
+    fn images_into(&self, coordinates: &[Lanes], errors: &mut [Lanes], images: &mut [Lanes]) {
+        let groups = coordinates.chunks_exact(self.n_coordinates());
+        for (z, images) in groups.zip(images.chunks_exact_mut(self.image_width())) {
+            self.law.errors_into(z, &self.active, errors);
+            self.kernel.images_into(errors, images);
+        }
+    }
+
+    /// The refused masses of the first lines of `block`, as many as `masses` has room for: whole groups of eight.
+    pub(crate) fn masses(&mut self, block: &Block, masses: &mut [f64]) -> Result<()> {
+        let mut lanes = std::mem::take(&mut self.lanes);
+        lanes.resize(masses.len() / LANES, [0.0; LANES]);
+        let traced = self.trace(block, &mut lanes);
+        masses.as_chunks_mut().0.copy_from_slice(&lanes);
+        self.lanes = lanes;
+        traced
+    }
+
+    /// Traces the first groups of `block`; slopes go to `self.sums`, if it has room.
+    fn trace(&mut self, block: &Block, masses: &mut [Lanes]) -> Result<()> {
+        let (d, width) = (self.n_coordinates(), self.image_width());
+        let coordinates = &block.coordinates[..masses.len() * d];
+        self.along.clear();
+        self.along.extend(coordinates.chunks_exact(d).map(|group| {
+            let mut along = [0.0; LANES];
+            for (z, u) in group.iter().zip(&self.unit) {
+                for lane in 0..LANES {
+                    along[lane] += u * z[lane];
+                }
+            }
+            along
+        }));
+        let mut own = std::mem::take(&mut self.images);
+        let images = if self.pooled {
+            &block.images[..masses.len() * width]
+        } else {
+            own.resize(masses.len() * width, [0.0; LANES]);
+            let mut errors = std::mem::take(&mut self.errors);
+            self.images_into(coordinates, &mut errors, &mut own);
+            self.errors = errors;
+            &own[..]
+        };
+        let bundle = Bundle { base: &self.base, rate: &self.rate, guess: self.guess };
+        let traced = self.kernel.masses(
+            &bundle,
+            self.marginal,
+            (images, &self.along),
+            &mut self.sums,
+            &mut self.scratch,
+            masses,
+        );
+        self.images = own;
+        traced
+    }
+
+    /// Rate from the first `lines` lines of a segment, a multiple of 8.
+    pub(crate) fn rate(&mut self, pool: &Pool, segment: usize, lines: usize) -> Result<Spread> {
+        let (mut spread, mut masses, mut spare) = (Spread::default(), [0.0; BLOCK], None);
+        for index in 0..lines.div_ceil(BLOCK) {
+            let here = &mut masses[..BLOCK.min(lines - index * BLOCK)];
+            let block = pool.block(segment, index, self, &mut spare);
+            self.masses(block, here)?;
+            here.iter().for_each(|&mass| spread.add(mass));
+        }
+        Ok(spread)
+    }
+
+    /// The smoothed margin $M(x) = \Phi^{-1}(1 - \Delta(x))$ on the first `lines` lines of a pool, with its gradient.
+    ///
+    /// On a fixed set of draws the rate is a smooth function of $x$. A root $t^*$ of a line contributes
+    /// $-\varphi(t^*)\,\nabla s(y)/|\nabla s(y)^\top Lu|$ to $\nabla\Delta$, at the root's own point $y$ (infinitesimal perturbation analysis). $M$ is
+    /// $1/\sigma$-Lipschitz and close to linear in $x$ where $\Delta$ itself is flat, so it is what a search should follow.
+    pub(crate) fn margin(
+        &mut self,
+        pool: &Pool,
+        lines: usize,
+        gradient: Option<&mut [f64]>,
+    ) -> Result<(f64, Spread)> {
+        /// Rates closer to 0 or 1 than this carry no gradient worth following.
+        const LEAST: f64 = 1e-9;
+        self.sums.clear();
+        if gradient.is_some() {
+            self.sums.resize(self.image_width(), [0.0; LANES]);
+        }
+        let spread = self.rate(pool, 0, lines)?;
+        let margin = upper_quantile(spread.mean().clamp(LEAST, 1.0 - LEAST));
+        if let Some(gradient) = gradient {
+            let scale = -1.0 / (spread.n * pdf(margin));
+            for (slope, lanes) in self.slopes.iter_mut().zip(&self.sums) {
+                *slope = scale * lanes.iter().sum::<f64>();
+            }
+            self.kernel.pull_back(&self.slopes, gradient);
+        }
+        self.sums.clear();
+        Ok((margin, spread))
     }
 }

@@ -1,58 +1,299 @@
 //! One hidden layer of rectifiers: along a line the score is piecewise linear, with one kink per hidden unit.
 //!
-//! $f(t) = c + \sum_i v_i\,\rho(p_i + t q_i)$ with $\rho(z) = z$ for $z > 0$ and $\alpha z$ below. Unit $i$ bends the score at $t_i =
-//! -p_i/q_i$ and raises its slope there by $v_i|q_i|(1-\alpha)$, whichever way it is crossed. Sorting the kinks and walking them
-//! gives every root exactly, up to rounding.
+//! The image of a point is $Z_i = v_i (w_i^\top x + b_i)$, hidden units scaled by their weight in the score and those with $v_i > 0$ first, so
+//! that $f = c + \sum_{v_i>0} \max(Z_i, 0) + \sum_{v_i<0} \min(Z_i, 0)$; along a line $Z = P + tC$. Rectifiers that leak keep a share
+//! $\alpha$ of all $Z$; then $v$ is scaled by $1-\alpha$ and $\frac{\alpha}{1-\alpha}\sum Z_i$ is added.
+//!
+//! Eight lines are traced side by side. A unit whose sign is settled over $|t| \le T$ has a fixed slope there and the others a
+//! slope between 0 and $C_i$, so $\underline s = \sum_{\text{always on}} C_i^+ + \sum_{\text{ever on}} C_i^-$ bounds the slope from below, and
+//! costs one comparison a unit. Where $\underline s > 0$ the score rises throughout, its one root is found by Newton steps, which are exact once
+//! in the right piece. A step is the last one when $|f|/\underline s \le 10^{-6}$, which bounds the distance to the root; what that may hide, and the mass
+//! beyond $T$, $\bar\Phi(6) \approx 10^{-9}$, is counted as refused: $4\cdot10^{-7}$ a line at most, on the safe side. The other lines sort their kinks and
+//! walk them, which gives every root exactly up to rounding.
 
-use super::crossing::{REACH, Refused};
+use super::crossing::{Marginal, Refused, Root};
+use super::{LANES, Lanes};
+use crate::math::NormalTable;
 
-/// The output side of the network, shared by all lines.
+/// Half length of the part of a line that the quick way looks at.
+const NEAR: f64 = 6.0;
+/// $\bar\Phi(6)$ and what a root may be off by, as mass, rounded up.
+const SAFETY: f64 = 4e-7 + 1e-9;
+/// Newton steps before a line is left to the walk.
+const MAX_STEPS: usize = 10;
+/// Roots are at least this precise before the last step, in standard deviations.
+const PRECISION: f64 = 1e-6;
+
+/// The network in image space.
 #[derive(Debug, Clone)]
 pub(super) struct Shallow {
-    /// $v$: weight of each hidden unit in the score.
-    pub output: Vec<f64>,
-    /// $c$: bias of the score.
-    pub bias: f64,
-    /// $\alpha$: slope of the rectifier below zero.
-    pub leak: f64,
+    /// Number of units with a positive weight in the score; they come first.
+    n_up: usize,
+    /// $c$: bias of the score, less its threshold.
+    bias: f64,
+    /// $\alpha/(1-\alpha)$ for rectifiers with slope $\alpha$ below zero.
+    leak: f64,
 }
 
-/// A root of the score on a line: where, and how steep the score is there.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Root {
-    /// Position.
-    pub at: f64,
-    /// Slope of the score along the line.
-    pub slope: f64,
+/// What lines around one point share.
+pub(super) struct Bundle<'a> {
+    /// Image of the centre, and what a unit of $t$ adds to it.
+    pub base: &'a [f64],
+    pub rate: &'a [f64],
+    /// Where the root is expected.
+    pub guess: f64,
+}
+
+/// Scratch of a tracer.
+#[derive(Default)]
+pub(super) struct Scratch {
+    p: Vec<Lanes>,
+    line: Vec<f64>,
+    kinks: Vec<(f64, f64)>,
+    roots: Vec<Root>,
 }
 
 impl Shallow {
-    /// The refused mass of the line with pre-activations `p + t q`; its roots are written to `roots`. `kinks` is scratch.
-    pub(super) fn refused_mass(
+    /// The units that matter, in image order, each with its factor, for hidden units of weight `output` in the score.
+    pub(super) fn new(output: &[f64], bias: f64, alpha: f64) -> (Self, Vec<(usize, f64)>) {
+        let with_sign = |sign: f64| {
+            output.iter().enumerate().filter(move |(_, v)| sign * **v > 0.0).map(|(i, v)| (i, *v))
+        };
+        let n_up = with_sign(1.0).count();
+        let mut units: Vec<(usize, f64)> =
+            with_sign(1.0).chain(with_sign(-1.0)).map(|(i, v)| (i, v * (1.0 - alpha))).collect();
+        if units.is_empty() {
+            // A constant score: one unit that is never on.
+            units.push((0, 0.0));
+        }
+        (Self { n_up, bias, leak: alpha / (1.0 - alpha) }, units)
+    }
+
+    /// The score at an image, and its slopes with respect to the image.
+    pub(super) fn score_and_slopes(&self, image: &[f64], slopes: &mut [f64]) -> f64 {
+        let mut score = self.bias;
+        for (i, (z, slope)) in image.iter().zip(slopes).enumerate() {
+            let on = if i < self.n_up { *z > 0.0 } else { *z < 0.0 };
+            *slope = f64::from(u8::from(on)) + self.leak;
+            score += *slope * z;
+        }
+        score
+    }
+
+    /// The refused masses of eight lines with errors `image`, whose position along the line is `along`. If `sums` has room, each
+    /// root adds $-\varphi(t)/f'(t)$ to the sums of the units that are on there, lane by lane.
+    #[inline(always)]
+    pub(super) fn masses(
         &self,
+        bundle: &Bundle<'_>,
+        marginal: Marginal,
+        (image, along): (&[Lanes], &Lanes),
+        sums: &mut [Lanes],
+        scratch: &mut Scratch,
+    ) -> Lanes {
+        let table = NormalTable::default();
+        scratch.p.resize(image.len(), [0.0; LANES]);
+        let sure = self.place(bundle, image, along, &mut scratch.p);
+        let (at, slope) = self.newton(bundle, &scratch.p, &sure);
+        let (mut masses, mut weights) = ([0.0; LANES], [0.0; LANES]);
+        for lane in 0..LANES {
+            let (below, density) = table.cdf_and_pdf(at[lane]);
+            masses[lane] = (below + SAFETY).min(1.0);
+            // A line without a root has no density.
+            weights[lane] = if at[lane].abs() < NEAR { -density / slope[lane] } else { 0.0 };
+        }
+        if !sums.is_empty() {
+            self.add_slopes(bundle.rate, &scratch.p, &at, &weights, sums);
+        }
+        for lane in (0..LANES).filter(|&lane| at[lane].is_nan()) {
+            masses[lane] = self.walk(bundle, marginal, lane, sums, scratch);
+        }
+        masses
+    }
+
+    /// Puts the images of the lines' bases into `p`; returns a lower bound on each line's slope over $|t| \le T$.
+    #[inline(always)]
+    fn place(&self, bundle: &Bundle<'_>, image: &[Lanes], along: &Lanes, p: &mut [Lanes]) -> Lanes {
+        let leaked = if self.leak != 0.0 { self.leak * bundle.rate.iter().sum::<f64>() } else { 0.0 };
+        let mut least = [leaked; LANES];
+        let (base, rate) = (&bundle.base[..p.len()], &bundle.rate[..p.len()]);
+        let image = &image[..p.len()];
+        for i in 0..self.n_up {
+            let (c, settled) = (rate[i], NEAR * rate[i]);
+            for lane in 0..LANES {
+                let z = (base[i] + image[i][lane]) - along[lane] * c;
+                p[i][lane] = z;
+                least[lane] += if z > settled { c } else { 0.0 };
+            }
+        }
+        for i in self.n_up..p.len() {
+            let (c, settled) = (rate[i], -NEAR * rate[i]);
+            for lane in 0..LANES {
+                let z = (base[i] + image[i][lane]) - along[lane] * c;
+                p[i][lane] = z;
+                least[lane] += if z < settled { c } else { 0.0 };
+            }
+        }
+        least
+    }
+
+    /// Score and slope of eight lines, each at its own position.
+    #[inline(always)]
+    fn evaluate(&self, rate: &[f64], p: &[Lanes], t: &Lanes) -> (Lanes, Lanes) {
+        let (mut score, mut slope) = ([self.bias; LANES], [0.0; LANES]);
+        let rate = &rate[..p.len()];
+        for i in 0..self.n_up {
+            let c = rate[i];
+            for lane in 0..LANES {
+                let z = p[i][lane] + t[lane] * c;
+                score[lane] += if z > 0.0 { z } else { 0.0 };
+                slope[lane] += if z > 0.0 { c } else { 0.0 };
+            }
+        }
+        for i in self.n_up..p.len() {
+            let c = rate[i];
+            for lane in 0..LANES {
+                let z = p[i][lane] + t[lane] * c;
+                score[lane] += if z < 0.0 { z } else { 0.0 };
+                slope[lane] += if z < 0.0 { c } else { 0.0 };
+            }
+        }
+        if self.leak != 0.0 {
+            for (p, c) in p.iter().zip(rate) {
+                for lane in 0..LANES {
+                    score[lane] += self.leak * (p[lane] + t[lane] * c);
+                    slope[lane] += self.leak * c;
+                }
+            }
+        }
+        (score, slope)
+    }
+
+    /// Roots and slopes there: ∞ where a line is refused throughout, −∞ where nowhere, NaN where the quick way does not know.
+    #[inline(always)]
+    fn newton(&self, bundle: &Bundle<'_>, p: &[Lanes], least: &Lanes) -> (Lanes, Lanes) {
+        let mut t = [bundle.guess.clamp(-NEAR, NEAR); LANES];
+        let (mut found, mut slope) = ([0.0; LANES], [0.0; LANES]);
+        for _ in 0..MAX_STEPS {
+            let (score, steep) = self.evaluate(bundle.rate, p, &t);
+            slope = steep;
+            let mut open = 0.0;
+            for lane in 0..LANES {
+                let (here, low) = (t[lane], least[lane]);
+                let next = here - score[lane] / slope[lane];
+                let next = if next > NEAR { NEAR } else { next };
+                let next = if next < -NEAR { -NEAR } else { next };
+                let close = if score[lane].abs() <= PRECISION * low { 1.0 } else { 0.0 };
+                // Still refused at the right end, or accepted already at the left one.
+                let end = if next == here { 1.0 } else { 0.0 };
+                found[lane] = close + end;
+                t[lane] = next;
+                open += if found[lane] == 0.0 && low > 0.0 { 1.0 } else { 0.0 };
+            }
+            if open == 0.0 {
+                break;
+            }
+        }
+        for lane in 0..LANES {
+            let sure = least[lane] > 0.0 && found[lane] > 0.0;
+            t[lane] = match t[lane] {
+                _ if !sure => f64::NAN,
+                at if at >= NEAR => f64::INFINITY,
+                at if at <= -NEAR => f64::NEG_INFINITY,
+                at => at,
+            };
+        }
+        (t, slope)
+    }
+
+    #[inline(always)]
+    fn add_slopes(&self, rate: &[f64], p: &[Lanes], at: &Lanes, weights: &Lanes, sums: &mut [Lanes]) {
+        let (p, rate) = (&p[..sums.len()], &rate[..sums.len()]);
+        // Positions of lines without a root must not poison the others.
+        let t: Lanes = std::array::from_fn(|lane| if weights[lane] != 0.0 { at[lane] } else { 0.0 });
+        for i in 0..self.n_up {
+            for lane in 0..LANES {
+                let z = p[i][lane] + t[lane] * rate[i];
+                sums[i][lane] += if z > 0.0 { weights[lane] } else { 0.0 };
+            }
+        }
+        for i in self.n_up..sums.len() {
+            for lane in 0..LANES {
+                let z = p[i][lane] + t[lane] * rate[i];
+                sums[i][lane] += if z < 0.0 { weights[lane] } else { 0.0 };
+            }
+        }
+        if self.leak != 0.0 {
+            for sum in sums {
+                for lane in 0..LANES {
+                    sum[lane] += self.leak * weights[lane];
+                }
+            }
+        }
+    }
+
+    /// Mass of one lane by the walk; its roots add to `sums`.
+    #[inline(never)]
+    fn walk(
+        &self,
+        bundle: &Bundle<'_>,
+        marginal: Marginal,
+        lane: usize,
+        sums: &mut [Lanes],
+        scratch: &mut Scratch,
+    ) -> f64 {
+        let Scratch { p, line, kinks, roots } = scratch;
+        line.clear();
+        line.extend(p.iter().map(|p| p[lane]));
+        let mass = self.refused_mass(marginal, line, bundle.rate, kinks, roots);
+        if sums.is_empty() {
+            return mass;
+        }
+        for root in roots.iter() {
+            let weight = -marginal.density(root.at) / root.slope.abs();
+            if !weight.is_finite() {
+                continue;
+            }
+            for (i, sum) in sums.iter_mut().enumerate() {
+                let z = line[i] + root.at * bundle.rate[i];
+                let on = if i < self.n_up { z > 0.0 } else { z < 0.0 };
+                sum[lane] += weight * (f64::from(u8::from(on)) + self.leak);
+            }
+        }
+        mass
+    }
+
+    /// The refused mass of the line with image `p + t c`; its roots are written to `roots`. `kinks` is scratch.
+    fn refused_mass(
+        &self,
+        marginal: Marginal,
         p: &[f64],
-        q: &[f64],
+        c: &[f64],
         kinks: &mut Vec<(f64, f64)>,
         roots: &mut Vec<Root>,
     ) -> f64 {
         kinks.clear();
         roots.clear();
+        let reach = marginal.reach();
         let (mut score, mut slope) = (self.bias, 0.0);
-        for ((&v, &p), &q) in self.output.iter().zip(p).zip(q) {
-            let z = p - REACH * q;
-            let on = z > 0.0 || (z == 0.0 && q > 0.0);
-            let rate = if on { 1.0 } else { self.leak };
-            score += v * rate * z;
-            slope += v * rate * q;
-            let t = -p / q;
-            if t > -REACH && t < REACH {
-                kinks.push((t, v * q.abs() * (1.0 - self.leak)));
+        for (i, (&p, &c)) in p.iter().zip(c).enumerate() {
+            // In terms of the unit itself: on where sign·z > 0.
+            let sign = if i < self.n_up { 1.0 } else { -1.0 };
+            let z = p - reach * c;
+            let on = sign * z > 0.0 || (z == 0.0 && sign * c > 0.0);
+            let share = f64::from(u8::from(on)) + self.leak;
+            score += share * z;
+            slope += share * c;
+            let t = -p / c;
+            if t > -reach && t < reach {
+                // Whichever way a unit is crossed, the slope grows by its weight times |q|.
+                kinks.push((t, sign * c.abs()));
             }
         }
         kinks.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let mut refused = Refused::start(score);
-        let mut here = -REACH;
-        for &(t, bend) in kinks.iter().chain(std::iter::once(&(REACH, 0.0))) {
+        let mut refused = Refused::start(marginal, score);
+        let mut here = -reach;
+        for &(t, bend) in kinks.iter().chain(std::iter::once(&(reach, 0.0))) {
             let next = score + slope * (t - here);
             if (score <= 0.0) != (next <= 0.0) {
                 let at = (here - score / slope).clamp(here, t);
@@ -74,37 +315,117 @@ impl Shallow {
 mod tests {
     use super::*;
     use crate::math::normal::{cdf, upper_tail};
+    use crate::seed::{Purpose, Seed};
 
-    fn mass(net: &Shallow, p: &[f64], q: &[f64]) -> (f64, Vec<Root>) {
-        let mut roots = Vec::new();
-        let mass = net.refused_mass(p, q, &mut Vec::new(), &mut roots);
-        (mass, roots)
+    /// A network of units with weights `v` and pre-activations `p + t q`, in image space.
+    struct Case {
+        net: Shallow,
+        p: Vec<f64>,
+        c: Vec<f64>,
+    }
+
+    fn case(v: &[f64], bias: f64, alpha: f64, p: &[f64], q: &[f64]) -> Case {
+        let (net, units) = Shallow::new(v, bias, alpha);
+        let image = |x: &[f64]| units.iter().map(|&(i, factor)| factor * x[i]).collect();
+        Case { net, p: image(p), c: image(q) }
+    }
+
+    impl Case {
+        fn walked(&self) -> (f64, Vec<Root>) {
+            let mut roots = Vec::new();
+            let mass = self.net.refused_mass(Marginal::Normal, &self.p, &self.c, &mut Vec::new(), &mut roots);
+            (mass, roots)
+        }
+
+        /// All lanes hold the same line.
+        fn traced(&self, sums: &mut [Lanes], guess: f64) -> f64 {
+            let image: Vec<Lanes> = self.p.iter().map(|&p| [p; LANES]).collect();
+            let zero = vec![0.0; self.p.len()];
+            let bundle = Bundle { base: &zero, rate: &self.c, guess };
+            let masses = self.net.masses(
+                &bundle,
+                Marginal::Normal,
+                (&image, &[0.0; LANES]),
+                sums,
+                &mut Scratch::default(),
+            );
+            assert!(masses.iter().all(|m| *m == masses[0]));
+            masses[0]
+        }
     }
 
     #[test]
     fn a_tent_is_accepted_between_its_feet() {
         // f = 1 - |t| = 1 - relu(t) - relu(-t): accepted on (-1, 1).
-        let net = Shallow { output: vec![-1.0, -1.0], bias: 1.0, leak: 0.0 };
-        let (mass, roots) = mass(&net, &[0.0, 0.0], &[1.0, -1.0]);
+        let tent = case(&[-1.0, -1.0], 1.0, 0.0, &[0.0, 0.0], &[1.0, -1.0]);
+        let (mass, roots) = tent.walked();
         assert!((mass - 2.0 * upper_tail(1.0)).abs() < 1e-15);
         assert_eq!(roots, [Root { at: -1.0, slope: 1.0 }, Root { at: 1.0, slope: -1.0 }]);
+        assert_eq!(tent.traced(&mut [], 0.0), mass);
     }
 
     #[test]
     fn dead_units_leave_a_constant() {
-        let net = Shallow { output: vec![2.0], bias: -0.5, leak: 0.0 };
-        assert_eq!(mass(&net, &[-30.0], &[1.0]).0, 1.0);
-        let net = Shallow { output: vec![2.0], bias: 0.5, leak: 0.0 };
-        assert_eq!(mass(&net, &[-30.0], &[0.0]).0, 0.0);
+        assert_eq!(case(&[2.0], -0.5, 0.0, &[-30.0], &[1.0]).walked().0, 1.0);
+        assert_eq!(case(&[2.0], 0.5, 0.0, &[-30.0], &[0.0]).walked().0, 0.0);
+        assert_eq!(case(&[2.0], -0.5, 0.0, &[-30.0], &[1.0]).traced(&mut [], 0.0), 1.0);
+        assert_eq!(case(&[0.0], -0.5, 0.0, &[1.0], &[1.0]).traced(&mut [], 0.0), 1.0);
     }
 
     #[test]
     fn a_leaky_line_is_a_line() {
-        // leak 1 is the identity: f = t - 0.7.
-        let net = Shallow { output: vec![1.0], bias: -0.7, leak: 1.0 };
-        assert!((mass(&net, &[0.0], &[1.0]).0 - cdf(0.7)).abs() < 1e-15);
         // leak 0.5: f = t/2 below 0, t above, minus -0.25: root at -0.5.
-        let net = Shallow { output: vec![1.0], bias: 0.25, leak: 0.5 };
-        assert!((mass(&net, &[0.0], &[1.0]).0 - cdf(-0.5)).abs() < 1e-15);
+        let leaky = case(&[1.0], 0.25, 0.5, &[0.0], &[1.0]);
+        assert!((leaky.walked().0 - cdf(-0.5)).abs() < 1e-15);
+        assert!((leaky.traced(&mut [], 0.3) - cdf(-0.5) - SAFETY).abs() < 1e-15);
+    }
+
+    /// The quick way and the walk are two ways to one number; the slopes with respect to the image are checked by finite
+    /// differences of the walk.
+    #[test]
+    fn newton_and_walk_agree() {
+        let mut stream = Seed(4).stream(Purpose::Data, 0);
+        let (mut quick, mut with_root) = (0, 0);
+        for number in 0..500 {
+            let h = 12;
+            // Mostly rising lines, as along a gradient; every fourth has units that fall.
+            let (mut v, mut p, mut q) = (vec![0.0; h], vec![0.0; h], vec![0.0; h]);
+            for i in 0..h {
+                q[i] = stream.normal();
+                v[i] = if number % 4 == 0 { stream.normal() } else { stream.uniform().copysign(q[i]) };
+                p[i] = 4.0 * stream.normal();
+            }
+            let alpha = if number % 2 == 0 { 0.0 } else { 0.1 };
+            let mut line = case(&v, 2.0 * stream.normal(), alpha, &p, &q);
+            let (expected, roots) = line.walked();
+            let mut sums = vec![[0.0; LANES]; line.p.len()];
+            let mass = line.traced(&mut sums, 0.1);
+            let excess = mass - expected;
+            assert!((0.0..=2.0 * SAFETY).contains(&excess), "{number}: {mass} {expected}");
+            quick += usize::from(excess > 0.5 * SAFETY);
+            // A kink within a step of a root has no slope to compare.
+            let smooth =
+                roots.iter().all(|r| line.p.iter().zip(&line.c).all(|(p, c)| (p + r.at * c).abs() > 1e-4));
+            if roots.len() == 1 && roots[0].at.abs() < 4.0 && smooth {
+                with_root += 1;
+                for i in 0..line.p.len() {
+                    let mut at = |step: f64| {
+                        let old = line.p[i];
+                        line.p[i] += step;
+                        let mass = line.walked().0;
+                        line.p[i] = old;
+                        mass
+                    };
+                    let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
+                    let scale = 1.0 + difference.abs();
+                    assert!(
+                        (sums[i][3] - difference).abs() < 1e-5 * scale,
+                        "{number} {i}: {} {difference}",
+                        sums[i][3]
+                    );
+                }
+            }
+        }
+        assert!(quick > 100 && with_root > 100, "{quick} {with_root}");
     }
 }

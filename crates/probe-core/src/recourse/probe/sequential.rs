@@ -3,297 +3,585 @@
 //! The problem is to minimise cost subject to $M(x) \ge z_r$, where $M = \Phi^{-1}(1-\Delta)$ is the smoothed margin: the true
 //! invalidation rate, not its first-order approximation, is constrained. Each step linearises $M$ at the current point and solves the
 //! rest exactly with the linear solver ([`super::linear`]): same costs, bounds, directions, groups and limits, inside a
-//! trust region. $M$ and its gradient come from lines on common random numbers, so the search sees a smooth function; the
-//! samples of the search never enter a certificate. A search is local, so single features are tried from the person's own
-//! point afterwards: on real networks the best known answers change one feature or two.
+//! trust region. The first steps follow the first-order margin, which costs one gradient; then $M$ and its gradient come from lines on common
+//! random numbers, so the search sees a smooth function; the samples of the search never enter a certificate. A search is local, so
+//! single features are tried from the person's own point afterwards: on real networks the best known answers change one feature or two.
 
 use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
 use super::linear::Step;
 use crate::error::{Error, Result};
-use crate::invalidation::{Query, SmoothedMargin};
+use crate::invalidation::{Lines, Pool};
 use crate::math::normal::upper_quantile;
-use crate::noise::{Gaussian, NoiseOn};
+use crate::noise::NoiseOn;
 use crate::seed::Purpose;
 use std::sync::Arc;
 
-/// Lines of a search step, and of its last corrections.
-const COARSE: usize = 128;
-const FINE: usize = 512;
+/// Lines for a first look at a point, for a search step, and for the last corrections.
+const GLANCE: usize = 8;
+const COARSE: usize = 64;
+const FINE: usize = 256;
+/// Steps on the first-order margin, and on lines.
+const FIRST_STEPS: usize = 12;
 const MAX_STEPS: usize = 40;
+/// A glance that misses the target by more than this is believed: three standard errors.
+const DOUBT: f64 = 0.12;
+/// How closely the answer meets the target, in units of the margin.
+const PRECISION: f64 = 2e-4;
+/// A step that promises less than this share of the cost is the last.
+const LEAST_GAIN: f64 = 2e-4;
 
 /// The search, prepared for a task.
 pub(crate) struct SequentialSolver {
     task: Arc<Task>,
-    /// Standard normals shared by all people and all steps.
-    draws: Vec<f64>,
+    /// Where the noise acts, unless that depends on the changes.
+    active: Option<Vec<bool>>,
+    /// Evenly spread errors shared by all people and all steps.
+    pool: Pool,
 }
 
 impl SequentialSolver {
-    /// Fails if the model has no gradient, the noise is not Gaussian, or the noise depends on the changes.
+    /// Fails if the model has no gradient, or there are no lines for the noise.
     pub(crate) fn new(task: &Arc<Task>) -> Result<Self> {
-        let unsupported = |what: String, why: &str| Err(Error::Unsupported { what, why: why.to_owned() });
         if task.model.as_differentiable().is_none() {
-            return unsupported(
-                format!("method probe on a {} model", task.model.name()),
-                "the model has no gradient",
-            );
+            return Err(Error::Unsupported {
+                what: format!("method probe on a {} model", task.model.name()),
+                why: "the model has no gradient".to_owned(),
+            });
         }
-        if task.noise.as_gaussian().is_none() {
-            let what =
-                format!("method probe on a {} model under {} noise", task.model.name(), task.noise.name());
-            return unsupported(what, "the noise must be Gaussian");
-        }
-        if task.noise_on == NoiseOn::Changed {
-            let what = format!("noise on changed features only with a {} model", task.model.name());
-            return unsupported(what, "use noise on all or mutable features");
-        }
-        let mut stream = task.seed.stream(Purpose::Search, 0);
-        let draws = (0..FINE * task.model.n_features()).map(|_| stream.normal()).collect();
-        Ok(Self { task: Arc::clone(task), draws })
+        let active = task.noise_on.fixed(&task.actions);
+        let lines = Lines::new(&*task.model, &*task.noise, active.as_deref())?;
+        let pool = Pool::even(task.seed, Purpose::Search, &lines);
+        Ok(Self { active, pool, task: Arc::clone(task) })
     }
 }
 
 impl Solver for SequentialSolver {
     fn worker(&self) -> Box<dyn Worker + '_> {
-        let n = self.task.model.n_features();
-        let mut active = vec![false; n];
-        self.task.noise_on.active_into(&self.task.actions, &[], &[], &mut active);
-        Box::new(SequentialWorker {
-            solver: self,
-            active,
-            step: Step::default(),
-            gradient: vec![0.0; n],
-            point: vec![0.0; n],
-            trial: vec![0.0; n],
-        })
+        Box::new(SequentialWorker { solver: self, search: None })
     }
 }
 
 struct SequentialWorker<'a> {
     solver: &'a SequentialSolver,
-    active: Vec<bool>,
-    step: Step,
-    gradient: Vec<f64>,
-    point: Vec<f64>,
-    trial: Vec<f64>,
-}
-
-/// The best feasible point so far.
-struct Incumbent {
-    point: Vec<f64>,
-    cost: f64,
+    /// Made for the first person.
+    search: Option<Search<'a>>,
 }
 
 impl Worker for SequentialWorker<'_> {
     fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
         goal.check()?;
-        let Goal::Rate(rate) = goal else {
-            return Err(Error::Unsupported {
-                what: format!("a budget with a {} model", self.solver.task.model.name()),
-                why: "give a target rate instead".to_owned(),
-            });
+        let search = match &mut self.search {
+            Some(search) => search,
+            none => none.insert(Search::new(self.solver)?),
         };
-        let z = upper_quantile(rate);
-        let mut best = Incumbent { point: factual.to_vec(), cost: f64::INFINITY };
-        let most = self.descend(factual, z, &mut best)?;
-        self.try_single_features(factual, z, &mut best)?;
-        if best.cost.is_finite() {
-            self.settle(factual, z, &mut best)?;
-            proposal.point.copy_from_slice(&best.point);
-            proposal.verdict = Verdict::Reached;
-        } else {
-            proposal.point.copy_from_slice(&most);
-            let stuck = most == factual;
-            proposal.verdict =
-                Verdict::Short(if stuck { Reason::NoAdmissibleMove } else { Reason::RateNotReachable });
+        match goal {
+            Goal::Rate(rate) => search.reach(factual, rate, proposal),
+            Goal::Budget(budget) => search.spend(factual, budget, proposal),
         }
-        Ok(())
     }
 }
 
-impl SequentialWorker<'_> {
-    fn gaussian(&self) -> Result<&Gaussian> {
-        self.solver.task.noise.as_gaussian().ok_or_else(|| Error::Unsupported {
-            what: "the search".to_owned(),
-            why: "the noise must be Gaussian".to_owned(),
+/// One thread's search.
+struct Search<'a> {
+    solver: &'a SequentialSolver,
+    lines: Lines<'a>,
+    /// Where noise on changed features acts, and then what may change.
+    support: Vec<bool>,
+    step: Step,
+    /// Gradient of the last point that was looked at.
+    gradient: Vec<f64>,
+    kept: Vec<f64>,
+    /// A gradient of the margin from nearby, for the direction of lines; empty if there is none.
+    hint: Vec<f64>,
+    trial: Vec<f64>,
+}
+
+/// How closely a point is looked at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Look {
+    /// The margin of the linearised score.
+    FirstOrder,
+    /// The smoothed margin on so many lines.
+    Lines(usize),
+}
+
+/// The best feasible point so far, and the most robust one.
+struct Incumbent {
+    point: Vec<f64>,
+    cost: f64,
+    /// Largest slack seen on lines, and where.
+    slack: f64,
+    most: Vec<f64>,
+}
+
+impl Incumbent {
+    fn offer(&mut self, point: &[f64], cost: f64, slack: f64) {
+        // The last corrections make up for what is missing here.
+        if slack >= -5.0 * PRECISION && cost < self.cost {
+            self.point.copy_from_slice(point);
+            self.cost = cost;
+        }
+        if slack > self.slack {
+            self.slack = slack;
+            self.most.copy_from_slice(point);
+        }
+    }
+}
+
+impl<'a> Search<'a> {
+    fn new(solver: &'a SequentialSolver) -> Result<Self> {
+        let task = &*solver.task;
+        let n = task.model.n_features();
+        Ok(Self {
+            solver,
+            lines: Lines::new(&*task.model, &*task.noise, solver.active.as_deref())?,
+            support: vec![true; n],
+            step: Step::default(),
+            gradient: vec![0.0; n],
+            kept: vec![0.0; n],
+            hint: Vec::new(),
+            trial: vec![0.0; n],
         })
     }
 
-    /// The smoothed margin at `x`; its gradient goes to `self.gradient`.
-    fn margin(&mut self, x: &[f64], lines: usize) -> Result<f64> {
-        let solver = self.solver;
-        let mut gradient = std::mem::take(&mut self.gradient);
-        let query =
-            Query { model: &*solver.task.model, noise: &*solver.task.noise, active: &self.active, point: x };
-        let margin = SmoothedMargin::new(self.gaussian()?, &solver.draws).margin_and_gradient(
-            &query,
-            lines,
-            &mut gradient,
-        );
-        self.gradient = gradient;
-        margin
+    fn reach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
+        let z = upper_quantile(rate);
+        let mut best = Incumbent {
+            point: factual.to_vec(),
+            cost: f64::INFINITY,
+            slack: f64::NEG_INFINITY,
+            most: factual.to_vec(),
+        };
+        self.free_support();
+        let mut here = factual.to_vec();
+        self.descend(factual, z, Look::FirstOrder, &mut here, &mut best)?;
+        self.descend(factual, z, Look::Lines(COARSE), &mut here, &mut best)?;
+        if self.depends_on_changes() {
+            // The features that move now are the ones that move and are noisy from here on.
+            best.cost = f64::INFINITY;
+            self.restrict_support(factual, &here);
+            self.descend(factual, z, Look::Lines(COARSE), &mut here, &mut best)?;
+        }
+        if self.try_single_features(factual, z, &mut best)? {
+            here.copy_from_slice(&best.point);
+            self.restrict_support(factual, &here);
+            self.descend(factual, z, Look::Lines(COARSE), &mut here, &mut best)?;
+        }
+        let found = if best.cost.is_finite() { &best.point } else { &best.most };
+        here.copy_from_slice(found);
+        self.restrict_support(factual, &here);
+        let reached = self.settle(factual, z, &mut here)?;
+        proposal.verdict = if reached {
+            Verdict::Reached
+        } else {
+            here.copy_from_slice(&best.most);
+            let stuck = here == factual;
+            Verdict::Short(if stuck { Reason::NoAdmissibleMove } else { Reason::RateNotReachable })
+        };
+        proposal.point.copy_from_slice(&here);
+        Ok(())
     }
 
-    /// Steps from the person towards the cheapest point with margin `z`; returns the most robust point seen.
-    fn descend(&mut self, factual: &[f64], z: f64, best: &mut Incumbent) -> Result<Vec<f64>> {
-        let task = &self.solver.task;
-        self.point.copy_from_slice(factual);
-        let (mut radius, mut most) = (0.5_f64, (f64::NEG_INFINITY, factual.to_vec()));
-        let mut here = self.point.clone();
-        let mut margin = self.margin(&here, COARSE)?;
-        let mut weight = 0.0_f64;
-        for _ in 0..MAX_STEPS {
-            if margin > most.0 {
-                most = (margin, here.clone());
+    /// The most robust point within a budget: the same steps, with cost and margin in each other's place.
+    fn spend(&mut self, factual: &[f64], budget: f64, proposal: &mut Proposal) -> Result<()> {
+        self.free_support();
+        let mut here = factual.to_vec();
+        self.ascend(factual, budget, Look::FirstOrder, &mut here)?;
+        let mut slack = self.ascend(factual, budget, Look::Lines(COARSE), &mut here)?;
+        if self.depends_on_changes() {
+            self.restrict_support(factual, &here);
+            slack = self.ascend(factual, budget, Look::Lines(COARSE), &mut here)?;
+        }
+        // From every single feature that gives more for the budget.
+        let mut start = factual.to_vec();
+        for j in 0..factual.len() {
+            for way in [1.0, -1.0] {
+                let Some(room) = self.room(factual, j, way) else { continue };
+                let u = room.min(budget / self.solver.task.cost.weight(j, way));
+                start.copy_from_slice(factual);
+                start[j] += way * u;
+                self.restrict_support(factual, &start);
+                if !self.is_admissible(factual, &start)
+                    || self.slack(&start, 0.0, Look::Lines(GLANCE))? <= slack - DOUBT
+                {
+                    continue;
+                }
+                let more = self.ascend(factual, budget, Look::Lines(COARSE), &mut start)?;
+                if more > slack {
+                    slack = more;
+                    here.copy_from_slice(&start);
+                }
             }
-            let cost = task.cost.between(factual, &here);
-            if margin >= z && cost < best.cost {
-                *best = Incumbent { point: here.clone(), cost };
+        }
+        let stuck = slack.is_finite() && here == factual && budget > 0.0;
+        proposal.verdict = if stuck { Verdict::Short(Reason::NoAdmissibleMove) } else { Verdict::Reached };
+        proposal.point.copy_from_slice(&here);
+        Ok(())
+    }
+
+    fn task(&self) -> &Task {
+        &self.solver.task
+    }
+
+    fn depends_on_changes(&self) -> bool {
+        self.solver.active.is_none()
+    }
+
+    /// Every feature may move.
+    fn free_support(&mut self) {
+        let task = &self.solver.task;
+        if self.solver.active.is_none() {
+            NoiseOn::Mutable.active_into(&task.actions, &[], &[], &mut self.support);
+        }
+        self.hint.clear();
+    }
+
+    /// Under noise on changed features, only those that differ may move from here on.
+    fn restrict_support(&mut self, factual: &[f64], to: &[f64]) {
+        if self.solver.active.is_none() {
+            let task = &self.solver.task;
+            task.noise_on.active_into(&task.actions, factual, to, &mut self.support);
+        }
+        self.hint.clear();
+    }
+
+    /// Margin less `z` at `x`; its gradient goes to `self.gradient`. A point that is not favourable itself has no slack, whatever
+    /// the rate: then score over deviation counts.
+    fn slack(&mut self, x: &[f64], z: f64, look: Look) -> Result<f64> {
+        self.lines.activate(&self.support);
+        let hint = (!self.hint.is_empty() && look != Look::FirstOrder).then_some(&self.hint[..]);
+        self.lines.aim(x, hint)?;
+        let own = self.lines.first_order(&mut self.gradient);
+        let Look::Lines(n) = look else { return Ok((own - z).min(own - 1e-9)) };
+        if own <= 1e-9 && z <= 0.0 {
+            return Ok(own - 1e-9);
+        }
+        self.kept.copy_from_slice(&self.gradient);
+        let (margin, _) = self.lines.margin(&self.solver.pool, n, Some(&mut self.gradient))?;
+        if own <= 0.0 && margin >= z {
+            // Robust on paper, refused itself.
+            self.gradient.copy_from_slice(&self.kept);
+            return Ok(own - 1e-9);
+        }
+        Ok(margin - z)
+    }
+
+    /// How far feature `j` alone may move, up or down; `None` if not at all.
+    fn room(&self, factual: &[f64], j: usize, way: f64) -> Option<f64> {
+        let task = self.task();
+        if !task.actions.is_mutable_numeric(j) || task.actions.max_changes() == Some(0) {
+            return None;
+        }
+        let (low, high) = task.actions.interval(j, factual[j])?;
+        let room = if way > 0.0 { high - factual[j] } else { factual[j] - low };
+        (room > 0.0).then_some(room)
+    }
+
+    fn is_admissible(&self, factual: &[f64], x: &[f64]) -> bool {
+        self.task().actions.violations(factual, x).is_empty()
+    }
+
+    /// What feature `j` may become within `radius` of `here`.
+    fn interval(&self, factual: &[f64], here: &[f64], radius: f64, j: usize) -> Option<(f64, f64)> {
+        let (low, high) = self.task().actions.interval(j, factual[j])?;
+        if self.depends_on_changes() && !self.support[j] {
+            return Some((here[j], here[j]));
+        }
+        let (near, far) = ((here[j] - radius).max(low), (here[j] + radius).min(high));
+        (near <= far).then_some((near, far))
+    }
+
+    /// Steps from `here` towards the cheapest point with margin `z`.
+    fn descend(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        look: Look,
+        here: &mut [f64],
+        best: &mut Incumbent,
+    ) -> Result<()> {
+        let solver = self.solver;
+        let task = &*solver.task;
+        let n = here.len();
+        let (mut radius, mut weight) = (f64::INFINITY, 0.0_f64);
+        let mut slack = self.slack(here, z, look)?;
+        let mut gradient = self.gradient.clone();
+        for _ in 0..if look == Look::FirstOrder { FIRST_STEPS } else { MAX_STEPS } {
+            let cost = task.cost.between(factual, here);
+            if look != Look::FirstOrder {
+                best.offer(here, cost, slack);
+                self.hint.clear();
+                self.hint.extend_from_slice(&gradient);
             }
             // The margin's linearisation, as seen from the person.
-            let offset: f64 = (0..here.len()).map(|j| self.gradient[j] * (factual[j] - here[j])).sum();
-            let interval = |j: usize| {
-                let (low, high) = task.actions.interval(j, factual[j])?;
-                let (near, far) = ((here[j] - radius).max(low), (here[j] + radius).min(high));
-                (near <= far).then_some((near, far))
-            };
-            let gradient = std::mem::take(&mut self.gradient);
+            let offset: f64 = (0..n).map(|j| gradient[j] * (factual[j] - here[j])).sum();
+            let mut trial = std::mem::take(&mut self.trial);
+            let mut step = std::mem::take(&mut self.step);
+            let interval = |j: usize| self.interval(factual, here, radius, j);
             let reached =
-                self.step.cheapest(task, (factual, margin + offset), &gradient, z, interval, &mut self.trial);
+                step.cheapest(task, (factual, slack + offset), &gradient, 0.0, interval, &mut trial);
+            (self.trial, self.step) = (trial, step);
             // A multiplier above the price of margin: the dearest feature that moves.
-            for j in (0..here.len()).filter(|&j| self.trial[j] != factual[j] && gradient[j] != 0.0) {
-                let price = task.cost.weight(j, self.trial[j] - factual[j]) / gradient[j].abs();
-                weight = weight.max(1.5 * price.min(1e6));
+            let (mut moved, mut predicted) = (0.0_f64, slack);
+            for j in 0..n {
+                let change = self.trial[j] - here[j];
+                moved = moved.max(change.abs());
+                predicted += gradient[j] * change;
+                if self.trial[j] != factual[j] && gradient[j] != 0.0 {
+                    let price = task.cost.weight(j, self.trial[j] - factual[j]) / gradient[j].abs();
+                    weight = weight.max(1.5 * price.min(1e6));
+                }
             }
-            let trial = self.trial.clone();
-            let predicted = margin + (0..here.len()).map(|j| gradient[j] * (trial[j] - here[j])).sum::<f64>();
-            self.gradient = gradient;
-            let moved = (0..here.len()).map(|j| (trial[j] - here[j]).abs()).fold(0.0, f64::max);
-            if moved <= 1e-7 {
+            if moved == 0.0 || !moved.is_finite() {
                 break;
             }
-            let merit = |cost: f64, margin: f64| cost + weight * (z - margin).max(0.0);
-            let before = merit(cost, margin);
+            let merit = |cost: f64, slack: f64| cost + weight * (-slack).max(0.0);
+            let before = merit(cost, slack);
+            let trial = std::mem::take(&mut self.trial);
             let new_cost = task.cost.between(factual, &trial);
-            let saved = self.gradient.clone();
-            let new_margin = self.margin(&trial, COARSE)?;
-            let actual = before - merit(new_cost, new_margin);
-            let promised = (before - merit(new_cost, predicted)).max(1e-300);
-            if actual >= 0.1 * promised || (!reached && new_margin > margin) {
+            let promised = before - merit(new_cost, predicted);
+            if reached && promised <= LEAST_GAIN * cost {
+                self.trial = trial;
+                break;
+            }
+            let new_slack = self.slack(&trial, z, look)?;
+            let actual = before - merit(new_cost, new_slack);
+            if actual >= 0.1 * promised || (!reached && new_slack > slack) {
                 here.copy_from_slice(&trial);
-                margin = new_margin;
+                slack = new_slack;
+                gradient.copy_from_slice(&self.gradient);
                 if actual >= 0.7 * promised {
                     radius *= 1.8;
                 }
-                if reached && promised <= 1e-5 * before {
-                    break;
-                }
             } else {
-                self.gradient = saved;
-                radius *= 0.4;
-                if radius < 1e-6 {
-                    break;
+                radius = 0.4 * moved;
+                if look != Look::FirstOrder {
+                    best.offer(&trial, new_cost, new_slack);
                 }
             }
-        }
-        if margin > most.0 {
-            most = (margin, here.clone());
-        }
-        self.point.copy_from_slice(&here);
-        let cost = task.cost.between(factual, &here);
-        if margin >= z && cost < best.cost {
-            *best = Incumbent { point: here, cost };
-        } else if margin >= z - 0.5 && best.cost.is_infinite() {
-            // Close: the last corrections start from here.
-            *best = Incumbent { point: here, cost };
-        }
-        Ok(most.1)
-    }
-
-    /// The cheapest change of one feature alone, where it beats the best so far.
-    fn try_single_features(&mut self, factual: &[f64], z: f64, best: &mut Incumbent) -> Result<()> {
-        let task = &self.solver.task;
-        if task.actions.max_changes() == Some(0) {
-            return Ok(());
-        }
-        for j in (0..factual.len()).filter(|&j| task.actions.is_mutable_numeric(j)) {
-            let Some((low, high)) = task.actions.interval(j, factual[j]) else { continue };
-            for direction in [1.0, -1.0] {
-                let room = if direction > 0.0 { high - factual[j] } else { factual[j] - low };
-                let affordable = best.cost.min(1e3) / task.cost.weight(j, direction);
-                let mut far = room.min(affordable);
-                if far <= 0.0 {
-                    continue;
-                }
-                let at = |worker: &mut Self, u: f64| {
-                    let mut x = factual.to_vec();
-                    x[j] = factual[j] + direction * u;
-                    worker.margin(&x, COARSE)
-                };
-                if at(self, far)? < z {
-                    continue;
-                }
-                let mut near = 0.0;
-                for _ in 0..30 {
-                    let middle = 0.5 * (near + far);
-                    if at(self, middle)? >= z {
-                        far = middle
-                    } else {
-                        near = middle
-                    }
-                    if far - near <= 1e-5 * far {
-                        break;
-                    }
-                }
-                let mut x = factual.to_vec();
-                x[j] = factual[j] + direction * far;
-                let cost = task.cost.between(factual, &x);
-                if cost < best.cost && task.actions.violations(factual, &x).is_empty() {
-                    *best = Incumbent { point: x, cost };
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Moves the best point onto the target as seen by more lines: outward where it is short, back where there is slack.
-    fn settle(&mut self, factual: &[f64], z: f64, best: &mut Incumbent) -> Result<()> {
-        let task = &self.solver.task;
-        let scaled = |share: f64| -> Vec<f64> {
-            let along = |j: usize| {
-                let target = factual[j] + share * (best.point[j] - factual[j]);
-                match task.actions.interval(j, factual[j]) {
-                    Some((low, high)) if !task.actions.is_grouped(j) => target.clamp(low, high),
-                    _ => best.point[j],
-                }
-            };
-            (0..factual.len()).map(along).collect()
-        };
-        let (mut inside, mut outside) = (0.0, 1.0);
-        for share in [1.0, 1.02, 1.1, 1.3] {
-            outside = share;
-            if self.margin(&scaled(share), FINE)? >= z {
+            self.trial = trial;
+            if radius < 1e-7 {
                 break;
             }
-            inside = share;
         }
-        if inside == 0.0 {
-            // Feasible as it is: how much can be taken back?
-            for share in [0.99, 0.9] {
-                if self.margin(&scaled(share), FINE)? < z {
-                    inside = share;
-                    break;
+        if look != Look::FirstOrder {
+            best.offer(here, task.cost.between(factual, here), slack);
+        }
+        Ok(())
+    }
+
+    /// Steps from `here` towards the most robust point within `budget`; returns its margin.
+    fn ascend(&mut self, factual: &[f64], budget: f64, look: Look, here: &mut [f64]) -> Result<f64> {
+        let solver = self.solver;
+        let n = here.len();
+        let mut radius = f64::INFINITY;
+        let mut slack = self.slack(here, 0.0, look)?;
+        let mut gradient = self.gradient.clone();
+        for _ in 0..if look == Look::FirstOrder { FIRST_STEPS } else { MAX_STEPS } {
+            let mut trial = std::mem::take(&mut self.trial);
+            let mut step = std::mem::take(&mut self.step);
+            let interval = |j: usize| self.interval(factual, here, radius, j);
+            let fits = step.furthest(&solver.task, factual, &gradient, budget, interval, &mut trial);
+            let (mut moved, mut promised) = (0.0_f64, 0.0);
+            for j in 0..n {
+                moved = moved.max((trial[j] - here[j]).abs());
+                promised += gradient[j] * (trial[j] - here[j]);
+            }
+            if !fits || moved == 0.0 || !moved.is_finite() || promised <= PRECISION {
+                (self.trial, self.step) = (trial, step);
+                break;
+            }
+            let new = self.slack(&trial, 0.0, look)?;
+            if new - slack >= 0.1 * promised {
+                here.copy_from_slice(&trial);
+                gradient.copy_from_slice(&self.gradient);
+                if new - slack >= 0.7 * promised {
+                    radius *= 1.8;
                 }
-                outside = share;
+                slack = new;
+            } else {
+                radius = 0.4 * moved;
+            }
+            (self.trial, self.step) = (trial, step);
+            if radius < 1e-7 {
+                break;
             }
         }
-        for _ in 0..12 {
-            let middle = 0.5 * (inside + outside);
-            if self.margin(&scaled(middle), FINE)? >= z { outside = middle } else { inside = middle }
+        Ok(slack)
+    }
+
+    /// The cheapest change of one feature alone, where it beats the best so far; says whether one did.
+    fn try_single_features(&mut self, factual: &[f64], z: f64, best: &mut Incumbent) -> Result<bool> {
+        let mut improved = false;
+        let mut hint = std::mem::take(&mut self.hint);
+        if hint.is_empty() {
+            self.lines.activate(&self.support);
+            self.lines.aim(&best.most, None)?;
+            hint.resize(factual.len(), 0.0);
+            self.lines.first_order(&mut hint);
         }
-        let point = scaled(outside);
-        best.cost = task.cost.between(factual, &point);
-        best.point = point;
-        Ok(())
+        self.lines.aim(factual, Some(&hint))?;
+        self.lines.anchor();
+        let own = self.lines.margin(&self.solver.pool, COARSE, None)?.0 - z;
+        for j in 0..factual.len() {
+            for way in [1.0, -1.0] {
+                if let Some(room) = self.room(factual, j, way) {
+                    improved |= self.try_single_feature(factual, z, (j, way, room), own, best)?;
+                }
+            }
+        }
+        Ok(improved)
+    }
+
+    /// [`Search::try_single_features`] for one feature and direction; `own` is the slack of no move.
+    fn try_single_feature(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        (j, way, room): (usize, f64, f64),
+        own: f64,
+        best: &mut Incumbent,
+    ) -> Result<bool> {
+        let cost = &self.solver.task.cost;
+        let weight = cost.weight(j, way);
+        // Worth it only if clearly cheaper; without an answer so far, look further and further out.
+        let known = best.cost.is_finite();
+        let mut far = if known { room.min((1.0 - LEAST_GAIN) * best.cost / weight) } else { room.min(0.25) };
+        let (mut near, mut missed) = (0.0, own);
+        while self.slack_of_single(factual, z, (j, way * far), GLANCE)? < -DOUBT {
+            if known || far >= room || far > 1e3 {
+                return Ok(false);
+            }
+            near = far;
+            missed = f64::NAN;
+            far = (2.0 * far).min(room);
+        }
+        let mut met = self.slack_of_single(factual, z, (j, way * far), COARSE)?;
+        if met < 0.0 {
+            return Ok(false);
+        }
+        // Find where the target is met, by secants kept inside the bracket.
+        for _ in 0..12 {
+            if met <= 5.0 * PRECISION || far - near <= LEAST_GAIN * far {
+                break;
+            }
+            let secant = near + (far - near) * missed / (missed - met);
+            let u = if secant > near && secant < far { secant } else { 0.5 * (near + far) };
+            let slack = self.slack_of_single(factual, z, (j, way * u), COARSE)?;
+            if slack >= 0.0 {
+                (far, met) = (u, slack);
+            } else {
+                (near, missed) = (u, slack);
+            }
+        }
+        let mut x = factual.to_vec();
+        x[j] += way * far;
+        let improves = self.is_admissible(factual, &x) && cost.between(factual, &x) < best.cost;
+        if improves {
+            best.offer(&x, cost.between(factual, &x), met);
+        }
+        Ok(improves)
+    }
+
+    /// [`Search::slack`] of a change of one feature, from the anchored person; without gradient.
+    fn slack_of_single(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        (j, change): (usize, f64),
+        lines: usize,
+    ) -> Result<f64> {
+        if self.depends_on_changes() {
+            let mut x = factual.to_vec();
+            x[j] += change;
+            self.restrict_support(factual, &x);
+            return self.slack(&x, z, Look::Lines(lines));
+        }
+        let score = self.lines.nudge(j, change)?;
+        let margin = self.lines.margin(&self.solver.pool, lines, None)?.0;
+        // A point that is refused itself: the margin says little.
+        Ok(if score > 0.0 { margin - z } else { (margin - z).min(-1e-9) })
+    }
+
+    /// Moves `here` onto the target as seen by more lines, changing no further feature; says whether the target is met.
+    fn settle(&mut self, factual: &[f64], z: f64, here: &mut [f64]) -> Result<bool> {
+        let solver = self.solver;
+        let task = &*solver.task;
+        let n = here.len();
+        let mut slack = self.slack(here, z, Look::Lines(FINE))?;
+        for _ in 0..6 {
+            if (-PRECISION..=2.0 * PRECISION).contains(&slack) || !slack.is_finite() {
+                return Ok(slack >= -PRECISION);
+            }
+            if !task.actions.groups().is_empty() {
+                break;
+            }
+            let gradient = self.gradient.clone();
+            let offset: f64 = (0..n).map(|j| gradient[j] * (factual[j] - here[j])).sum();
+            let mut trial = std::mem::take(&mut self.trial);
+            let mut step = std::mem::take(&mut self.step);
+            let interval = |j: usize| match here[j] == factual[j] {
+                true => Some((here[j], here[j])),
+                false => task.actions.interval(j, factual[j]),
+            };
+            step.cheapest(task, (factual, slack + offset), &gradient, 0.0, interval, &mut trial);
+            let moved = trial != here;
+            let new = if moved { self.slack(&trial, z, Look::Lines(FINE))? } else { slack };
+            let better = new.abs() < 0.5 * slack.abs();
+            if better {
+                here.copy_from_slice(&trial);
+                slack = new;
+            }
+            (self.trial, self.step) = (trial, step);
+            if !better {
+                break;
+            }
+        }
+        self.scale_back(factual, z, here, slack)
+    }
+
+    /// [`Search::settle`] along the straight line from the person, where steps do not get there.
+    fn scale_back(&mut self, factual: &[f64], z: f64, here: &mut [f64], slack: f64) -> Result<bool> {
+        let actions = &self.solver.task.actions;
+        let whole = here.to_vec();
+        let scaled = |share: f64| -> Vec<f64> {
+            let along = |j: usize| {
+                let target = factual[j] + share * (whole[j] - factual[j]);
+                match actions.interval(j, factual[j]) {
+                    Some((low, high)) if !actions.is_grouped(j) => target.clamp(low, high),
+                    _ => whole[j],
+                }
+            };
+            (0..whole.len()).map(along).collect()
+        };
+        let (mut inside, mut outside) = (0.0, 1.0);
+        if slack < 0.0 {
+            let mut reached = false;
+            for share in [1.02, 1.1, 1.3, 2.0] {
+                inside = outside;
+                outside = share;
+                reached = self.slack(&scaled(share), z, Look::Lines(FINE))? >= 0.0;
+                if reached {
+                    break;
+                }
+            }
+            if !reached {
+                return Ok(false);
+            }
+        }
+        for _ in 0..14 {
+            let middle = 0.5 * (inside + outside);
+            let slack = self.slack(&scaled(middle), z, Look::Lines(FINE))?;
+            if slack >= 0.0 {
+                outside = middle
+            } else {
+                inside = middle
+            }
+            if (0.0..=2.0 * PRECISION).contains(&slack) {
+                break;
+            }
+        }
+        here.copy_from_slice(&scaled(outside));
+        Ok(true)
     }
 }

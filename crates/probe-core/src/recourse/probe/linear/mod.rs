@@ -216,42 +216,18 @@ impl LinearWorker<'_> {
         Ok(())
     }
 
-    /// Budget dual with discrete parts: the cost of a requirement is monotone in it, so bisect for the hardest one that the
-    /// budget still pays.
     fn spend_on_choices(&mut self, budget: f64) {
-        let norm = self.solver.task.cost.norm();
-        let changed = self.solver.task.noise_on == NoiseOn::Changed;
-        let mut best = self.solution.clone();
-        let mut affords = |worker: &mut Self, level: f64| {
-            // Under noise on the changed features the level is z itself, else the score that must be reached.
-            let requirement = if changed {
-                Requirement::new(level, 0.0, 0.0, worker.reduced.score, true)
-            } else {
-                Requirement::fixed(level)
-            };
-            let found = !matches!(worker.solve(&requirement), Found::Nothing);
-            let fits = found && worker.solution.cost(norm, &worker.reduced) <= budget * (1.0 + 1e-15);
-            if fits {
-                best.clone_from(&worker.solution);
-            }
-            fits
+        let Self { solver, reduced, scratch, solution } = self;
+        let changed = solver.task.noise_on == NoiseOn::Changed;
+        let score = reduced.score;
+        // Under noise on the changed features the level is z itself, else the score that must be reached.
+        let requirement = |level: f64| match changed {
+            true => Requirement::new(level, 0.0, 0.0, score, true),
+            false => Requirement::fixed(level),
         };
-        let (mut low, mut step) = if changed { (0.0, 1.0) } else { (self.reduced.base_score, 1.0) };
-        if affords(self, low) {
-            while step < 1e12 && affords(self, low + step) {
-                low += step;
-                step *= 2.0;
-            }
-            let mut high = low + step;
-            for _ in 0..100 {
-                let mid = 0.5 * (low + high);
-                if mid <= low || mid >= high {
-                    break;
-                }
-                if affords(self, mid) { low = mid } else { high = mid }
-            }
-        }
-        self.solution = best;
+        let low = if changed { 0.0 } else { reduced.base_score };
+        let norm = solver.task.cost.norm();
+        spend_by_bisection(norm, reduced, scratch, budget, (low, 1.0), requirement, solution);
     }
 
     fn write(&self, factual: &[f64], proposal: &mut Proposal) {
@@ -319,6 +295,77 @@ impl Step {
         reduced.write(solution, task, point);
         found
     }
+}
+
+impl Step {
+    /// Writes the point, seen from `factual`, at which the affine function with `weights` is largest among those that cost at
+    /// most `budget`; each feature stays in its `interval`. False if the moves that the intervals force cost more.
+    pub(super) fn furthest(
+        &mut self,
+        task: &Task,
+        factual: &[f64],
+        weights: &[f64],
+        budget: f64,
+        interval: impl Fn(usize) -> Option<(f64, f64)>,
+        point: &mut [f64],
+    ) -> bool {
+        let Self { reduced, scratch, solution } = self;
+        point.copy_from_slice(factual);
+        let layout = Layout::new(task, weights, |_| 0.0);
+        if layout.reduce_into(task, factual, 0.0, interval, reduced).is_err() {
+            return false;
+        }
+        let norm = task.cost.norm();
+        solution.reset(reduced);
+        if norm.finish(reduced.total_at_start(norm)) > budget {
+            return false;
+        }
+        if reduced.is_plain() {
+            norm.furthest(&reduced.items, reduced.base_total, budget, &mut solution.moves);
+        } else {
+            let levels = (reduced.base_score, 1.0);
+            spend_by_bisection(norm, reduced, scratch, budget, levels, Requirement::fixed, solution);
+        }
+        reduced.write(solution, task, point);
+        true
+    }
+}
+
+/// Budget dual with discrete parts: the cost of a requirement is monotone in its level, so bisect from `low` in steps of `step` for the
+/// hardest one that the budget still pays.
+fn spend_by_bisection(
+    norm: &dyn Norm,
+    reduced: &Reduced,
+    scratch: &Scratch,
+    budget: f64,
+    (mut low, mut step): (f64, f64),
+    requirement: impl Fn(f64) -> Requirement,
+    solution: &mut Solution,
+) {
+    let mut best = solution.clone();
+    let mut affords = |level: f64| {
+        let found = solve(norm, reduced, scratch, &requirement(level), solution) != Found::Nothing;
+        let fits = found && solution.cost(norm, reduced) <= budget * (1.0 + 1e-15);
+        if fits {
+            best.clone_from(solution);
+        }
+        fits
+    };
+    if affords(low) {
+        while step < 1e12 && affords(low + step) {
+            low += step;
+            step *= 2.0;
+        }
+        let mut high = low + step;
+        for _ in 0..100 {
+            let mid = 0.5 * (low + high);
+            if mid <= low || mid >= high {
+                break;
+            }
+            if affords(mid) { low = mid } else { high = mid }
+        }
+    }
+    solution.clone_from(&best);
 }
 
 /// How a search ended.

@@ -1,0 +1,268 @@
+//! The paper's Algorithms 1 and 2: descent on equation 3 until a point is robust enough.
+//!
+//! $$\mathcal{L}(x') = \lambda_1\max(0, \hat\Delta(x') - r) + \lambda_2\,\ell\big(s(x')\big) + \lambda_3\,d_c(x, x')$$
+//!
+//! from $x' = x$, for one $\lambda_3$ after the other, until $\hat\Delta(x') \le r$ and $s(x') > 0$. The two algorithms differ in
+//! $\hat\Delta$ only: [`super::probe_gradient`] has Theorem 1, [`super::probe_mc`] the sigmoid estimate. They are here to be compared
+//! with, not to be used: each stops at its first acceptable iterate, whatever that costs, and its rate is not the true one.
+//!
+//! Source: PROBE, arXiv:2203.06768, equation 3, Algorithms 1 and 2; defaults are those of the authors' released procedure
+//! ($\lambda_1 = 3$, squared error of the probability, Adam with AMSGrad at 0.07, 1,000 steps). What differs and why:
+//! - The loop goes on while the rate is too high *or* the score is not favourable, as the text has it; printed, it ends at
+//!   the first change of label. `loop=printed` is the printed one.
+//! - $\lambda_3$ takes the values of the paper's grid, largest first, each from $x$ anew; it never goes below zero, where distance
+//!   would be rewarded.
+//! - The rate that ends the loop is the rate in the objective, compared with $r$ itself; there are no fresh samples in
+//!   between and no allowance.
+//! - Steps are counted, not timed, and where they end without success the answer says so.
+//! - Each iterate is brought back inside the action space; one-hot groups stay as they are.
+//!
+//! `preset=paper-text` is the paper's appendix: $\lambda_1 = 2$, $\lambda_2 = 1$, squared error of the score to $s = 0$. Its loss pulls the score
+//! to the boundary while the hinge pushes it away; for an affine score the two balance at the margin $m$ with
+//! $\lambda_1\varphi(m)/m = 2\lambda_2 q^2$, so that most targets cannot be reached (`tests::paper_text_balances_short_of_the_target`).
+//!
+//! Cost per step: one gradient and one Hessian-vector product (Algorithm 1), or one gradient per sample (Algorithm 2).
+
+mod params;
+
+pub(super) use params::{NAMES, Params};
+
+use super::{Goal, Proposal, Reason, Task, Verdict, Worker};
+use crate::error::{Error, Result};
+use crate::math::adam::Adam;
+use params::{Keep, Loop};
+
+/// Score and rate of a point, with their gradients.
+pub(super) struct Local {
+    pub(super) score: f64,
+    pub(super) rate: f64,
+    pub(super) score_gradient: Vec<f64>,
+    pub(super) rate_gradient: Vec<f64>,
+}
+
+/// Where the rate in the objective comes from.
+pub(super) trait RateSource {
+    /// Called once per person.
+    fn begin(&mut self, factual: &[f64]) -> Result<()>;
+
+    /// Fills in `local` at `point`, with noise on the `active` features.
+    fn evaluate(&mut self, point: &[f64], active: &[bool], local: &mut Local) -> Result<()>;
+}
+
+/// Fails where no descent can serve the task.
+pub(super) fn check(method: &str, task: &Task) -> Result<()> {
+    task.check()?;
+    let refuse = |what: String, why: &str| Err(Error::Unsupported { what, why: why.to_owned() });
+    if task.model.as_differentiable().is_none() {
+        return refuse(
+            format!("method {method} on a {} model", task.model.name()),
+            "the model has no gradient",
+        );
+    }
+    if task.actions.max_changes().is_some() {
+        return refuse(
+            format!("a limit on the number of changes with method {method}"),
+            "descent moves every feature; use method probe",
+        );
+    }
+    Ok(())
+}
+
+/// One thread's descent.
+pub(super) struct Descent<'a, S> {
+    task: &'a Task,
+    params: &'a Params,
+    source: S,
+    adam: Adam,
+    local: Local,
+    active: Vec<bool>,
+    gradient: Vec<f64>,
+    cost_gradient: Vec<f64>,
+    /// What each feature may become.
+    room: Vec<(f64, f64)>,
+    point: Vec<f64>,
+}
+
+impl<'a, S: RateSource> Descent<'a, S> {
+    pub(super) fn new(task: &'a Task, params: &'a Params, source: S) -> Self {
+        let n = task.model.n_features();
+        let zeros = || vec![0.0; n];
+        Self {
+            task,
+            params,
+            source,
+            adam: Adam::amsgrad(n, params.learning_rate),
+            local: Local { score: 0.0, rate: 1.0, score_gradient: zeros(), rate_gradient: zeros() },
+            active: vec![false; n],
+            gradient: zeros(),
+            cost_gradient: zeros(),
+            room: vec![(0.0, 0.0); n],
+            point: zeros(),
+        }
+    }
+
+    /// What each feature may become; fails with the reason where there is nothing or nothing else.
+    fn make_room(&mut self, factual: &[f64]) -> Result<(), Reason> {
+        let actions = &self.task.actions;
+        for (j, room) in self.room.iter_mut().enumerate() {
+            *room = if actions.is_grouped(j) {
+                (factual[j], factual[j])
+            } else {
+                actions.interval(j, factual[j]).ok_or(Reason::InfeasibleWithinBounds)?
+            };
+        }
+        if actions.groups().iter().any(|group| group.option_of(factual).is_none()) {
+            return Err(Reason::NotOneHot);
+        }
+        let movable = self.room.iter().zip(factual).any(|((low, high), x)| low < x || high > x);
+        if movable { Ok(()) } else { Err(Reason::NoAdmissibleMove) }
+    }
+
+    /// Equation 3 at `self.point`; its gradient goes to `self.gradient`, zero where a feature may not move.
+    fn objective(&mut self, factual: &[f64], target: f64, lambda3: f64) -> Result<f64> {
+        let Self { task, params, local, .. } = self;
+        task.noise_on.active_into(&task.actions, factual, &self.point, &mut self.active);
+        self.source.evaluate(&self.point, &self.active, local)?;
+        let (loss, slope) = params.loss.at(local.score);
+        let excess = local.rate - target;
+        let hinge = if excess > 0.0 { params.lambda1 } else { 0.0 };
+        task.cost.subgradient(factual, &self.point, &mut self.cost_gradient);
+        for (j, g) in self.gradient.iter_mut().enumerate() {
+            let (low, high) = self.room[j];
+            *g = if low < high {
+                hinge * local.rate_gradient[j]
+                    + params.lambda2 * slope * local.score_gradient[j]
+                    + lambda3 * self.cost_gradient[j]
+            } else {
+                0.0
+            };
+        }
+        let cost = task.cost.between(factual, &self.point);
+        Ok(params.lambda1 * excess.max(0.0) + params.lambda2 * loss + lambda3 * cost)
+    }
+
+    /// Whether the loop may end at `self.local`.
+    fn may_stop(&self, target: f64) -> bool {
+        let (robust, favourable) = (self.local.rate <= target, self.local.score > 0.0);
+        match self.params.stop {
+            Loop::Text => robust && favourable,
+            Loop::Printed => robust || favourable,
+        }
+    }
+
+    /// Steps from `factual` for one $\lambda_3$, remembering what it meets in `seen`.
+    fn descend(&mut self, factual: &[f64], target: f64, lambda3: f64, seen: &mut Seen) -> Result<()> {
+        self.point.copy_from_slice(factual);
+        self.confine();
+        self.adam.reset();
+        for step in 0..=self.params.steps {
+            self.objective(factual, target, lambda3)?;
+            seen.note_robust(&self.local, &self.point);
+            if self.may_stop(target) {
+                let cost = self.task.cost.between(factual, &self.point);
+                seen.note_accepted(cost, self.local.rate <= target && self.local.score > 0.0, &self.point);
+                if self.params.keep == Keep::First {
+                    return Ok(());
+                }
+            }
+            let flat = step == 0 && self.gradient.iter().all(|g| *g == 0.0);
+            if flat || self.gradient.iter().any(|g| !g.is_finite()) {
+                // Nothing pulls at all, or nothing can be told.
+                return Ok(());
+            }
+            if step < self.params.steps {
+                self.adam.step(&mut self.point, &self.gradient);
+                self.confine();
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the point inside the room.
+    fn confine(&mut self) {
+        for (x, (low, high)) in self.point.iter_mut().zip(&self.room) {
+            *x = x.clamp(*low, *high);
+        }
+    }
+}
+
+impl<S: RateSource> Worker for Descent<'_, S> {
+    fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
+        goal.check()?;
+        let Goal::Rate(target) = goal else {
+            return Err(Error::Unsupported {
+                what: "a budget with a method of descent".to_owned(),
+                why: "give a target rate instead, or use method probe".to_owned(),
+            });
+        };
+        if let Err(reason) = self.make_room(factual) {
+            proposal.point.copy_from_slice(factual);
+            proposal.verdict = Verdict::Short(reason);
+            return Ok(());
+        }
+        self.source.begin(factual)?;
+        let mut seen = Seen::default();
+        let params = self.params;
+        for &lambda3 in &params.lambda3 {
+            self.descend(factual, target, lambda3, &mut seen)?;
+            if params.keep == Keep::First && seen.accepted.is_some() {
+                break;
+            }
+        }
+        let (reached, point) = match seen.accepted {
+            Some((_, reached, point)) => (reached, point),
+            None => (false, seen.robust.map_or_else(|| factual.to_vec(), |(.., point)| point)),
+        };
+        proposal.point.copy_from_slice(&point);
+        proposal.verdict = if reached { Verdict::Reached } else { Verdict::Short(Reason::NotFound) };
+        Ok(())
+    }
+
+    fn retries(&self) -> bool {
+        false
+    }
+}
+
+/// What a search has met.
+#[derive(Default)]
+struct Seen {
+    /// Score, rate and point of the most robust iterate: favourable with the lowest rate, else with the highest score.
+    robust: Option<(f64, f64, Vec<f64>)>,
+    /// Cost of the cheapest iterate at which the loop may end, whether it meets the goal, and the iterate.
+    accepted: Option<(f64, bool, Vec<f64>)>,
+}
+
+impl Seen {
+    fn note_robust(&mut self, local: &Local, point: &[f64]) {
+        let (score, rate) = (local.score, local.rate);
+        match &mut self.robust {
+            Some((best_score, best_rate, best)) => {
+                let better = match (score > 0.0, *best_score > 0.0) {
+                    (true, true) => rate < *best_rate,
+                    (favourable, was) if favourable == was => score > *best_score,
+                    (favourable, _) => favourable,
+                };
+                if better {
+                    (*best_score, *best_rate) = (score, rate);
+                    best.copy_from_slice(point);
+                }
+            }
+            none => *none = Some((score, rate, point.to_vec())),
+        }
+    }
+
+    fn note_accepted(&mut self, cost: f64, reached: bool, point: &[f64]) {
+        match &mut self.accepted {
+            Some((best_cost, best_reached, best)) => {
+                if cost < *best_cost {
+                    (*best_cost, *best_reached) = (cost, reached);
+                    best.copy_from_slice(point);
+                }
+            }
+            none => *none = Some((cost, reached, point.to_vec())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
