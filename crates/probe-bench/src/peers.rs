@@ -158,10 +158,10 @@ fn row(subject: &Subject, r: f64, theirs: &Answers, ours: &Answers) -> String {
 
 /// Our certified points, and the processor seconds they took on one thread.
 fn solve(subject: &Subject, r: f64) -> Result<(Vec<Option<Vec<f64>>>, f64)> {
-    let engine = subject.engine(SIGMA, r)?;
     let rows = Rows::new(&subject.people, subject.names.len())?;
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-    let (answers, took) = one.install(|| time(|| Ok(engine.recourse(rows)?)))?;
+    // Preparing the engine counts, as drawing the samples counts for theirs.
+    let (answers, took) = one.install(|| time(|| Ok(subject.engine(SIGMA, r)?.recourse(rows)?)))?;
     let point = |answer: Answer| (answer.status == Status::Certified).then_some(answer.point);
     Ok((answers.into_iter().map(point).collect(), took.cpu))
 }
