@@ -2,7 +2,7 @@
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use probe_core::{Activation, NoiseOn};
+use probe_core::{Activation, ModelShift, NoiseOn};
 use probe_io::Format;
 use std::path::PathBuf;
 
@@ -222,6 +222,7 @@ Examples:
   probe rate model.json out.csv --ignore-extra --estimator monte-carlo --samples 1000000
   probe rate model.json points.csv --noise student-t:0.1,df=4 --estimator monte-carlo-sobol
   probe rate model.json out.csv --ignore-extra --noise effort:0.05,rho=0.2 --from people.csv
+  probe rate model.json out.csv --ignore-extra --model-shift gaussian:0.05      the model may change, too
   probe rate model.json out.csv --ignore-extra --noise-on changed --from people.csv")]
 pub(crate) struct Rate {
     #[command(flatten)]
@@ -365,6 +366,10 @@ pub(crate) struct Ask {
     /// Features that people miss; default: all without a schema, mutable with one.
     #[arg(long, value_name = "all|mutable|changed", value_parser = noise_on)]
     pub(crate) noise_on: Option<NoiseOn>,
+    /// How the model may change before the advice is carried out: gaussian:SD of every weight, relative:SHARE of a layer's
+    /// typical weight, or bounded:RADIUS around the weights of a linear model. Weights act on scaled values. For rate only.
+    #[arg(long, value_name = "SPEC", value_parser = model_shift)]
+    pub(crate) model_shift: Option<ModelShift>,
     /// What a change costs: l1, l2 or linf of the weighted, scaled changes.
     #[arg(long, value_name = "l1|l2|linf", default_value = "l1", value_parser = norm)]
     pub(crate) cost: String,
@@ -511,6 +516,10 @@ fn noise_on(text: &str) -> Result<NoiseOn, String> {
 
 fn activation(text: &str) -> Result<Activation, String> {
     text.parse().map_err(|error: probe_core::Error| error.to_string())
+}
+
+fn model_shift(text: &str) -> Result<ModelShift, String> {
+    ModelShift::parse(text).map_err(|error| error.to_string())
 }
 
 fn norm(text: &str) -> Result<String, String> {

@@ -62,6 +62,7 @@ impl Question {
         setup.actions = actions;
         setup.set_norm(&ask.cost)?;
         setup.noise_on = ask.noise_on.unwrap_or(setup.noise_on);
+        setup.shift = ask.model_shift;
         setup.max_rate = ask.max_rate;
         check_changed(setup.noise_on, ask.max_rate, "-r")?;
         setup.confidence = ask.confidence;
@@ -103,6 +104,7 @@ impl Question {
             "noise": self.noise,
             "noise_on": noise_on,
             "sigma": self.sigma,
+            "model_shift": self.setup.shift.map(|shift| shift.to_string()),
             "r": self.setup.max_rate,
             "budget": self.setup.budget,
             "cost": self.setup.cost.norm().name(),

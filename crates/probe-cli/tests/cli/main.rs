@@ -14,6 +14,7 @@ mod methods;
 mod noise;
 mod outputs;
 mod repeat;
+mod shift;
 mod statuses;
 mod support;
 mod surface;

@@ -34,6 +34,7 @@ fn help_names_every_flag_of_the_contract() {
         "--sigma2",
         "--noise",
         "--noise-on",
+        "--model-shift",
         "--cost",
         "--bounds",
         "--strict-bounds",

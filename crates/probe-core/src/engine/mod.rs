@@ -15,7 +15,7 @@ pub use tolerance::{Slack, Tolerance};
 use crate::cost::Cost;
 use crate::error::{Error, Result, require};
 use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
-use crate::model::Model;
+use crate::model::{Model, ModelShift};
 use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::recourse::{Goal, MethodOptions, Proposal, RecourseMethod, Solver, Task, Worker, method};
 use crate::rows::Rows;
@@ -45,6 +45,8 @@ pub struct Setup {
     pub noise: Arc<dyn Noise>,
     /// On which features.
     pub noise_on: NoiseOn,
+    /// How the model may change before the advice is carried out, in scaled space.
+    pub shift: Option<ModelShift>,
     /// Target invalidation rate; with a budget, what counts as certified.
     pub max_rate: f64,
     /// Spend at most this for the most robust answer, instead of reaching `max_rate` at least cost.
@@ -101,6 +103,7 @@ impl Setup {
                 crate::noise::Covariance::Diagonal(ordered.noise_sd(sigma)),
             )?),
             noise_on: if schema.is_some() { NoiseOn::Mutable } else { NoiseOn::All },
+            shift: None,
             max_rate: 0.1,
             budget: None,
             also_favourable: false,
@@ -140,6 +143,8 @@ pub struct Engine {
     solver: Box<dyn Solver>,
     /// Where rates have no closed form.
     sampling: Option<session::Sampling>,
+    /// Where the model may change.
+    shifted: Option<crate::invalidation::ShiftedRate>,
 }
 
 impl Engine {
@@ -151,25 +156,32 @@ impl Engine {
 
     /// As [`Engine::new`], with a method that need not be registered: whatever it proposes is judged all the same.
     pub fn with_method(setup: Setup, method: &dyn RecourseMethod) -> Result<Self> {
-        let nowhere = vec![0.0; setup.noise.dim()];
-        if setup.noise.at(&nowhere, &nowhere)?.is_some() {
-            return Err(Error::Unsupported {
-                what: format!("recourse under {} noise", setup.noise.name()),
-                why: "the noise depends on the answer, which no method allows for; only rates of given points are served".to_owned(),
-            });
-        }
         method.check_options(&setup.options)?;
         let task = task_of(&setup)?;
         let solver = method.prepare(&task)?;
         let exact = task.model.as_linear().is_some() && task.noise.as_gaussian().is_some();
         let sampling = if exact { None } else { Some(session::Sampling::new(&task)?) };
-        Ok(Self { setup, task, solver, sampling })
+        let shifted = match (setup.shift, task.model.as_linear()) {
+            (Some(shift), Some(linear)) => {
+                let mut active = vec![false; setup.names.len()];
+                task.noise_on.active_into(&task.actions, &[], &[], &mut active);
+                Some(crate::invalidation::ShiftedRate::new(linear, &*task.noise, &active, shift)?)
+            }
+            (Some(_), None) => {
+                return Err(Error::Unsupported {
+                    what: format!("recourse for a {} model that may change", task.model.name()),
+                    why: "answers of linear models only are judged by it".to_owned(),
+                });
+            }
+            (None, _) => None,
+        };
+        Ok(Self { setup, task, solver, sampling, shifted })
     }
 
     /// An engine that scores and rates points and finds none: for questions that no method serves.
     pub fn without_method(setup: Setup) -> Result<Self> {
         let task = task_of(&setup)?;
-        Ok(Self { setup, task, solver: Box::new(NoMethod), sampling: None })
+        Ok(Self { setup, task, solver: Box::new(NoMethod), sampling: None, shifted: None })
     }
 
     /// What the engine was built from.
@@ -197,20 +209,24 @@ impl Engine {
 
     /// As [`Engine::recourse`], into answers that the caller owns and may reuse.
     pub fn recourse_into(&self, people: Rows<'_>, answers: &mut [Answer]) -> Result<()> {
-        const CHUNK: usize = 256;
+        // Sampled answers take long: small chunks keep all threads busy.
+        let chunk_len = if self.sampling.is_some() { 8 } else { 256 };
         if answers.len() != people.n_rows() {
             return Err(Error::Shape { what: "answers", expected: people.n_rows(), found: answers.len() });
         }
         self.check_width(people.n_cols())?;
-        answers.par_chunks_mut(CHUNK).enumerate().try_for_each(|(chunk, answers)| {
-            let mut session = self.session();
-            for (i, answer) in answers.iter_mut().enumerate() {
-                let row = chunk * CHUNK + i;
-                self.check_row(row, people.row(row))?;
-                session.recourse(people.row(row), answer)?;
-            }
-            Ok(())
-        })
+        let chunks = answers.par_chunks_mut(chunk_len).enumerate();
+        chunks.try_for_each_init(
+            || self.session(),
+            |session, (chunk, answers)| {
+                for (i, answer) in answers.iter_mut().enumerate() {
+                    let row = chunk * chunk_len + i;
+                    self.check_row(row, people.row(row))?;
+                    session.recourse(people.row(row), answer)?;
+                }
+                Ok(())
+            },
+        )
     }
 
     /// For each person, one answer per rate.
@@ -285,8 +301,17 @@ impl Engine {
         }
         let noise: &dyn Noise = moved.as_ref().map_or(&*self.task.noise, |gaussian| gaussian as &dyn Noise);
         let query = Query { model: &*self.task.model, noise, active: &active, point: &to };
+        let shifted = match self.setup.shift {
+            None => None,
+            Some(shift) => Some(estimator.under_shift(shift).ok_or_else(|| Error::Unsupported {
+                what: format!("estimator {} for a model that may change", estimator.name()),
+                why: "use closed-form for a linear model, else monte-carlo".to_owned(),
+            })?),
+        };
+        let estimator = shifted.as_deref().unwrap_or(estimator);
         let mut estimate = estimator.estimate(&query, self.setup.confidence, &mut stream)?;
         if estimate.exact
+            && self.setup.shift.is_none()
             && let Ok((sd, shift)) = session::noise_along(self, &mut active, from.unwrap_or(point), point)
         {
             // One point has one exact rate: the number that answers are judged by, of the score in the model's own units.
@@ -324,6 +349,9 @@ fn task_of(setup: &Setup) -> Result<Arc<Task>> {
     if let Some(aim) = setup.aim {
         require(aim > 0.0 && aim < 1.0, "aim", "between 0 and 1", aim)?;
     }
+    if let Some(shift) = setup.shift {
+        shift.check()?;
+    }
     if setup.noise_on == NoiseOn::Changed && max_rate >= 0.5 {
         return Err(Error::Unsupported {
             what: format!("r = {max_rate} with noise on changed features only"),
@@ -349,6 +377,7 @@ fn task_of(setup: &Setup) -> Result<Arc<Task>> {
         noise_on: setup.noise_on,
         cost: setup.cost.clone(),
         actions: setup.actions.clone(),
+        shift: setup.shift,
         seed: setup.seed,
         options: setup.options.clone(),
     }))

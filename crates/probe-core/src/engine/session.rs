@@ -370,7 +370,9 @@ impl<'e> Session<'e> {
             Some(noise) => noise,
             None => noise_along(self.engine, &mut self.active, from, &self.printed)?,
         };
-        Ok(Judgement { score, rate: affine_rate(score, shift, sd) })
+        let noise_alone = || affine_rate(score, shift, sd);
+        let rate = self.engine.shifted.as_ref().map_or_else(noise_alone, |joint| joint.rate(&self.target));
+        Ok(Judgement { score, rate })
     }
 
     /// Whether feature `j` of a person who has raw `x` could still move the way that helps a weight `w`.
@@ -399,7 +401,12 @@ impl<'e> Session<'e> {
         }
         let setup = self.setup();
         let best: &[f64] = if answer.nearest.is_empty() { person } else { &answer.nearest };
-        let Some(linear) = self.engine.task().model.as_linear().filter(|_| self.engine.sampling.is_none())
+        let Some(linear) = self
+            .engine
+            .task()
+            .model
+            .as_linear()
+            .filter(|_| self.engine.sampling.is_none() && setup.shift.is_none())
         else {
             return Ok(None);
         };

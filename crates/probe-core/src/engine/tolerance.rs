@@ -39,7 +39,10 @@ impl Engine {
     /// Tolerances of a certified or found `answer` of the person `from`; `None` if the answer asks for no change, and for
     /// models that have no exact tolerance.
     pub fn tolerance(&self, from: &[f64], answer: &Answer) -> Result<Option<Tolerance>> {
-        if answer.changed == 0 || !matches!(answer.status, Status::Certified | Status::Found) {
+        if answer.changed == 0
+            || self.setup().shift.is_some()
+            || !matches!(answer.status, Status::Certified | Status::Found)
+        {
             return Ok(None);
         }
         let (Some(linear), Some(gaussian)) = (self.task().model.as_linear(), self.task().noise.as_gaussian())

@@ -3,8 +3,10 @@
 //! Exact for affine scores under Gaussian noise; for any other model it is the first-order approximation, and says so
 //! through [`Estimate::exact`]. With no noise along the gradient the rate is 0 or 1, ties refused.
 
+use super::shift::ShiftedClosedForm;
 use super::{Estimate, InvalidationRate, Query};
 use crate::error::{Error, Result};
+use crate::model::ModelShift;
 use crate::registry::Entry;
 use crate::seed::Stream;
 use crate::theory::first_order;
@@ -35,5 +37,9 @@ impl InvalidationRate for ClosedForm {
         let found = first_order(model, gaussian, query.active, query.point)?;
         let (rate, exact) = (found.rate, found.exact);
         Ok(Estimate { rate, std_error: 0.0, lower: rate, upper: rate, exact })
+    }
+
+    fn under_shift(&self, shift: ModelShift) -> Option<Box<dyn InvalidationRate>> {
+        Some(Box::new(ShiftedClosedForm(shift)))
     }
 }

@@ -8,19 +8,21 @@ mod closed_form;
 mod enumeration;
 mod line;
 mod monte_carlo;
+mod shift;
 mod smoothed;
 mod sobol;
 
 pub use closed_form::{ClosedForm, affine_rate};
 pub use enumeration::Enumeration;
 pub use line::LineSampling;
-pub(crate) use line::{BLOCK, Lines, Pool};
+pub(crate) use line::{BLOCK, Lines, Pool, has_lines};
 pub use monte_carlo::MonteCarlo;
+pub use shift::ShiftedRate;
 pub use smoothed::{SmoothedMonteCarlo, SmoothedRate, Temperature};
 pub use sobol::SobolMonteCarlo;
 
 use crate::error::Result;
-use crate::model::Model;
+use crate::model::{Model, ModelShift};
 use crate::noise::Noise;
 use crate::registry::Entry;
 use crate::seed::Stream;
@@ -75,6 +77,12 @@ pub trait InvalidationRate: Send + Sync {
         let _ = samples;
         None
     }
+
+    /// The same estimator for a model that may change as `shift` says, where it can take that into account.
+    fn under_shift(&self, shift: ModelShift) -> Option<Box<dyn InvalidationRate>> {
+        let _ = shift;
+        None
+    }
 }
 
 impl<T: InvalidationRate + ?Sized> InvalidationRate for &T {
@@ -88,6 +96,10 @@ impl<T: InvalidationRate + ?Sized> InvalidationRate for &T {
 
     fn with_samples(&self, samples: usize) -> Option<Box<dyn InvalidationRate>> {
         (**self).with_samples(samples)
+    }
+
+    fn under_shift(&self, shift: ModelShift) -> Option<Box<dyn InvalidationRate>> {
+        (**self).under_shift(shift)
     }
 }
 

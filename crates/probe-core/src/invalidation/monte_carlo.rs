@@ -2,9 +2,11 @@
 //!
 //! Mean squared error $\Delta(1-\Delta)/K$, at most the paper's $1/(4K)$ (Proposition 5).
 
+use super::shift::ShiftedMonteCarlo;
 use super::{Estimate, InvalidationRate, Query};
 use crate::error::Result;
 use crate::math::binomial::clopper_pearson;
+use crate::model::ModelShift;
 use crate::registry::Entry;
 use crate::rows::{Rows, RowsMut};
 use crate::seed::Stream;
@@ -40,12 +42,21 @@ impl InvalidationRate for MonteCarlo {
             refused += scores[..n].iter().filter(|&&s| s <= 0.0).count() as u64;
             done += n;
         }
-        let n = done as f64;
-        let rate = refused as f64 / n;
-        let (lower, upper) = clopper_pearson(refused, done as u64, confidence);
-        Ok(Estimate { rate, std_error: (rate * (1.0 - rate) / n).sqrt(), lower, upper, exact: false })
+        Ok(estimate_of(refused, done as u64, confidence))
     }
+
     fn with_samples(&self, samples: usize) -> Option<Box<dyn InvalidationRate>> {
         Some(Box::new(Self { samples }))
     }
+
+    fn under_shift(&self, shift: ModelShift) -> Option<Box<dyn InvalidationRate>> {
+        Some(Box::new(ShiftedMonteCarlo { samples: self.samples, shift }))
+    }
+}
+
+/// What `refused` of `n` independent draws say.
+pub(super) fn estimate_of(refused: u64, n: u64, confidence: f64) -> Estimate {
+    let rate = refused as f64 / n as f64;
+    let (lower, upper) = clopper_pearson(refused, n, confidence);
+    Estimate { rate, std_error: (rate * (1.0 - rate) / n as f64).sqrt(), lower, upper, exact: false }
 }

@@ -21,10 +21,11 @@ static TABLE: LazyLock<Vec<[f64; DEGREE + 1]>> = LazyLock::new(|| {
         taylor[0] = cdf(z);
         // The n-th derivative of Φ is (−1)^{n−1} He_{n−1}(z) φ(z), with He_{n+1} = z He_n − n He_{n−1}.
         let (mut before, mut hermite, mut sign, mut factorial) = (0.0, 1.0, 1.0, 1.0);
-        for n in 1..=DEGREE {
-            factorial *= n as f64;
-            taylor[n] = sign * hermite * pdf(z) / factorial;
-            (before, hermite) = (hermite, z * hermite - (n as f64 - 1.0) * before);
+        for (n, coefficient) in (1..).zip(taylor.iter_mut().skip(1)) {
+            let n = f64::from(n);
+            factorial *= n;
+            *coefficient = sign * hermite * pdf(z) / factorial;
+            (before, hermite) = (hermite, z * hermite - (n - 1.0) * before);
             sign = -sign;
         }
         taylor

@@ -2,9 +2,11 @@
 
 mod linear;
 mod mlp;
+mod shift;
 
 pub use linear::Linear;
 pub use mlp::{Activation, Dense, LEAKY_SLOPE, Layer, Mlp};
+pub use shift::ModelShift;
 
 use crate::error::Result;
 use crate::rows::Rows;

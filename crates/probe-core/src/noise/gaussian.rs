@@ -48,6 +48,30 @@ impl Gaussian {
         Self::new(vec![0.0; dim], Covariance::Isotropic(sigma))
     }
 
+    /// The Gaussian with the mean and covariance of 4,096 draws of `noise`, for searches that need one to follow.
+    pub(crate) fn like(noise: &dyn Noise, stream: &mut Stream) -> Result<Self> {
+        const N: usize = 4_096;
+        let d = noise.dim();
+        let mut draws = vec![0.0; N * d];
+        noise.sample_into(stream, RowsMut::new(&mut draws, d)?);
+        let mean: Vec<f64> =
+            (0..d).map(|j| draws.iter().skip(j).step_by(d).sum::<f64>() / N as f64).collect();
+        let mut covariance = vec![0.0; d * d];
+        for row in draws.chunks_exact(d) {
+            for (i, into) in covariance.chunks_exact_mut(d).enumerate() {
+                let share = (row[i] - mean[i]) / N as f64;
+                into.iter_mut().zip(row).zip(&mean).for_each(|((c, x), m)| *c += share * (x - m));
+            }
+        }
+        // Sums in another order differ in the last bits.
+        for i in 0..d {
+            for j in 0..i {
+                covariance[i * d + j] = covariance[j * d + i];
+            }
+        }
+        Self::new(mean, Covariance::Full(covariance))
+    }
+
     /// Fails on non-finite numbers, a non-positive isotropic σ, a negative standard deviation, wrong lengths, and a
     /// matrix that is not symmetric positive semi-definite.
     pub fn new(mean: Vec<f64>, covariance: Covariance) -> Result<Self> {

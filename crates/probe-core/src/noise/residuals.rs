@@ -36,6 +36,11 @@ impl Residuals {
         self.rows.len() / self.dim
     }
 
+    /// All of them.
+    pub fn rows(&self) -> &[f64] {
+        &self.rows
+    }
+
     /// Observation `i`.
     pub fn row(&self, i: usize) -> &[f64] {
         &self.rows[i * self.dim..(i + 1) * self.dim]

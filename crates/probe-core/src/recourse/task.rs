@@ -3,7 +3,7 @@
 use super::MethodOptions;
 use crate::cost::Cost;
 use crate::error::{Error, Result, require};
-use crate::model::Model;
+use crate::model::{Model, ModelShift};
 use crate::noise::{Noise, NoiseOn};
 use crate::schema::Actions;
 use crate::seed::Seed;
@@ -22,6 +22,8 @@ pub struct Task {
     pub cost: Cost,
     /// What may change.
     pub actions: Actions,
+    /// How the model may change before the advice is carried out.
+    pub shift: Option<ModelShift>,
     /// Seed of all streams.
     pub seed: Seed,
     /// Settings of the method.

@@ -12,10 +12,12 @@
 use super::{Session, Status};
 use crate::engine::answer::Answer;
 use crate::error::Result;
-use crate::invalidation::certificate::{Bet, Betting, UpperBound, share_of_attempt};
-use crate::invalidation::{BLOCK, Lines, Pool};
+use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
+use crate::invalidation::{BLOCK, Lines, Pool, has_lines};
+use crate::noise::Residuals;
 use crate::recourse::{Goal, Proposal, Reason, Task, Verdict};
-use crate::seed::Purpose;
+use crate::rows::{Rows, RowsMut};
+use crate::seed::{Key, Purpose, Stream};
 
 /// Shares of the first aim that later attempts take.
 const ATTEMPTS: [f64; 4] = [1.0, 0.96, 0.9, 0.75];
@@ -25,16 +27,26 @@ const MAX_BLOCKS: usize = 640;
 const SCOUTS: usize = 64;
 /// Lines behind the reported rate.
 const AUDITORS: usize = 128;
+/// Draws at a time, where there are no lines, and draws that look around a point.
+const DRAWS: usize = 64;
+const SCOUT_DRAWS: usize = 16_384;
+/// Searches that correct the aim of a method which does not know the noise itself.
+const CORRECTIONS: usize = 8;
 /// Share of the error probability that pays for the reported upper bound; the rest pays for the certificate.
 const SHARE_OF_BOUND: f64 = 0.1;
 
-/// A little under the target: closer where the rate is easy to estimate. Measured costs and sample counts meet about here.
-fn first_aim(rate: f64) -> f64 {
-    rate * (1.0 - 0.015 * (0.35 / rate).sqrt()).max(0.85)
+/// Samples that all sessions share.
+pub(in crate::engine) enum Sampling {
+    /// Lines, for models with gradients under most noise.
+    Lines(Box<Pools>),
+    /// All errors there are: rates are exact.
+    Finite,
+    /// Independent draws, for everything else.
+    Draws,
 }
 
-/// Samples that all sessions share.
-pub(in crate::engine) struct Sampling {
+/// Errors for lines.
+pub(in crate::engine) struct Pools {
     /// Where the noise acts, unless that depends on the changes.
     active: Option<Vec<bool>>,
     scouts: Pool,
@@ -43,28 +55,40 @@ pub(in crate::engine) struct Sampling {
 }
 
 impl Sampling {
-    /// Fails where neither lines nor a closed form are to be had.
+    /// The best there is for a task.
     pub(in crate::engine) fn new(task: &Task) -> Result<Self> {
+        if task.noise.as_residuals().is_some() {
+            return Ok(Self::Finite);
+        }
+        if task.model.as_differentiable().is_none() || !has_lines(&*task.noise)? {
+            return Ok(Self::Draws);
+        }
         let active = task.noise_on.fixed(&task.actions);
         let lines = Lines::new(&*task.model, &*task.noise, active.as_deref())?;
-        Ok(Self {
+        Ok(Self::Lines(Box::new(Pools {
             scouts: Pool::even(task.seed, Purpose::Search, &lines),
             fresh: Pool::fresh(task.seed, Purpose::Certificate, ATTEMPTS.len() as u64, &lines),
             auditors: Pool::even(task.seed, Purpose::Audit, &lines),
             active,
-        })
+        })))
     }
 }
 
-/// One thread's lines around printed rows.
+/// One thread's samples around printed rows.
 pub(super) struct Sampler<'e> {
-    sampling: &'e Sampling,
-    lines: Lines<'e>,
-    gradient: Vec<f64>,
-    masses: [f64; BLOCK],
-    /// Mean and variance of the scouts' lines.
+    task: &'e Task,
+    kind: Kind<'e>,
+    point: Vec<f64>,
+    active: Vec<bool>,
+    /// Mean and variance that the scouts saw.
     mean: f64,
     variance: f64,
+}
+
+enum Kind<'e> {
+    Lines { pools: &'e Pools, lines: Box<Lines<'e>>, gradient: Vec<f64>, masses: Box<[f64; BLOCK]> },
+    Finite { errors: &'e Residuals },
+    Draws,
 }
 
 /// How an attempt to certify ended.
@@ -76,45 +100,151 @@ struct Attempt {
 
 impl<'e> Sampler<'e> {
     fn new(sampling: &'e Sampling, task: &'e Task) -> Result<Self> {
-        let lines = Lines::new(&*task.model, &*task.noise, sampling.active.as_deref())?;
-        let gradient = vec![0.0; task.model.n_features()];
-        Ok(Self { sampling, lines, gradient, masses: [0.0; BLOCK], mean: f64::NAN, variance: f64::NAN })
+        let n = task.model.n_features();
+        let kind = match (sampling, task.noise.as_residuals()) {
+            (Sampling::Lines(pools), _) => Kind::Lines {
+                lines: Box::new(Lines::new(&*task.model, &*task.noise, pools.active.as_deref())?),
+                gradient: vec![0.0; n],
+                masses: Box::new([0.0; BLOCK]),
+                pools,
+            },
+            (Sampling::Finite, Some(errors)) => Kind::Finite { errors },
+            _ => Kind::Draws,
+        };
+        Ok(Self {
+            task,
+            kind,
+            point: vec![0.0; n],
+            active: vec![false; n],
+            mean: f64::NAN,
+            variance: f64::NAN,
+        })
     }
 
-    /// Looks around `point` and turns the lines the way its rate changes most. What is seen here comes from the search's
-    /// samples, so that a certificate may rest on it.
-    fn look(&mut self, point: &[f64], active: &[bool]) -> Result<()> {
-        self.lines.activate(active);
-        self.lines.aim(point, None)?;
-        let (_, spread) = self.lines.margin(&self.sampling.scouts, SCOUTS, Some(&mut self.gradient))?;
-        (self.mean, self.variance) = (spread.mean(), spread.variance());
-        self.lines.aim(point, Some(&self.gradient))
+    /// Whether the method searches under this very noise, so that what it aims at is what it gets.
+    fn trusts_the_search(&self) -> bool {
+        matches!(self.kind, Kind::Lines { .. })
     }
 
-    /// Tests the point on the fresh lines of a segment.
+    /// What a search should aim at for `rate`: a little under it, closer where the rate is easy to estimate. Measured costs
+    /// and sample counts meet about here.
+    fn first_aim(&self, rate: f64) -> f64 {
+        match self.kind {
+            Kind::Lines { .. } => rate * (1.0 - 0.015 * (0.35 / rate).sqrt()).max(0.85),
+            Kind::Finite { .. } => rate,
+            Kind::Draws => rate * (1.0 - 0.1 * (0.35 / rate).sqrt()).max(0.75),
+        }
+    }
+
+    /// Looks around the `point` that a person at `from` is told to reach, on the search's samples, so that a certificate may
+    /// rest on what is seen; turns lines the way the rate changes most.
+    fn look(&mut self, from: &[f64], point: &[f64], active: &[bool]) -> Result<()> {
+        self.point.copy_from_slice(point);
+        self.active.copy_from_slice(active);
+        if let Kind::Lines { pools, lines, gradient, .. } = &mut self.kind {
+            lines.enter(from, point, active)?;
+            lines.aim(point, None)?;
+            let (_, spread) = lines.margin(&pools.scouts, SCOUTS, Some(gradient))?;
+            (self.mean, self.variance) = (spread.mean(), spread.variance());
+            return lines.aim(point, Some(gradient));
+        }
+        self.mean = self.share_refused(Purpose::Search, SCOUT_DRAWS)?;
+        Ok(())
+    }
+
+    /// Tests the point on fresh samples: a segment of the pool, or a stream of its own.
     fn certify(&mut self, max_rate: f64, delta: f64, segment: usize) -> Result<Attempt> {
-        let mut bet = Betting::expecting(max_rate, self.mean, self.variance)?;
-        let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
-        let mut spare = None;
-        for index in 0..MAX_BLOCKS {
-            let block = self.sampling.fresh.block(segment, index, &self.lines, &mut spare);
-            self.lines.masses(block, &mut self.masses)?;
-            bet.observe_all(&self.masses);
-            upper.observe_all(&self.masses);
-            if bet.certifies((1.0 - SHARE_OF_BOUND) * delta) {
-                return Ok(Attempt { certified: true, upper: upper.upper().min(max_rate) });
+        let own = (1.0 - SHARE_OF_BOUND) * delta;
+        match &mut self.kind {
+            Kind::Lines { pools, lines, masses, .. } => {
+                let mut bet = Betting::expecting(max_rate, self.mean, self.variance)?;
+                let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
+                let mut spare = None;
+                for index in 0..MAX_BLOCKS {
+                    let block = pools.fresh.block(segment, index, lines, &mut spare);
+                    lines.masses(block, &mut masses[..])?;
+                    bet.observe_all(&masses[..]);
+                    upper.observe_all(&masses[..]);
+                    if bet.certifies(own) {
+                        return Ok(Attempt { certified: true, upper: upper.upper().min(max_rate) });
+                    }
+                    // Clearly not below the target: more lines would not help.
+                    if index >= 31 && index % 8 == 7 && bet.mean() >= max_rate {
+                        break;
+                    }
+                }
+                Ok(Attempt { certified: false, upper: upper.upper() })
             }
-            // Clearly not below the target: more lines would not help.
-            if index >= 31 && index % 8 == 7 && bet.mean() >= max_rate {
-                break;
+            Kind::Finite { .. } => Ok(Attempt { certified: self.mean <= max_rate, upper: self.mean }),
+            Kind::Draws => {
+                let mut bet = Mixture::new(max_rate)?;
+                let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
+                let mut stream = self.stream(Purpose::Certificate, segment as u64);
+                for _ in 0..MAX_BLOCKS {
+                    let refused = self.refused(&mut stream, DRAWS)?;
+                    bet.observe_many(refused as u64, DRAWS as u64);
+                    upper.observe_all(&std::array::from_fn::<f64, DRAWS, _>(|i| {
+                        f64::from(u8::from(i < refused))
+                    }));
+                    if bet.certifies(own) {
+                        return Ok(Attempt { certified: true, upper: upper.upper().min(max_rate) });
+                    }
+                }
+                Ok(Attempt { certified: false, upper: upper.upper() })
             }
         }
-        Ok(Attempt { certified: false, upper: upper.upper() })
     }
 
     /// The point's rate, from samples that neither search nor certificate saw.
     fn audit(&mut self) -> Result<f64> {
-        Ok(self.lines.rate(&self.sampling.auditors, 0, AUDITORS)?.mean())
+        match &mut self.kind {
+            Kind::Lines { pools, lines, .. } => Ok(lines.rate(&pools.auditors, 0, AUDITORS)?.mean()),
+            Kind::Finite { .. } => Ok(self.mean),
+            Kind::Draws => self.share_refused(Purpose::Audit, SCOUT_DRAWS),
+        }
+    }
+
+    fn stream(&self, purpose: Purpose, segment: u64) -> Stream {
+        let key = Key::default().values(&self.point).word(segment).finish();
+        self.task.seed.stream(purpose, key)
+    }
+
+    /// The share of errors that are refused: of all there are, or of `n` draws for a purpose.
+    fn share_refused(&mut self, purpose: Purpose, n: usize) -> Result<f64> {
+        if let Kind::Finite { errors } = self.kind {
+            let mut refused = 0;
+            for some in errors.rows().chunks(DRAWS * self.point.len()) {
+                refused += self.refused_of(some.to_vec())?;
+            }
+            return Ok(refused as f64 / errors.n_rows() as f64);
+        }
+        let mut stream = self.stream(purpose, 0);
+        let mut refused = 0;
+        for _ in 0..n.div_ceil(DRAWS) {
+            refused += self.refused(&mut stream, DRAWS)?;
+        }
+        Ok(refused as f64 / n.next_multiple_of(DRAWS) as f64)
+    }
+
+    /// How many of `n` draws are refused.
+    fn refused(&self, stream: &mut Stream, n: usize) -> Result<usize> {
+        let d = self.point.len();
+        let mut errors = vec![0.0; n * d];
+        self.task.noise.sample_into(stream, RowsMut::new(&mut errors, d)?);
+        self.refused_of(errors)
+    }
+
+    fn refused_of(&self, mut errors: Vec<f64>) -> Result<usize> {
+        let d = self.point.len();
+        for row in errors.chunks_exact_mut(d) {
+            for (j, e) in row.iter_mut().enumerate() {
+                *e = self.point[j] + if self.active[j] { *e } else { 0.0 };
+            }
+        }
+        let mut scores = vec![0.0; errors.len() / d];
+        self.task.model.score_batch(Rows::new(&errors, d)?, &mut scores)?;
+        // A NaN is no yes.
+        Ok(scores.len() - scores.iter().filter(|score| **score > 0.0).count())
     }
 }
 
@@ -158,33 +288,94 @@ impl<'e> Session<'e> {
             }
         }
         let delta = (1.0 - setup.confidence) / of as f64;
-        let aim = setup.aim.map_or_else(|| first_aim(max_rate), |share| share * max_rate);
+        let retries = self.worker.retries();
+        let aim = match setup.aim {
+            _ if !retries => max_rate,
+            Some(share) => share * max_rate,
+            None => sampler.first_aim(max_rate),
+        };
         let mut last = Attempt { certified: false, upper: 1.0 };
         for (attempt, share) in ATTEMPTS.into_iter().enumerate() {
             let goal = setup.budget.map_or(Goal::Rate(aim * share), Goal::Budget);
-            self.worker.find(&self.scaled, goal, proposal)?;
-            self.print(person, &proposal.point);
-            if let Some(budget) = setup.budget {
-                let worth = self.worth(person)?;
-                self.step_inward(person, budget, worth)?;
-            }
-            let worth = self.worth(person)?;
-            let admissible = self.printed.iter().all(|v| v.is_finite())
-                && setup.actions.violations(&self.scaled, &self.target).is_empty();
-            if worth.score <= 0.0 || !admissible {
+            let (score, admissible) = match goal {
+                Goal::Rate(rate) if retries && !sampler.trusts_the_search() => {
+                    self.propose_corrected(sampler, person, rate, proposal)?
+                }
+                _ => self.propose(sampler, person, goal, proposal)?,
+            };
+            if score <= 0.0 || !admissible {
                 return self.no_recourse(sampler, person, proposal, admissible, answer);
             }
-            self.look(sampler, person)?;
             if !setup.certify {
                 break;
             }
-            let delta = share_of_attempt(delta, attempt as u32);
-            last = sampler.certify(max_rate, delta, attempt)?;
-            if last.certified || proposal.verdict != Verdict::Reached || setup.budget.is_some() {
+            last = sampler.certify(max_rate, share_of_attempt(delta, attempt as u32), attempt)?;
+            let again = retries && setup.budget.is_none() && proposal.verdict == Verdict::Reached;
+            if last.certified || !again {
                 break;
             }
         }
         self.fill(sampler, person, max_rate, proposal, last, answer)
+    }
+
+    /// Asks the method once; the printed row's score and whether it is admissible. The sampler looks at it, if it is both.
+    fn propose(
+        &mut self,
+        sampler: &mut Sampler<'e>,
+        person: &[f64],
+        goal: Goal,
+        proposal: &mut Proposal,
+    ) -> Result<(f64, bool)> {
+        let setup = self.setup();
+        self.worker.find(&self.scaled, goal, proposal)?;
+        self.print(person, &proposal.point);
+        let mut worth = self.worth(person)?;
+        if let Some(budget) = setup.budget {
+            worth = self.step_inward(person, budget, worth)?;
+        }
+        let admissible = self.printed.iter().all(|v| v.is_finite())
+            && setup.actions.violations(&self.scaled, &self.target).is_empty();
+        if worth.score > 0.0 && admissible {
+            self.look(sampler, person)?;
+        }
+        Ok((worth.score, admissible))
+    }
+
+    /// [`Session::propose`] for a method that searched under other noise: asks again, for a lower or a higher rate, until the
+    /// rate that the scouts see is just below `rate`. Of the rows that are, the cheapest is taken.
+    fn propose_corrected(
+        &mut self,
+        sampler: &mut Sampler<'e>,
+        person: &[f64],
+        rate: f64,
+        proposal: &mut Proposal,
+    ) -> Result<(f64, bool)> {
+        let mut asked = rate;
+        let mut best: Option<(f64, Proposal)> = None;
+        let mut last = (f64::NAN, false);
+        for _ in 0..CORRECTIONS {
+            last = self.propose(sampler, person, Goal::Rate(asked), proposal)?;
+            if last.0 <= 0.0 || !last.1 || proposal.verdict != Verdict::Reached {
+                break;
+            }
+            let seen = sampler.mean;
+            let cost = self.setup().cost.between(&self.scaled, &self.target);
+            if seen <= rate && best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, proposal.clone()));
+            }
+            if seen <= rate && seen >= 0.98 * rate {
+                break;
+            }
+            // The rate under other noise moves with the real one, if not in step.
+            asked = (asked * (0.99 * rate / seen.max(0.05 * rate)).clamp(0.2, 3.0)).min(0.999);
+        }
+        if let Some((_, found)) = best {
+            proposal.clone_from(&found);
+            self.print(person, &proposal.point);
+            last = (self.worth(person)?.score, true);
+            self.look(sampler, person)?;
+        }
+        Ok(last)
     }
 
     fn no_recourse(
@@ -251,7 +442,7 @@ impl<'e> Session<'e> {
         let task = self.engine.task();
         self.setup().space.scale_into(&self.printed, &mut self.target);
         task.noise_on.active_into(&task.actions, person, &self.printed, &mut self.active);
-        sampler.look(&self.target, &self.active)
+        sampler.look(&self.scaled, &self.target, &self.active)
     }
 
     fn audited_rate(&mut self, sampler: &mut Sampler<'e>, person: &[f64]) -> Result<f64> {

@@ -1,19 +1,31 @@
 //! The mass of the parts of a line on which a score is not positive.
 
 use crate::math::normal::{cdf, pdf, upper_tail};
+use crate::noise::Shape;
 
 /// The distribution of the position along a line, in units of its standard deviation.
 #[derive(Clone, Copy)]
-pub(super) enum Marginal {
+pub(super) enum Marginal<'a> {
     /// Standard normal.
     Normal,
+    /// One feature's own, with the ends of the part that is followed.
+    Shape(&'a dyn Shape, f64, f64),
 }
 
-impl Marginal {
-    /// Beyond this a line is not followed: for normal positions $2\bar\Phi(9) \approx 2\cdot10^{-19}$ of the mass.
-    pub(super) fn reach(self) -> f64 {
+/// Mass beyond what is followed of a line, on each side.
+const BEYOND: f64 = 1e-13;
+
+impl<'a> Marginal<'a> {
+    /// A feature's own distribution.
+    pub(super) fn of(shape: &'a dyn Shape) -> Self {
+        Self::Shape(shape, shape.quantile(BEYOND), shape.quantile(1.0 - BEYOND))
+    }
+
+    /// Ends of the part of a line that is followed: beyond ±9 lie $2\bar\Phi(9) \approx 2\cdot10^{-19}$ of a normal.
+    pub(super) fn reach(self) -> (f64, f64) {
         match self {
-            Self::Normal => 9.0,
+            Self::Normal => (-9.0, 9.0),
+            Self::Shape(_, from, to) => (from, to),
         }
     }
 
@@ -21,6 +33,7 @@ impl Marginal {
     pub(super) fn below(self, t: f64) -> f64 {
         match self {
             Self::Normal => cdf(t),
+            Self::Shape(shape, ..) => shape.cdf(t),
         }
     }
 
@@ -28,6 +41,7 @@ impl Marginal {
     pub(super) fn above(self, t: f64) -> f64 {
         match self {
             Self::Normal => upper_tail(t),
+            Self::Shape(shape, ..) => shape.upper_tail(t),
         }
     }
 
@@ -35,6 +49,7 @@ impl Marginal {
     pub(super) fn density(self, t: f64) -> f64 {
         match self {
             Self::Normal => pdf(t),
+            Self::Shape(shape, ..) => shape.density(t),
         }
     }
 
@@ -55,23 +70,27 @@ pub(super) struct Root {
 
 /// Adds up the mass of the refused parts while a score is followed from the left end of a line to the right.
 #[derive(Clone, Copy)]
-pub(super) struct Refused {
-    marginal: Marginal,
+pub(super) struct Refused<'a> {
+    marginal: Marginal<'a>,
     /// Where the current refused part began; `None` while the score is positive.
     since: Option<f64>,
     mass: f64,
 }
 
-impl Refused {
+impl<'a> Refused<'a> {
     /// Starts at the left end, where the score is `score`.
-    pub(super) fn start(marginal: Marginal, score: f64) -> Self {
+    pub(super) fn start(marginal: Marginal<'a>, score: f64) -> Self {
         Self { marginal, since: (score <= 0.0).then_some(f64::NEG_INFINITY), mass: 0.0 }
     }
 
     /// The score becomes positive at `t`.
     pub(super) fn up(&mut self, t: f64) {
         if let Some(from) = self.since.take() {
-            self.mass += self.marginal.between(from, t);
+            self.mass += if from == f64::NEG_INFINITY {
+                self.marginal.below(t)
+            } else {
+                self.marginal.between(from, t)
+            };
         }
     }
 

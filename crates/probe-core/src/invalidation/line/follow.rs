@@ -21,10 +21,10 @@ pub(super) trait Profile {
 }
 
 /// The refused mass of a line and its roots.
-pub(super) fn refused_mass(profile: &mut dyn Profile, marginal: Marginal, roots: &mut Vec<Root>) -> f64 {
+pub(super) fn refused_mass(profile: &mut dyn Profile, marginal: Marginal<'_>, roots: &mut Vec<Root>) -> f64 {
     roots.clear();
     let reach = marginal.reach();
-    let (score, _) = profile.value_and_slope(-reach);
+    let (score, _) = profile.value_and_slope(reach.0);
     let mut refused = Refused::start(marginal, score);
     if profile.next_kink().is_some() {
         walk(profile, reach, roots)
@@ -42,8 +42,8 @@ const STEP: f64 = 1e-12;
 /// More kinks than any line of a sane network has; a bound, not a target.
 const MOST_KINKS: usize = 1_000_000;
 
-fn walk(profile: &mut dyn Profile, reach: f64, roots: &mut Vec<Root>) {
-    let mut here = -reach;
+fn walk(profile: &mut dyn Profile, (from, reach): (f64, f64), roots: &mut Vec<Root>) {
+    let mut here = from;
     for _ in 0..MOST_KINKS {
         let (score, slope) = profile.value_and_slope(here);
         let there = (here + profile.next_kink().unwrap_or(f64::INFINITY)).min(reach);
@@ -61,8 +61,8 @@ fn walk(profile: &mut dyn Profile, reach: f64, roots: &mut Vec<Root>) {
 const CELL: f64 = 0.25;
 const HALVINGS: u32 = 4;
 
-fn scan(profile: &mut dyn Profile, reach: f64, roots: &mut Vec<Root>) {
-    let mut left = sample(profile, -reach);
+fn scan(profile: &mut dyn Profile, (from, reach): (f64, f64), roots: &mut Vec<Root>) {
+    let mut left = sample(profile, from);
     while left.at < reach {
         // Far out, where only heavy tails reach, cells grow with the distance.
         let width = CELL * (left.at.abs() / 9.0).max(1.0);

@@ -145,7 +145,7 @@ impl<'a> Kernel<'a> {
     pub(super) fn masses(
         &self,
         bundle: &Bundle<'_>,
-        marginal: Marginal,
+        marginal: Marginal<'_>,
         (images, along): (&[Lanes], &[Lanes]),
         sums: &mut [Lanes],
         scratch: &mut Scratch,
@@ -186,7 +186,7 @@ impl<'a> Kernel<'a> {
         &self,
         p: &[f64],
         q: &[f64],
-        marginal: Marginal,
+        marginal: Marginal<'_>,
         sum: &mut [f64],
         scratch: &mut Scratch,
     ) -> Result<f64> {

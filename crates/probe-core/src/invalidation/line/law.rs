@@ -5,57 +5,124 @@ use super::{LANES, Lanes};
 use crate::error::{Error, Result};
 use crate::math::dot;
 use crate::math::normal::quantile;
-use crate::noise::{Gaussian, Noise};
+use crate::noise::{Gaussian, Independent, Noise};
 use crate::seed::Stream;
 
 /// A distribution of errors $\varepsilon = \mu + Lz$ with independent coordinates $z$ of mean 0 and variance 1.
-#[derive(Clone, Copy)]
-pub(super) enum Law<'a> {
-    /// Normal coordinates: any direction is normal again.
+pub(super) struct Law<'a> {
+    noise: &'a dyn Noise,
+    kind: Kind<'a>,
+}
+
+enum Kind<'a> {
+    /// Normal coordinates: any direction is normal again, and the best one is taken.
     Gaussian(&'a Gaussian),
+    /// The same, for noise that depends on the move: the Gaussian of the last one.
+    Moved(Box<Gaussian>),
+    /// Only the features' own directions have known distributions: the one that matters most is taken.
+    Independent(&'a dyn Independent),
 }
 
 impl<'a> Law<'a> {
     /// Fails for noise that has no lines.
     pub(super) fn new(noise: &'a dyn Noise) -> Result<Self> {
-        noise.as_gaussian().map(Self::Gaussian).ok_or_else(|| Error::Unsupported {
-            what: format!("line sampling under {} noise", noise.name()),
-            why: "it needs Gaussian noise; use monte-carlo".to_owned(),
-        })
+        let still = vec![0.0; noise.dim()];
+        let kind = if let Some(gaussian) = noise.as_gaussian() {
+            Kind::Gaussian(gaussian)
+        } else if let Some(independent) = noise.as_independent() {
+            Kind::Independent(independent)
+        } else if let Some(gaussian) = noise.at(&still, &still)? {
+            Kind::Moved(Box::new(gaussian))
+        } else {
+            return Err(Error::Unsupported {
+                what: format!("line sampling under {} noise", noise.name()),
+                why: "it needs noise that is Gaussian or independent over features; use monte-carlo"
+                    .to_owned(),
+            });
+        };
+        Ok(Self { noise, kind })
+    }
+
+    /// Whether the noise is the same for every move.
+    pub(super) fn is_fixed(&self) -> bool {
+        !matches!(self.kind, Kind::Moved(_))
+    }
+
+    /// Takes the noise of a move.
+    pub(super) fn enter(&mut self, from: &[f64], to: &[f64]) -> Result<()> {
+        if let (Kind::Moved(gaussian), Some(now)) = (&mut self.kind, self.noise.at(from, to)?) {
+            **gaussian = now;
+        }
+        Ok(())
+    }
+
+    fn gaussian(&self) -> Option<&Gaussian> {
+        match &self.kind {
+            Kind::Gaussian(gaussian) => Some(gaussian),
+            Kind::Moved(gaussian) => Some(gaussian),
+            Kind::Independent(_) => None,
+        }
+    }
+
+    fn sd(&self, j: usize) -> f64 {
+        match &self.kind {
+            Kind::Gaussian(gaussian) => gaussian.sd(j),
+            Kind::Moved(gaussian) => gaussian.sd(j),
+            Kind::Independent(independent) => independent.sd(j),
+        }
     }
 
     /// Mean error of feature `j`.
-    pub(super) fn mean(self, j: usize) -> f64 {
-        match self {
-            Self::Gaussian(gaussian) => gaussian.mean()[j],
+    pub(super) fn mean(&self, j: usize) -> f64 {
+        match &self.kind {
+            Kind::Gaussian(gaussian) => gaussian.mean()[j],
+            Kind::Moved(gaussian) => gaussian.mean()[j],
+            Kind::Independent(independent) => independent.mean(j),
         }
     }
 
     /// Standard deviation of $g^\top\varepsilon$ over the active features.
-    pub(super) fn sd_along(self, gradient: &[f64], active: &[bool]) -> f64 {
-        match self {
-            Self::Gaussian(gaussian) => gaussian.sd_along(gradient, |j| active[j]),
+    pub(super) fn sd_along(&self, gradient: &[f64], active: &[bool]) -> f64 {
+        match self.gaussian() {
+            Some(gaussian) => gaussian.sd_along(gradient, |j| active[j]),
+            None => {
+                let squares =
+                    (0..active.len()).filter(|&j| active[j]).map(|j| (gradient[j] * self.sd(j)).powi(2));
+                squares.sum::<f64>().sqrt()
+            }
         }
     }
 
     /// Fills a row of coordinates with fresh draws.
-    pub(super) fn draw(self, stream: &mut Stream, row: &mut [f64]) {
-        match self {
-            Self::Gaussian(_) => row.iter_mut().for_each(|z| *z = stream.normal()),
+    pub(super) fn draw(&self, stream: &mut Stream, row: &mut [f64]) {
+        match &self.kind {
+            Kind::Independent(independent) => {
+                row.iter_mut().enumerate().for_each(|(j, z)| *z = independent.shape(j).draw(stream));
+            }
+            _ => row.iter_mut().for_each(|z| *z = stream.normal()),
         }
     }
 
     /// Turns uniform coordinates into the law's own.
-    pub(super) fn from_uniform(self, row: &mut [f64]) {
-        match self {
-            Self::Gaussian(_) => row.iter_mut().for_each(|z| *z = quantile(*z)),
+    pub(super) fn shape_uniform(&self, row: &mut [f64]) {
+        match &self.kind {
+            Kind::Independent(independent) => {
+                row.iter_mut().enumerate().for_each(|(j, z)| *z = independent.shape(j).quantile(*z));
+            }
+            _ => row.iter_mut().for_each(|z| *z = quantile(*z)),
         }
     }
 
     /// Errors without their mean, eight at once; zero where the noise does not act.
-    pub(super) fn errors_into(self, coordinates: &[Lanes], active: &[bool], errors: &mut [Lanes]) {
-        match self {
-            Self::Gaussian(gaussian) => gaussian.factor_times_lanes::<LANES>(coordinates, errors),
+    pub(super) fn errors_into(&self, coordinates: &[Lanes], active: &[bool], errors: &mut [Lanes]) {
+        match self.gaussian() {
+            Some(gaussian) => gaussian.factor_times_lanes::<LANES>(coordinates, errors),
+            None => {
+                for (j, (error, z)) in errors.iter_mut().zip(coordinates).enumerate() {
+                    let sd = self.sd(j);
+                    *error = z.map(|z| sd * z);
+                }
+            }
         }
         for (error, active) in errors.iter_mut().zip(active) {
             if !active {
@@ -67,34 +134,46 @@ impl<'a> Law<'a> {
     /// The direction of coordinates along which a score with this `gradient` changes most, as a unit vector, and the same in
     /// features. Returns the distribution of the position along it.
     pub(super) fn axis_into(
-        self,
+        &self,
         gradient: &[f64],
         active: &[bool],
         unit: &mut [f64],
         direction: &mut [f64],
-    ) -> Marginal {
+    ) -> Marginal<'a> {
         let masked = |j: usize, v: f64| if active[j] { v } else { 0.0 };
-        match self {
-            Self::Gaussian(gaussian) => {
-                for (j, g) in direction.iter_mut().enumerate() {
-                    *g = masked(j, gradient[j]);
-                }
-                gaussian.factor_transpose_times(direction, unit);
-                let mut norm = dot(unit, unit).sqrt();
-                if norm <= 0.0 || !norm.is_finite() {
-                    // No gradient to follow: any direction is valid, the noisiest is the best guess.
-                    let noisiest = (0..unit.len())
-                        .filter(|&j| active[j])
-                        .max_by(|&a, &b| gaussian.sd(a).total_cmp(&gaussian.sd(b)));
-                    unit.fill(0.0);
-                    unit[noisiest.unwrap_or(0)] = 1.0;
-                    norm = 1.0;
-                }
-                unit.iter_mut().for_each(|u| *u /= norm);
-                gaussian.factor_times(unit, direction);
-                direction.iter_mut().enumerate().for_each(|(j, v)| *v = masked(j, *v));
-                Marginal::Normal
-            }
+        if let Kind::Independent(independent) = self.kind {
+            let strength = |j: usize| masked(j, gradient[j] * independent.sd(j)).abs();
+            let strongest = (0..unit.len())
+                .filter(|&j| active[j])
+                .max_by(|&a, &b| strength(a).total_cmp(&strength(b)))
+                .unwrap_or(0);
+            unit.fill(0.0);
+            direction.fill(0.0);
+            unit[strongest] = 1.0;
+            direction[strongest] = masked(strongest, independent.sd(strongest).copysign(1.0));
+            // Lines point uphill; a shape need not be symmetric, so its own direction is kept and the line may fall.
+            return Marginal::of(independent.shape(strongest));
         }
+        for (j, g) in direction.iter_mut().enumerate() {
+            *g = masked(j, gradient[j]);
+        }
+        if let Some(gaussian) = self.gaussian() {
+            gaussian.factor_transpose_times(direction, unit);
+        }
+        let mut norm = dot(unit, unit).sqrt();
+        if norm <= 0.0 || !norm.is_finite() {
+            // No gradient to follow: any direction is valid, the noisiest is the best guess.
+            let noisiest =
+                (0..unit.len()).filter(|&j| active[j]).max_by(|&a, &b| self.sd(a).total_cmp(&self.sd(b)));
+            unit.fill(0.0);
+            unit[noisiest.unwrap_or(0)] = 1.0;
+            norm = 1.0;
+        }
+        unit.iter_mut().for_each(|u| *u /= norm);
+        if let Some(gaussian) = self.gaussian() {
+            gaussian.factor_times(unit, direction);
+        }
+        direction.iter_mut().enumerate().for_each(|(j, v)| *v = masked(j, *v));
+        Marginal::Normal
     }
 }

@@ -80,6 +80,13 @@ impl InvalidationRate for LineSampling {
     }
 }
 
+/// Whether there are lines for this noise. Fails where the noise itself does.
+pub(crate) fn has_lines(noise: &dyn Noise) -> Result<bool> {
+    let still = vec![0.0; noise.dim()];
+    let direct = noise.as_gaussian().is_some() || noise.as_independent().is_some();
+    Ok(direct || noise.at(&still, &still)?.is_some())
+}
+
 /// Mean and variance of masses.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Spread {
@@ -113,7 +120,7 @@ pub(crate) struct Lines<'a> {
     active: Vec<bool>,
     /// Whether blocks have images: the noise is the same at all points.
     pooled: bool,
-    marginal: Marginal,
+    marginal: Marginal<'a>,
     /// Direction of the line: in coordinates, in features and in images.
     unit: Vec<f64>,
     direction: Vec<f64>,
@@ -135,15 +142,16 @@ pub(crate) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Lines under noise that acts where `active` says; without it, where [`Lines::activate`] says before each point.
+    /// Lines under noise that acts where `active` says; without it, where [`Lines::enter`] says before each point.
     /// Fails for models without gradients and for noise that has no lines.
     pub(crate) fn new(model: &'a dyn Model, noise: &'a dyn Noise, active: Option<&[bool]>) -> Result<Self> {
         let kernel = Kernel::new(model)?;
+        let law = Law::new(noise)?;
         let (d, width) = (model.n_features(), kernel.width());
         Ok(Self {
-            law: Law::new(noise)?,
+            pooled: active.is_some() && law.is_fixed(),
+            law,
             active: active.map_or_else(|| vec![true; d], <[bool]>::to_vec),
-            pooled: active.is_some(),
             marginal: Marginal::Normal,
             unit: vec![0.0; d],
             direction: vec![0.0; d],
@@ -165,8 +173,13 @@ impl<'a> Lines<'a> {
         })
     }
 
-    fn law(&self) -> Law<'a> {
-        self.law
+    fn law(&self) -> &Law<'a> {
+        &self.law
+    }
+
+    /// Whether the noise is the same at all points.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.pooled
     }
 
     fn n_coordinates(&self) -> usize {
@@ -177,11 +190,14 @@ impl<'a> Lines<'a> {
         self.base.len()
     }
 
-    /// Noise acts where `active` says from now on. No effect on lines whose noise is the same at all points.
-    pub(crate) fn activate(&mut self, active: &[bool]) {
-        if !self.pooled {
-            self.active.copy_from_slice(active);
+    /// From now on the noise is that of a person at `from` who aims at `to`, on the features `active`. No effect where the noise is
+    /// the same at all points.
+    pub(crate) fn enter(&mut self, from: &[f64], to: &[f64], active: &[bool]) -> Result<()> {
+        if self.pooled {
+            return Ok(());
         }
+        self.active.copy_from_slice(active);
+        self.law.enter(from, to)
     }
 
     /// Lines through the noise around `point`, along the noise's image of `gradient`; without one, of the score's gradient there.

@@ -68,7 +68,7 @@ impl<'a> Network<'a> {
         &self,
         p: &[f64],
         q: &[f64],
-        marginal: Marginal,
+        marginal: Marginal<'_>,
         sums: Option<&mut [f64]>,
         scratch: &mut Scratch,
     ) -> f64 {

@@ -91,7 +91,7 @@ impl Source {
                 let mut next = index * BLOCK..;
                 lines.block(GROUPS, |row| {
                     points.uniform_into(next.next().unwrap_or_default(), row);
-                    law.from_uniform(row);
+                    law.shape_uniform(row);
                 })
             }
         }

@@ -8,8 +8,9 @@
 //! slope between 0 and $C_i$, so $\underline s = \sum_{\text{always on}} C_i^+ + \sum_{\text{ever on}} C_i^-$ bounds the slope from below, and
 //! costs one comparison a unit. Where $\underline s > 0$ the score rises throughout, its one root is found by Newton steps, which are exact once
 //! in the right piece. A step is the last one when $|f|/\underline s \le 10^{-6}$, which bounds the distance to the root; what that may hide, and the mass
-//! beyond $T$, $\bar\Phi(6) \approx 10^{-9}$, is counted as refused: $4\cdot10^{-7}$ a line at most, on the safe side. The other lines sort their kinks and
-//! walk them, which gives every root exactly up to rounding.
+//! beyond $T$, $\bar\Phi(6) \approx 10^{-9}$, is counted as refused: $4\cdot10^{-7}$ a line at most, on the safe side. The other lines are cut into
+//! pieces that are monotone or keep their sign by the same bounds; lines that resist that sort their kinks and walk them, which gives every root
+//! exactly up to rounding.
 
 use super::crossing::{Marginal, Refused, Root};
 use super::{LANES, Lanes};
@@ -19,6 +20,8 @@ use crate::math::NormalTable;
 const NEAR: f64 = 6.0;
 /// $\bar\Phi(6)$ and what a root may be off by, as mass, rounded up.
 const SAFETY: f64 = 4e-7 + 1e-9;
+/// Pieces are not halved further than this.
+const SMALLEST: f64 = 0.1;
 /// Newton steps before a line is left to the walk.
 const MAX_STEPS: usize = 10;
 /// Roots are at least this precise before the last step, in standard deviations.
@@ -44,10 +47,31 @@ pub(super) struct Bundle<'a> {
     pub guess: f64,
 }
 
+/// Eight lines at one position: scores, and slopes of the units of positive and of negative weight.
+#[derive(Clone, Copy)]
+struct End {
+    at: f64,
+    score: Lanes,
+    up: Lanes,
+    down: Lanes,
+}
+
+/// A piece of eight lines: scores at its ends, least and largest slope within.
+struct Piece {
+    left: Lanes,
+    right: Lanes,
+    least: Lanes,
+    most: Lanes,
+}
+
 /// Scratch of a tracer.
 #[derive(Default)]
 pub(super) struct Scratch {
     p: Vec<Lanes>,
+    /// Right ends of the pieces that are left, the nearest last.
+    pieces: Vec<End>,
+    /// Roots, slopes, and which lanes have one.
+    found: Vec<(Lanes, Lanes, Lanes)>,
     line: Vec<f64>,
     kinks: Vec<(f64, f64)>,
     roots: Vec<Root>,
@@ -86,14 +110,18 @@ impl Shallow {
     pub(super) fn masses(
         &self,
         bundle: &Bundle<'_>,
-        marginal: Marginal,
+        marginal: Marginal<'_>,
         (image, along): (&[Lanes], &Lanes),
         sums: &mut [Lanes],
         scratch: &mut Scratch,
     ) -> Lanes {
         let table = NormalTable::default();
         scratch.p.resize(image.len(), [0.0; LANES]);
-        let sure = self.place(bundle, image, along, &mut scratch.p);
+        let mut sure = self.place(bundle, image, along, &mut scratch.p);
+        if !matches!(marginal, Marginal::Normal) {
+            // What lies beyond T is known for normal positions only.
+            sure = [f64::NEG_INFINITY; LANES];
+        }
         let (at, slope) = self.newton(bundle, &scratch.p, &sure);
         let (mut masses, mut weights) = ([0.0; LANES], [0.0; LANES]);
         for lane in 0..LANES {
@@ -105,10 +133,192 @@ impl Shallow {
         if !sums.is_empty() {
             self.add_slopes(bundle.rate, &scratch.p, &at, &weights, sums);
         }
-        for lane in (0..LANES).filter(|&lane| at[lane].is_nan()) {
-            masses[lane] = self.walk(bundle, marginal, lane, sums, scratch);
+        if at.iter().any(|t| t.is_nan()) {
+            let mut todo: Lanes = at.map(|t| if t.is_nan() { 1.0 } else { 0.0 });
+            if matches!(marginal, Marginal::Normal) {
+                self.divide(bundle.rate, &mut todo, &mut masses, sums, scratch);
+            }
+            for lane in (0..LANES).filter(|&lane| todo[lane] > 0.0) {
+                masses[lane] = self.walk(bundle, marginal, lane, sums, scratch);
+            }
         }
         masses
+    }
+
+    /// Masses of the lines in `todo` that do not rise throughout: the part within $T$ is halved until each piece is known to be
+    /// monotone or to keep its sign, all lines side by side. Lines that resist stay in `todo`.
+    #[inline(always)]
+    fn divide(
+        &self,
+        rate: &[f64],
+        todo: &mut Lanes,
+        masses: &mut Lanes,
+        sums: &mut [Lanes],
+        scratch: &mut Scratch,
+    ) {
+        let Scratch { p, pieces, found, .. } = scratch;
+        pieces.clear();
+        found.clear();
+        let mut left = self.end(rate, p, -NEAR);
+        pieces.extend([self.end(rate, p, NEAR), self.end(rate, p, 0.0)]);
+        let (first, mut pending) = (left.score, *todo);
+        // From the left to the right: the piece at hand ends where the next one begins.
+        while let Some(right) = pieces.last() {
+            let (a, b) = (left.at, right.at);
+            // Units of positive weight bend the score upwards, the others downwards: slopes are bounded by those at the ends.
+            let (mut lows, mut highs) = ([0.0; LANES], [0.0; LANES]);
+            for lane in 0..LANES {
+                lows[lane] = left.up[lane] + right.down[lane];
+                highs[lane] = right.up[lane] + left.down[lane];
+            }
+            let piece = Piece { left: left.score, right: right.score, least: lows, most: highs };
+            let (mut split, mut roots) = (0.0, 0.0);
+            let mut crossing = [0.0; LANES];
+            for lane in 0..LANES {
+                let (l, r) = (piece.left[lane], piece.right[lane]);
+                let (low, high) = (lows[lane], highs[lane]);
+                let crosses = (l <= 0.0) != (r <= 0.0);
+                let monotone = (low > 0.0) | (high < 0.0);
+                // Least and largest value that slopes between `low` and `high` allow.
+                let (width, spread) = (b - a, high - low);
+                let least = l + low * ((l - r + high * width) / spread);
+                let largest = l + high * ((r - l - low * width) / spread);
+                let keeps = (least > 0.0) | (largest < 0.0);
+                let settled = monotone | (keeps & !crosses);
+                split += if !settled & (pending[lane] > 0.0) { 1.0 } else { 0.0 };
+                crossing[lane] = if monotone & crosses & (pending[lane] > 0.0) { 1.0 } else { 0.0 };
+                roots += crossing[lane];
+            }
+            if split > 0.0 && b - a > SMALLEST {
+                pieces.push(self.end(rate, p, 0.5 * (a + b)));
+                continue;
+            }
+            if split > 0.0 {
+                for (pending, (low, high)) in pending.iter_mut().zip(lows.iter().zip(&highs)) {
+                    *pending = if (*low > 0.0) | (*high < 0.0) { *pending } else { 0.0 };
+                }
+            }
+            if roots > 0.0 {
+                let (at, slope) = self.newton_within(rate, p, &piece, (a, b), &crossing);
+                for lane in 0..LANES {
+                    let lost = crossing[lane] > 0.0 && at[lane].is_nan();
+                    pending[lane] = if lost { 0.0 } else { pending[lane] };
+                    crossing[lane] = if lost { 0.0 } else { crossing[lane] };
+                }
+                found.push((at, slope, crossing));
+            }
+            left = *right;
+            pieces.pop();
+        }
+        self.add_up(rate, p, (&first, &pending), found, (todo, masses), sums);
+    }
+
+    /// Adds up the masses of `pending` lines from their roots, in order from the left, where the scores are `first`.
+    #[inline(always)]
+    fn add_up(
+        &self,
+        rate: &[f64],
+        p: &[Lanes],
+        (first, pending): (&Lanes, &Lanes),
+        found: &[(Lanes, Lanes, Lanes)],
+        (todo, masses): (&mut Lanes, &mut Lanes),
+        sums: &mut [Lanes],
+    ) {
+        let table = NormalTable::default();
+        let mut total = [SAFETY; LANES];
+        let mut refused = first.map(|f| if f <= 0.0 { 1.0 } else { 0.0 });
+        for (at, slope, crossing) in found {
+            let mut weights = [0.0; LANES];
+            for lane in 0..LANES {
+                if crossing[lane] > 0.0 && pending[lane] > 0.0 {
+                    let (below, density) = table.cdf_and_pdf(at[lane]);
+                    // Rising: refused up to here. Falling: refused from here on.
+                    total[lane] += SAFETY + if slope[lane] > 0.0 { below } else { -below };
+                    refused[lane] = if slope[lane] > 0.0 { 0.0 } else { 1.0 };
+                    weights[lane] = -density / slope[lane].abs();
+                }
+            }
+            if !sums.is_empty() {
+                self.add_slopes(rate, p, at, &weights, sums);
+            }
+        }
+        for lane in 0..LANES {
+            if pending[lane] > 0.0 {
+                masses[lane] = (total[lane] + refused[lane]).clamp(0.0, 1.0);
+                todo[lane] = 0.0;
+            }
+        }
+    }
+
+    /// Scores and slopes of all lines at one position, rising and falling units apart.
+    #[inline(always)]
+    fn end(&self, rate: &[f64], p: &[Lanes], t: f64) -> End {
+        let rate = &rate[..p.len()];
+        let (mut score, mut up, mut down) = ([self.bias; LANES], [0.0; LANES], [0.0; LANES]);
+        for i in 0..self.n_up {
+            let (c, moved) = (rate[i], t * rate[i]);
+            for lane in 0..LANES {
+                let z = p[i][lane] + moved;
+                score[lane] += if z > 0.0 { z } else { 0.0 };
+                up[lane] += if z > 0.0 { c } else { 0.0 };
+            }
+        }
+        for i in self.n_up..p.len() {
+            let (c, moved) = (rate[i], t * rate[i]);
+            for lane in 0..LANES {
+                let z = p[i][lane] + moved;
+                score[lane] += if z < 0.0 { z } else { 0.0 };
+                down[lane] += if z < 0.0 { c } else { 0.0 };
+            }
+        }
+        if self.leak != 0.0 {
+            for (p, c) in p.iter().zip(rate) {
+                for lane in 0..LANES {
+                    score[lane] += self.leak * (p[lane] + t * c);
+                    up[lane] += self.leak * c;
+                }
+            }
+        }
+        End { at: t, score, up, down }
+    }
+
+    /// Roots of the `crossing` lines, which are monotone between `a` and `b`; NaN where steps do not get there.
+    #[inline(always)]
+    fn newton_within(
+        &self,
+        rate: &[f64],
+        p: &[Lanes],
+        piece: &Piece,
+        (a, b): (f64, f64),
+        crossing: &Lanes,
+    ) -> (Lanes, Lanes) {
+        let mut t = [0.0; LANES];
+        for lane in 0..LANES {
+            let (l, r) = (piece.left[lane], piece.right[lane]);
+            t[lane] = if crossing[lane] > 0.0 { a + (b - a) * (l / (l - r)) } else { a };
+        }
+        let (mut slope, mut done) = ([0.0; LANES], [0.0; LANES]);
+        for _ in 0..MAX_STEPS {
+            let (score, steep) = self.evaluate(rate, p, &t);
+            slope = steep;
+            let mut open = 0.0;
+            for lane in 0..LANES {
+                let least = piece.least[lane].max(-piece.most[lane]);
+                done[lane] = if score[lane].abs() <= PRECISION * least { 1.0 } else { 0.0 };
+                let next = t[lane] - score[lane] / slope[lane];
+                let next = if next > b { b } else { next };
+                let next = if next < a { a } else { next };
+                t[lane] = if crossing[lane] > 0.0 { next } else { a };
+                open += crossing[lane] * (1.0 - done[lane]);
+            }
+            if open == 0.0 {
+                break;
+            }
+        }
+        for lane in 0..LANES {
+            t[lane] = if done[lane] > 0.0 { t[lane] } else { f64::NAN };
+        }
+        (t, slope)
     }
 
     /// Puts the images of the lines' bases into `p`; returns a lower bound on each line's slope over $|t| \le T$.
@@ -237,12 +447,12 @@ impl Shallow {
     fn walk(
         &self,
         bundle: &Bundle<'_>,
-        marginal: Marginal,
+        marginal: Marginal<'_>,
         lane: usize,
         sums: &mut [Lanes],
         scratch: &mut Scratch,
     ) -> f64 {
-        let Scratch { p, line, kinks, roots } = scratch;
+        let Scratch { p, line, kinks, roots, .. } = scratch;
         line.clear();
         line.extend(p.iter().map(|p| p[lane]));
         let mass = self.refused_mass(marginal, line, bundle.rate, kinks, roots);
@@ -266,7 +476,7 @@ impl Shallow {
     /// The refused mass of the line with image `p + t c`; its roots are written to `roots`. `kinks` is scratch.
     fn refused_mass(
         &self,
-        marginal: Marginal,
+        marginal: Marginal<'_>,
         p: &[f64],
         c: &[f64],
         kinks: &mut Vec<(f64, f64)>,
@@ -274,25 +484,25 @@ impl Shallow {
     ) -> f64 {
         kinks.clear();
         roots.clear();
-        let reach = marginal.reach();
+        let (from, reach) = marginal.reach();
         let (mut score, mut slope) = (self.bias, 0.0);
         for (i, (&p, &c)) in p.iter().zip(c).enumerate() {
             // In terms of the unit itself: on where sign·z > 0.
             let sign = if i < self.n_up { 1.0 } else { -1.0 };
-            let z = p - reach * c;
+            let z = p + from * c;
             let on = sign * z > 0.0 || (z == 0.0 && sign * c > 0.0);
             let share = f64::from(u8::from(on)) + self.leak;
             score += share * z;
             slope += share * c;
             let t = -p / c;
-            if t > -reach && t < reach {
+            if t > from && t < reach {
                 // Whichever way a unit is crossed, the slope grows by its weight times |q|.
                 kinks.push((t, sign * c.abs()));
             }
         }
         kinks.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let mut refused = Refused::start(marginal, score);
-        let mut here = -reach;
+        let mut here = from;
         for &(t, bend) in kinks.iter().chain(std::iter::once(&(reach, 0.0))) {
             let next = score + slope * (t - here);
             if (score <= 0.0) != (next <= 0.0) {
@@ -361,7 +571,8 @@ mod tests {
         let (mass, roots) = tent.walked();
         assert!((mass - 2.0 * upper_tail(1.0)).abs() < 1e-15);
         assert_eq!(roots, [Root { at: -1.0, slope: 1.0 }, Root { at: 1.0, slope: -1.0 }]);
-        assert_eq!(tent.traced(&mut [], 0.0), mass);
+        let traced = tent.traced(&mut [], 0.0);
+        assert!((mass..mass + 4.0 * SAFETY).contains(&traced), "{traced} {mass}");
     }
 
     #[test]
@@ -401,14 +612,14 @@ mod tests {
             let mut sums = vec![[0.0; LANES]; line.p.len()];
             let mass = line.traced(&mut sums, 0.1);
             let excess = mass - expected;
-            assert!((0.0..=2.0 * SAFETY).contains(&excess), "{number}: {mass} {expected}");
+            assert!((0.0..=6.0 * SAFETY).contains(&excess), "{number}: {mass} {expected}");
             quick += usize::from(excess > 0.5 * SAFETY);
             // A kink within a step of a root has no slope to compare.
             let smooth =
                 roots.iter().all(|r| line.p.iter().zip(&line.c).all(|(p, c)| (p + r.at * c).abs() > 1e-4));
             if roots.len() == 1 && roots[0].at.abs() < 4.0 && smooth {
                 with_root += 1;
-                for i in 0..line.p.len() {
+                for (i, sum) in sums.iter().enumerate() {
                     let mut at = |step: f64| {
                         let old = line.p[i];
                         line.p[i] += step;
@@ -419,9 +630,9 @@ mod tests {
                     let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
                     let scale = 1.0 + difference.abs();
                     assert!(
-                        (sums[i][3] - difference).abs() < 1e-5 * scale,
+                        (sum[3] - difference).abs() < 1e-5 * scale,
                         "{number} {i}: {} {difference}",
-                        sums[i][3]
+                        sum[3]
                     );
                 }
             }

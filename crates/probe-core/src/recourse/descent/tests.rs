@@ -17,6 +17,7 @@ fn task(model: Arc<dyn Model>, sigma: f64, options: &[&str]) -> Arc<Task> {
         noise_on: NoiseOn::All,
         cost: Cost::uniform("l1", n).unwrap(),
         actions: Actions::free(n),
+        shift: None,
         seed: Seed(7),
         options: MethodOptions::parse(options.iter().copied()).unwrap(),
         model,

@@ -2,10 +2,11 @@
 //!
 //! Where the paper minimises a weighted sum of hinge, loss and distance (equation 3) and stops at the first acceptable
 //! iterate, this solves the constrained problem itself: minimise cost subject to rate ≤ $r$. For affine scores that is
-//! exact ([`linear`]).
+//! exact ([`linear`]), also where the model itself may change (`shifted`).
 
 pub mod linear;
 mod sequential;
+mod shifted;
 
 use super::{RecourseMethod, Solver, Task};
 use crate::error::Result;
@@ -27,7 +28,10 @@ impl RecourseMethod for Probe {
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
         task.check()?;
-        if task.model.as_linear().is_some() {
+        if let Some(shift) = task.shift {
+            return Ok(Box::new(shifted::ShiftedSolver::new(task, shift)?));
+        }
+        if task.model.as_linear().is_some() && task.noise.as_gaussian().is_some() {
             return Ok(Box::new(linear::LinearSolver::new(task)?));
         }
         Ok(Box::new(sequential::SequentialSolver::new(task)?))

@@ -10,9 +10,9 @@
 use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
 use super::linear::Step;
 use crate::error::{Error, Result};
-use crate::invalidation::{Lines, Pool};
+use crate::invalidation::{Lines, Pool, has_lines};
 use crate::math::normal::upper_quantile;
-use crate::noise::NoiseOn;
+use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::seed::Purpose;
 use std::sync::Arc;
 
@@ -33,6 +33,8 @@ const LEAST_GAIN: f64 = 2e-4;
 /// The search, prepared for a task.
 pub(crate) struct SequentialSolver {
     task: Arc<Task>,
+    /// Stands in for noise that has no lines: of the same mean and covariance.
+    surrogate: Option<Gaussian>,
     /// Where the noise acts, unless that depends on the changes.
     active: Option<Vec<bool>>,
     /// Evenly spread errors shared by all people and all steps.
@@ -40,7 +42,7 @@ pub(crate) struct SequentialSolver {
 }
 
 impl SequentialSolver {
-    /// Fails if the model has no gradient, or there are no lines for the noise.
+    /// Fails if the model has no gradient.
     pub(crate) fn new(task: &Arc<Task>) -> Result<Self> {
         if task.model.as_differentiable().is_none() {
             return Err(Error::Unsupported {
@@ -49,9 +51,18 @@ impl SequentialSolver {
             });
         }
         let active = task.noise_on.fixed(&task.actions);
-        let lines = Lines::new(&*task.model, &*task.noise, active.as_deref())?;
+        let surrogate = match has_lines(&*task.noise)? {
+            true => None,
+            false => Some(Gaussian::like(&*task.noise, &mut task.seed.stream(Purpose::Search, 1))?),
+        };
+        let noise = surrogate.as_ref().map_or(&*task.noise, |gaussian| gaussian as &dyn Noise);
+        let lines = Lines::new(&*task.model, noise, active.as_deref())?;
         let pool = Pool::even(task.seed, Purpose::Search, &lines);
-        Ok(Self { active, pool, task: Arc::clone(task) })
+        Ok(Self { active, pool, surrogate, task: Arc::clone(task) })
+    }
+
+    fn noise(&self) -> &dyn Noise {
+        self.surrogate.as_ref().map_or(&*self.task.noise, |gaussian| gaussian)
     }
 }
 
@@ -74,6 +85,7 @@ impl Worker for SequentialWorker<'_> {
             Some(search) => search,
             none => none.insert(Search::new(self.solver)?),
         };
+        search.factual.copy_from_slice(factual);
         match goal {
             Goal::Rate(rate) => search.reach(factual, rate, proposal),
             Goal::Budget(budget) => search.spend(factual, budget, proposal),
@@ -87,6 +99,7 @@ struct Search<'a> {
     lines: Lines<'a>,
     /// Where noise on changed features acts, and then what may change.
     support: Vec<bool>,
+    factual: Vec<f64>,
     step: Step,
     /// Gradient of the last point that was looked at.
     gradient: Vec<f64>,
@@ -134,8 +147,9 @@ impl<'a> Search<'a> {
         let n = task.model.n_features();
         Ok(Self {
             solver,
-            lines: Lines::new(&*task.model, &*task.noise, solver.active.as_deref())?,
-            support: vec![true; n],
+            lines: Lines::new(&*task.model, solver.noise(), solver.active.as_deref())?,
+            support: solver.active.clone().unwrap_or_else(|| vec![true; n]),
+            factual: vec![0.0; n],
             step: Step::default(),
             gradient: vec![0.0; n],
             kept: vec![0.0; n],
@@ -248,7 +262,7 @@ impl<'a> Search<'a> {
     /// Margin less `z` at `x`; its gradient goes to `self.gradient`. A point that is not favourable itself has no slack, whatever
     /// the rate: then score over deviation counts.
     fn slack(&mut self, x: &[f64], z: f64, look: Look) -> Result<f64> {
-        self.lines.activate(&self.support);
+        self.lines.enter(&self.factual, x, &self.support)?;
         let hint = (!self.hint.is_empty() && look != Look::FirstOrder).then_some(&self.hint[..]);
         self.lines.aim(x, hint)?;
         let own = self.lines.first_order(&mut self.gradient);
@@ -415,7 +429,7 @@ impl<'a> Search<'a> {
         let mut improved = false;
         let mut hint = std::mem::take(&mut self.hint);
         if hint.is_empty() {
-            self.lines.activate(&self.support);
+            self.lines.enter(factual, &best.most, &self.support)?;
             self.lines.aim(&best.most, None)?;
             hint.resize(factual.len(), 0.0);
             self.lines.first_order(&mut hint);
@@ -491,7 +505,7 @@ impl<'a> Search<'a> {
         (j, change): (usize, f64),
         lines: usize,
     ) -> Result<f64> {
-        if self.depends_on_changes() {
+        if !self.lines.is_fixed() {
             let mut x = factual.to_vec();
             x[j] += change;
             self.restrict_support(factual, &x);
