@@ -72,9 +72,10 @@ impl Sampling {
         let active = task.noise_on.fixed(&task.actions);
         let lines = Lines::new(&*task.model, &*task.noise, active.as_deref())?;
         Ok(Self::Lines(Box::new(Pools {
-            scouts: Pool::even(task.seed, Purpose::Search, &lines),
+            // Not the points that the search has fitted its answer to.
+            scouts: Pool::even(task.seed, Purpose::Search, 2, &lines),
             fresh: Pool::fresh(task.seed, Purpose::Certificate, ATTEMPTS.len() as u64, &lines),
-            auditors: Pool::even(task.seed, Purpose::Audit, &lines),
+            auditors: Pool::even(task.seed, Purpose::Audit, 0, &lines),
             active,
         })))
     }
@@ -307,6 +308,10 @@ impl<'e> Session<'e> {
                 Goal::Rate(rate) if retries && !sampler.trusts_the_search() => {
                     self.propose_corrected(sampler, person, rate, proposal)?
                 }
+                Goal::Rate(rate) if retries => {
+                    let proposed = self.propose(sampler, person, goal, proposal)?;
+                    self.correct(sampler, person, rate, proposal, proposed)?
+                }
                 _ => self.propose(sampler, person, goal, proposal)?,
             };
             if score <= 0.0 || !admissible {
@@ -348,6 +353,28 @@ impl<'e> Session<'e> {
             self.look(sampler, person)?;
         }
         Ok((worth.score, admissible))
+    }
+
+    /// Asks for less where the scouts see clearly more than the `rate` that was asked for: a search fits its own samples.
+    fn correct(
+        &mut self,
+        sampler: &mut Sampler<'e>,
+        person: &[f64],
+        rate: f64,
+        proposal: &mut Proposal,
+        mut proposed: (f64, bool),
+    ) -> Result<(f64, bool)> {
+        let mut asked = rate;
+        for _ in 0..3 {
+            let doubt = 2.0 * (sampler.variance / SCOUTS as f64).sqrt();
+            let good = proposed.0 > 0.0 && proposed.1 && proposal.verdict == Verdict::Reached;
+            if !good || sampler.mean <= 1.02 * rate + doubt {
+                break;
+            }
+            asked *= (rate / sampler.mean).max(0.3);
+            proposed = self.propose(sampler, person, Goal::Rate(asked), proposal)?;
+        }
+        Ok(proposed)
     }
 
     /// Aims closer to the target where staying so far under it is dear, as it is where a little effort goes a long way. More samples

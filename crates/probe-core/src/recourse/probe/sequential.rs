@@ -60,7 +60,7 @@ impl SequentialSolver {
         };
         let noise = surrogate.as_ref().map_or(&*task.noise, |gaussian| gaussian as &dyn Noise);
         let lines = Lines::new(&*task.model, noise, active.as_deref())?;
-        let pool = Pool::even(task.seed, Purpose::Search, &lines);
+        let pool = Pool::even(task.seed, Purpose::Search, 0, &lines);
         Ok(Self { active, pool, surrogate, task: Arc::clone(task) })
     }
 
@@ -190,18 +190,26 @@ impl<'a> Search<'a> {
         };
         self.free_support();
         let mut here = factual.to_vec();
-        self.descend(factual, z, Look::FirstOrder, &mut here, &mut best)?;
-        self.descend(factual, z, Look::Lines(COARSE), &mut here, &mut best)?;
+        let free = f64::INFINITY;
+        self.descend(factual, z, Look::FirstOrder, free, &mut here, &mut best)?;
+        self.descend(factual, z, Look::Lines(COARSE), free, &mut here, &mut best)?;
+        if best.cost.is_infinite() {
+            // A first step too far may end in a flat place: once more from the person, within reach of the noise.
+            let near = 3.0 * self.lines.largest_sd();
+            here.copy_from_slice(factual);
+            self.hint.clear();
+            self.descend(factual, z, Look::Lines(COARSE), near, &mut here, &mut best)?;
+        }
         if self.depends_on_changes() {
             // The features that move now are the ones that move and are noisy from here on.
             best.cost = f64::INFINITY;
             self.restrict_support(factual, &here);
-            self.descend(factual, z, Look::Lines(COARSE), &mut here, &mut best)?;
+            self.descend(factual, z, Look::Lines(COARSE), free, &mut here, &mut best)?;
         }
         if self.try_single_features(factual, z, &mut best)? {
             here.copy_from_slice(&best.point);
             self.restrict_support(factual, &here);
-            self.descend(factual, z, Look::Lines(COARSE), &mut here, &mut best)?;
+            self.descend(factual, z, Look::Lines(COARSE), free, &mut here, &mut best)?;
         }
         let found = if best.cost.is_finite() { &best.point } else { &best.most };
         here.copy_from_slice(found);
@@ -277,8 +285,8 @@ impl<'a> Search<'a> {
         if self.solver.active.is_none() {
             let task = &self.solver.task;
             task.noise_on.active_into(&task.actions, factual, to, &mut self.support);
+            self.hint.clear();
         }
-        self.hint.clear();
     }
 
     /// Margin less `z` at `x`; its gradient goes to `self.gradient`. A point that is not favourable itself has no slack, whatever
@@ -328,19 +336,20 @@ impl<'a> Search<'a> {
         (near <= far).then_some((near, far))
     }
 
-    /// Steps from `here` towards the cheapest point with margin `z`.
+    /// Steps from `here` towards the cheapest point with margin `z`, the first one no further than `radius` in any feature.
     fn descend(
         &mut self,
         factual: &[f64],
         z: f64,
         look: Look,
+        mut radius: f64,
         here: &mut [f64],
         best: &mut Incumbent,
     ) -> Result<()> {
         let solver = self.solver;
         let task = &*solver.task;
         let n = here.len();
-        let (mut radius, mut weight) = (f64::INFINITY, 0.0_f64);
+        let mut weight = 0.0_f64;
         let mut slack = self.slack(here, z, look)?;
         let mut gradient = self.gradient.clone();
         for _ in 0..if look == Look::FirstOrder { FIRST_STEPS } else { MAX_STEPS } {
@@ -467,6 +476,7 @@ impl<'a> Search<'a> {
                 }
             }
         }
+        self.hint = hint;
         Ok(improved)
     }
 
@@ -545,8 +555,14 @@ impl<'a> Search<'a> {
         let solver = self.solver;
         let task = &*solver.task;
         let n = here.len();
-        let look = Look::Lines(self.fine_lines(z));
-        let mut slack = self.slack(here, z, look)?;
+        let mut lines = self.fine_lines(z);
+        let mut slack = self.slack(here, z, Look::Lines(lines))?;
+        if self.fine_lines(z) > lines {
+            // The lines here spread more than those of the search did.
+            lines = self.fine_lines(z);
+            slack = self.slack(here, z, Look::Lines(lines))?;
+        }
+        let look = Look::Lines(lines);
         for _ in 0..6 {
             if (-PRECISION..=2.0 * PRECISION).contains(&slack) || !slack.is_finite() {
                 return Ok(slack >= -PRECISION);
