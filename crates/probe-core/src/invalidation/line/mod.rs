@@ -340,6 +340,14 @@ impl<'a> Lines<'a> {
         traced
     }
 
+    /// Mean of the masses of eight fresh lines: one observation.
+    pub(crate) fn fresh_mean(&mut self, stream: &mut Stream) -> Result<f64> {
+        let block = self.block(1, |row| self.law.draw(stream, row));
+        let mut masses = [0.0; LANES];
+        self.masses(&block, &mut masses)?;
+        Ok(masses.iter().sum::<f64>() / LANES as f64)
+    }
+
     /// Rate from the first `lines` lines of a segment, a multiple of 8.
     pub(crate) fn rate(&mut self, pool: &Pool, segment: usize, lines: usize) -> Result<Spread> {
         let (mut spread, mut masses, mut spare) = (Spread::default(), [0.0; BLOCK], None);
