@@ -373,8 +373,7 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "all|mutable|changed", value_parser = noise_on)]
     pub(crate) noise_on: Option<NoiseOn>,
     /// How the model may change before the advice is carried out: gaussian:SD of every weight, relative:SHARE of a layer's
-    /// typical weight, or bounded:RADIUS around the weights of a linear model. Weights act on scaled values. Rates of all models;
-    /// recourse of linear ones.
+    /// typical weight, or bounded:RADIUS around the weights of a linear model. Weights act on scaled values.
     #[arg(long, value_name = "SPEC", value_parser = model_shift)]
     pub(crate) model_shift: Option<ModelShift>,
     /// What a change costs: l1, l2 or linf of the weighted, scaled changes.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 const SD: [f64; 3] = [0.1, 0.2, 0.05];
 const RATE: f64 = 0.3;
-const DRAWS: usize = 200_000;
+const DRAWS: usize = 50_000;
 
 /// Layers of random weights, or `2 a + b - c - 2` as a rectifier of it less a rectifier of its negative.
 fn network(affine: bool) -> Mlp {
@@ -23,7 +23,7 @@ fn network(affine: bool) -> Mlp {
     let mut stream = Seed(5).stream(Purpose::Search, 0);
     let mut random = |n: usize| (0..n).map(|_| stream.normal()).collect::<Vec<f64>>();
     let (w, b, v) = (random(36), random(12), random(12));
-    Mlp::new(vec![layer(&w, &b), layer(&v, &[0.0])], Activation::Tanh, 0.3).unwrap()
+    Mlp::new(vec![layer(&w, &b), layer(&v, &[0.0])], Activation::Tanh, 2.6).unwrap()
 }
 
 fn engine(affine: bool, change: impl Fn(&mut Setup)) -> Engine {
@@ -57,7 +57,7 @@ fn every_miss_in_the_ellipsoid_keeps_the_target() {
     let mut stream = Seed(9).stream(Purpose::Audit, 0);
     let four_errors = 4.0 * (RATE * (1.0 - RATE) / DRAWS as f64).sqrt();
     let (mut tried, mut highest) = (0, 0.0_f64);
-    for (person, answer) in answers(&engine).into_iter().take(8) {
+    for (person, answer) in answers(&engine).into_iter().take(6) {
         let answer = sharpened(&engine, &person, &answer);
         let tolerance = engine.tolerance(&person, &answer).unwrap().unwrap();
         assert!(tolerance.favourable.is_empty() && tolerance.kappa > 0.1, "{tolerance:?}");
@@ -92,7 +92,7 @@ fn every_miss_in_the_ellipsoid_keeps_the_target() {
         }
     }
     // Misses that all help, or hardly matter, would show nothing.
-    assert!(tried > 100 && highest > 0.9 * RATE, "{tried} {highest}");
+    assert!(tried > 80 && highest > 0.9 * RATE, "{tried} {highest}");
 }
 
 #[test]

@@ -87,18 +87,32 @@ fn recourse_under_a_shift_without_a_solver_is_refused_by_name() {
         r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "activation": "relu",
         "layers": [{"weight": [[2.0, 1.0]], "bias": [-2.0]}, {"weight": [[1.0]], "bias": [-1.0]}]}"#,
     );
-    let refused = |model: &str, flags: &str, words: &[&str]| {
-        folder
-            .run(&format!("recourse {model}.json people.csv --model-shift gaussian:0.1 {flags}"))
-            .fails(1, words);
-    };
-    refused("network", "", &["mlp model that may change", "not supported"]);
-    refused("network", "--method probe-gradient", &["mlp model that may change", "not supported"]);
+    let ask = |model: &str, flags: &str| folder.run(&format!("recourse {model}.json people.csv {flags}"));
     for method in ["probe", "probe-gradient", "probe-mc"] {
-        refused("model", &format!("--noise-on changed --method {method}"), &["changed", "not supported"]);
+        let ran = ask("model", &format!("--model-shift gaussian:0.1 --noise-on changed --method {method}"));
+        ran.fails(1, &["changed", "not supported"]);
     }
-    refused("model", "--max-changes 1", &["model shift", "not supported"]);
-    refused("model", "--noise laplace:0.1", &["laplace", "Gaussian"]);
-    let ran = folder.run("recourse model.json people.csv --model-shift gaussian:0 -o out.csv");
-    ran.fails(2, &["--model-shift", "positive"]);
+    ask("network", "--model-shift bounded:0.1").fails(1, &["bounded", "not supported"]);
+    ask("model", "--model-shift gaussian:0.1 --max-changes 1").fails(1, &["model shift", "not supported"]);
+    ask("model", "--model-shift gaussian:0.1 --noise laplace:0.1").fails(1, &["laplace", "Gaussian"]);
+    ask("model", "--model-shift gaussian:0").fails(2, &["--model-shift", "positive"]);
+}
+
+#[test]
+fn networks_that_may_change_are_served_by_samples() {
+    let folder = Folder::with_people("a,b\n0,0\n0.3,0.1\n");
+    folder.write("network.json", crate::sampled::NETWORK);
+    let alone = folder.table("recourse network.json people.csv");
+    let table = folder.table("recourse network.json people.csv --model-shift gaussian:0.05");
+    let columns: Vec<String> =
+        (0..2).map(|row| format!("{},{}\n", table.get(row, "a"), table.get(row, "b"))).collect();
+    folder.write("points.csv", &format!("a,b\n{}", columns.concat()));
+    let line =
+        "rate network.json points.csv --model-shift gaussian:0.05 --estimator monte-carlo --samples 40000";
+    let rates = folder.table(line);
+    for row in 0..2 {
+        assert_eq!(table.get(row, "status"), "certified");
+        assert!(table.number(row, "cost") > alone.number(row, "cost"));
+        assert!(rates.number(row, "rate") <= 0.1 + 4.0 * rates.number(row, "std_error"), "{rates:?}");
+    }
 }

@@ -159,7 +159,7 @@ fn model_row(answer: &ModelAnswer) -> Vec<String> {
     let what = match answer.status {
         Status::Favourable => "nothing: a yes already".to_owned(),
         Status::None => "no change within reach gives a yes".to_owned(),
-        _ => changed.iter().map(|f| change(&f)).collect::<Vec<_>>().join("; "),
+        _ => changed.iter().map(change).collect::<Vec<_>>().join("; "),
     };
     let at_most = match (answer.status, answer.bound, answer.rate) {
         (Status::Certified, Some(bound), _) => format!("{}, tested", percent(bound.upper)),

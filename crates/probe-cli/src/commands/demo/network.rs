@@ -11,7 +11,7 @@ use probe_experiments::report::{Bound, Method, ModelAnswer, NetworkPart, PersonR
 use probe_train::{TrainReport, credit};
 
 /// People that the methods are compared on: the paper's Algorithm 2 takes its time.
-const PEOPLE: usize = 25;
+const PEOPLE: usize = 16;
 const METHODS: [(&str, &str); 3] = [
     ("probe", "cheapest change found that holds, tested"),
     ("probe-gradient", "the paper's Algorithm 1"),
