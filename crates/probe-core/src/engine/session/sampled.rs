@@ -13,7 +13,9 @@ use super::{Session, Status};
 use crate::engine::answer::Answer;
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
-use crate::invalidation::{BLOCK, Lines, Pool, has_lines};
+use crate::invalidation::{BLOCK, Lines, Models, Pool, has_lines};
+use crate::math::normal::upper_quantile;
+use crate::model::ModelShift;
 use crate::noise::Residuals;
 use crate::recourse::{Goal, Proposal, Reason, Task, Verdict};
 use crate::rows::{Rows, RowsMut};
@@ -30,8 +32,15 @@ const AUDITORS: usize = 128;
 /// Draws at a time, where there are no lines, and draws that look around a point.
 const DRAWS: usize = 64;
 const SCOUT_DRAWS: usize = 16_384;
+/// Drawn models that look around a point, where the model may change.
+const SCOUT_MODELS: usize = 512;
 /// Searches that correct the aim of a method which does not know the noise itself.
 const CORRECTIONS: usize = 8;
+/// What staying under the target may add to the cost before the aim is taken closer, what it is to add then, and how many lines that
+/// may come to.
+const DEAR: f64 = 0.022;
+const FAIR: f64 = 0.012;
+const FAIR_LINES: f64 = 8_000.0;
 /// Share of the error probability that pays for the reported upper bound; the rest pays for the certificate.
 const SHARE_OF_BOUND: f64 = 0.1;
 
@@ -39,6 +48,8 @@ const SHARE_OF_BOUND: f64 = 0.1;
 pub(in crate::engine) enum Sampling {
     /// Lines, for models with gradients under most noise.
     Lines(Box<Pools>),
+    /// Lines again, each on a model of its own: the model may change.
+    Shifted(ModelShift),
     /// All errors there are: rates are exact.
     Finite,
     /// Independent draws, for everything else.
@@ -57,6 +68,11 @@ pub(in crate::engine) struct Pools {
 impl Sampling {
     /// The best there is for a task.
     pub(in crate::engine) fn new(task: &Task) -> Result<Self> {
+        if let Some(shift) = task.shift {
+            Models::new(&*task.model, shift)?;
+            Lines::new(&*task.model, &*task.noise, None)?;
+            return Ok(Self::Shifted(shift));
+        }
         if task.noise.as_residuals().is_some() {
             return Ok(Self::Finite);
         }
@@ -66,9 +82,10 @@ impl Sampling {
         let active = task.noise_on.fixed(&task.actions);
         let lines = Lines::new(&*task.model, &*task.noise, active.as_deref())?;
         Ok(Self::Lines(Box::new(Pools {
-            scouts: Pool::even(task.seed, Purpose::Search, &lines),
+            // Not the points that the search has fitted its answer to.
+            scouts: Pool::even(task.seed, Purpose::Search, 2, &lines),
             fresh: Pool::fresh(task.seed, Purpose::Certificate, ATTEMPTS.len() as u64, &lines),
-            auditors: Pool::even(task.seed, Purpose::Audit, &lines),
+            auditors: Pool::even(task.seed, Purpose::Audit, 0, &lines),
             active,
         })))
     }
@@ -78,6 +95,7 @@ impl Sampling {
 pub(super) struct Sampler<'e> {
     task: &'e Task,
     kind: Kind<'e>,
+    from: Vec<f64>,
     point: Vec<f64>,
     active: Vec<bool>,
     /// Mean and variance that the scouts saw.
@@ -87,6 +105,7 @@ pub(super) struct Sampler<'e> {
 
 enum Kind<'e> {
     Lines { pools: &'e Pools, lines: Box<Lines<'e>>, gradient: Vec<f64>, masses: Box<[f64; BLOCK]> },
+    Shifted { models: Models<'e> },
     Finite { errors: &'e Residuals },
     Draws,
 }
@@ -108,12 +127,14 @@ impl<'e> Sampler<'e> {
                 masses: Box::new([0.0; BLOCK]),
                 pools,
             },
+            (Sampling::Shifted(shift), _) => Kind::Shifted { models: Models::new(&*task.model, *shift)? },
             (Sampling::Finite, Some(errors)) => Kind::Finite { errors },
             _ => Kind::Draws,
         };
         Ok(Self {
             task,
             kind,
+            from: vec![0.0; n],
             point: vec![0.0; n],
             active: vec![false; n],
             mean: f64::NAN,
@@ -131,6 +152,7 @@ impl<'e> Sampler<'e> {
     fn first_aim(&self, rate: f64) -> f64 {
         match self.kind {
             Kind::Lines { .. } => rate * (1.0 - 0.015 * (0.35 / rate).sqrt()).max(0.85),
+            Kind::Shifted { .. } => rate * (1.0 - 0.03 * (0.35 / rate).sqrt()).max(0.85),
             Kind::Finite { .. } => rate,
             Kind::Draws => rate * (1.0 - 0.1 * (0.35 / rate).sqrt()).max(0.75),
         }
@@ -148,7 +170,38 @@ impl<'e> Sampler<'e> {
             (self.mean, self.variance) = (spread.mean(), spread.variance());
             return lines.aim(point, Some(gradient));
         }
+        self.from.copy_from_slice(from);
+        if let Kind::Shifted { .. } = self.kind {
+            let mut seen = [0.0; SCOUT_MODELS];
+            self.shifted_masses(Purpose::Search, 0, 0, &mut seen)?;
+            let n = seen.len() as f64;
+            self.mean = seen.iter().sum::<f64>() / n;
+            self.variance = seen.iter().map(|x| (x - self.mean).powi(2)).sum::<f64>() / (n - 1.0);
+            return Ok(());
+        }
         self.mean = self.share_refused(Purpose::Search, SCOUT_DRAWS)?;
+        Ok(())
+    }
+
+    /// Masses on models number `first` and on of those drawn for a purpose: each the mean of eight lines on one of them.
+    fn shifted_masses(
+        &mut self,
+        purpose: Purpose,
+        segment: u64,
+        first: usize,
+        masses: &mut [f64],
+    ) -> Result<()> {
+        let Kind::Shifted { models } = &self.kind else { return Ok(()) };
+        for (i, mass) in (first as u64..).zip(masses) {
+            // Keyed by number alone: everybody's point is tested on the same models, as it is on the same errors.
+            let mut stream =
+                self.task.seed.stream(purpose, Key::default().word(segment).word(i).word(0x5417).finish());
+            let model = models.draw(&mut stream)?;
+            let mut lines = Lines::new(&*model, &*self.task.noise, None)?;
+            lines.enter(&self.from, &self.point, &self.active)?;
+            lines.aim(&self.point, None)?;
+            *mass = lines.fresh_mean(&mut stream)?;
+        }
         Ok(())
     }
 
@@ -169,6 +222,23 @@ impl<'e> Sampler<'e> {
                         return Ok(Attempt { certified: true, upper: upper.upper().min(max_rate) });
                     }
                     // Clearly not below the target: more lines would not help.
+                    if index >= 31 && index % 8 == 7 && bet.mean() >= max_rate {
+                        break;
+                    }
+                }
+                Ok(Attempt { certified: false, upper: upper.upper() })
+            }
+            Kind::Shifted { .. } => {
+                let mut bet = Betting::expecting(max_rate, self.mean, self.variance)?;
+                let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
+                let mut masses = [0.0; BLOCK];
+                for index in 0..MAX_BLOCKS {
+                    self.shifted_masses(Purpose::Certificate, segment as u64, index * BLOCK, &mut masses)?;
+                    bet.observe_all(&masses);
+                    upper.observe_all(&masses);
+                    if bet.certifies(own) {
+                        return Ok(Attempt { certified: true, upper: upper.upper().min(max_rate) });
+                    }
                     if index >= 31 && index % 8 == 7 && bet.mean() >= max_rate {
                         break;
                     }
@@ -199,6 +269,11 @@ impl<'e> Sampler<'e> {
     fn audit(&mut self) -> Result<f64> {
         match &mut self.kind {
             Kind::Lines { pools, lines, .. } => Ok(lines.rate(&pools.auditors, 0, AUDITORS)?.mean()),
+            Kind::Shifted { .. } => {
+                let mut seen = [0.0; SCOUT_MODELS];
+                self.shifted_masses(Purpose::Audit, 0, 0, &mut seen)?;
+                Ok(seen.iter().sum::<f64>() / seen.len() as f64)
+            }
             Kind::Finite { .. } => Ok(self.mean),
             Kind::Draws => self.share_refused(Purpose::Audit, SCOUT_DRAWS),
         }
@@ -301,10 +376,17 @@ impl<'e> Session<'e> {
                 Goal::Rate(rate) if retries && !sampler.trusts_the_search() => {
                     self.propose_corrected(sampler, person, rate, proposal)?
                 }
+                Goal::Rate(rate) if retries => {
+                    let proposed = self.propose(sampler, person, goal, proposal)?;
+                    self.correct(sampler, person, rate, proposal, proposed)?
+                }
                 _ => self.propose(sampler, person, goal, proposal)?,
             };
             if score <= 0.0 || !admissible {
                 return self.no_recourse(sampler, person, proposal, admissible, answer);
+            }
+            if attempt == 0 && retries && setup.aim.is_none() && setup.budget.is_none() {
+                self.aim_closer(sampler, person, (aim, max_rate), proposal)?;
             }
             if !setup.certify {
                 break;
@@ -339,6 +421,69 @@ impl<'e> Session<'e> {
             self.look(sampler, person)?;
         }
         Ok((worth.score, admissible))
+    }
+
+    /// Asks for less where the scouts see clearly more than the `rate` that was asked for: a search fits its own samples.
+    fn correct(
+        &mut self,
+        sampler: &mut Sampler<'e>,
+        person: &[f64],
+        rate: f64,
+        proposal: &mut Proposal,
+        mut proposed: (f64, bool),
+    ) -> Result<(f64, bool)> {
+        let mut asked = rate;
+        for _ in 0..3 {
+            let doubt = 2.0 * (sampler.variance / SCOUTS as f64).sqrt();
+            let good = proposed.0 > 0.0 && proposed.1 && proposal.verdict == Verdict::Reached;
+            if !good || sampler.mean <= 1.02 * rate + doubt {
+                break;
+            }
+            asked *= (rate / sampler.mean).max(0.3);
+            proposed = self.propose(sampler, person, Goal::Rate(asked), proposal)?;
+        }
+        Ok(proposed)
+    }
+
+    /// Aims closer to the target where staying so far under it is dear, as it is where a little effort goes a long way. More samples
+    /// will be needed; what decides is what the scouts saw.
+    fn aim_closer(
+        &mut self,
+        sampler: &mut Sampler<'e>,
+        person: &[f64],
+        (aim, max_rate): (f64, f64),
+        proposal: &mut Proposal,
+    ) -> Result<()> {
+        let Kind::Lines { gradient, .. } = &sampler.kind else { return Ok(()) };
+        let cost = &self.setup().cost;
+        // The cheapest margin that the changed features sell.
+        let price = (0..gradient.len())
+            .filter(|&j| self.target[j] != self.scaled[j] && gradient[j] != 0.0)
+            .map(|j| cost.weight(j, self.target[j] - self.scaled[j]) / gradient[j].abs())
+            .fold(f64::INFINITY, f64::min);
+        let margin = upper_quantile(aim) - upper_quantile(max_rate);
+        let surcharge = price * margin / cost.between(&self.scaled, &self.target);
+        if !(surcharge > DEAR && surcharge.is_finite()) || proposal.verdict != Verdict::Reached {
+            return Ok(());
+        }
+        // A bet that is limited by the spread of the lines takes about 2 ln(1/δ) variance/gap² of them.
+        let affordable = (14.0 * sampler.variance / FAIR_LINES).sqrt();
+        let gap = ((max_rate - aim) * (FAIR / surcharge).max(0.1)).max(affordable);
+        if gap >= 0.9 * (max_rate - aim) {
+            return Ok(());
+        }
+        let (point, before) = (proposal.clone(), self.printed.clone());
+        self.worker.adjust(&self.scaled, Goal::Rate(max_rate - gap), proposal)?;
+        self.print(person, &proposal.point);
+        let admissible = self.printed.iter().all(|v| v.is_finite())
+            && self.worth(person)?.score > 0.0
+            && self.setup().actions.violations(&self.scaled, &self.target).is_empty();
+        if !admissible {
+            *proposal = point;
+            self.printed = before;
+            self.worth(person)?;
+        }
+        self.look(sampler, person)
     }
 
     /// [`Session::propose`] for a method that searched under other noise: asks again, for a lower or a higher rate, until the
