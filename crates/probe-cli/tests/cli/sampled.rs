@@ -148,8 +148,11 @@ fn noise_on_what_changes_leaves_nobody_out() {
     assert_eq!(table.get(1, "status"), "certified");
 }
 
-/// P(T <= -x) in standard units of each family, noise on `a` alone.
-fn families() -> [(&'static str, fn(f64) -> f64); 4] {
+/// A noise, and P(T <= -x) in its standard units.
+type Family = (&'static str, fn(f64) -> f64);
+
+/// Noise on `a` alone.
+fn families() -> [Family; 4] {
     fn uniform(x: f64) -> f64 {
         (0.5 - x / (2.0 * 3f64.sqrt())).max(0.0)
     }
