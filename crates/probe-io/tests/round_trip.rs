@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
-use probe_io::{Batch, Cell, Column, Columns, Error, Field, Format, Id, TableReader, TableWriter};
+use probe_io::{Batch, Cell, Column, Columns, Error, Field, Format, Id, JsonRows, TableReader, TableWriter};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -109,6 +109,37 @@ fn objects_are_written_as_they_are_in_json_formats_only() {
     let writer = TableWriter::create(directory.path().join("t.csv"), Format::Csv, fields(), None).unwrap();
     let error = writer.encoder().encode(&Batch::Objects(vec![json!({})])).unwrap_err();
     assert!(error.to_string().contains("csv cannot hold"), "{error}");
+}
+
+#[test]
+fn rows_written_early_are_the_bytes_of_their_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = [
+        json!({ "row": 0, "x": 0.1, "tiny": 5e-324, "large": 1e300, "whole": 3.0, "minus": -0.0 }),
+        json!({ "row": 1, "text": "é \"quoted\" \n", "none": null, "nested": { "a": [1, 2.5, {}] } }),
+        json!({}),
+    ];
+    let meta = json!({ "r": 0.1 });
+    for (ending, own) in [("jsonl", None), ("jsonl", Some(&meta)), ("json", None)] {
+        let mut early = JsonRows::new(own).unwrap();
+        let mut values = Vec::new();
+        for row in &rows {
+            early.push(row).unwrap();
+            let mut value = row.clone();
+            if let Some(meta) = own {
+                value["meta"] = meta.clone();
+            }
+            values.push(value);
+        }
+        let (one, two) =
+            (folder.path().join(format!("1.{ending}")), folder.path().join(format!("2.{ending}")));
+        write(&one, fields(), None, &[Batch::Json(early.clone()), Batch::Json(early)]);
+        write(&two, fields(), None, &[Batch::Objects(values.clone()), Batch::Objects(values)]);
+        assert_eq!(std::fs::read_to_string(one).unwrap(), std::fs::read_to_string(two).unwrap());
+    }
+    for no_row in [json!([1]), json!(1), json!("{}")] {
+        assert!(matches!(JsonRows::new(None).unwrap().push(&no_row), Err(Error::Output { .. })), "{no_row}");
+    }
 }
 
 #[test]

@@ -8,8 +8,8 @@ use crate::question::{Question, check_changed};
 use crate::run::{Stream, at_row};
 use anyhow::Result;
 use probe_core::{Answer, Engine, Reason};
-use probe_io::{Batch, Chunk, Column, Field};
-use serde_json::{Map, Value, json};
+use probe_io::{Batch, Chunk, Column, Field, JsonRows};
+use serde_json::{Value, json};
 
 pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result<()> {
     let mut question = Question::new(&args.ask, common.seed, printer)?;
@@ -83,18 +83,18 @@ fn objects<'c>(
     meta: Option<&Value>,
 ) -> Result<Batch<'c>> {
     let n = chunk.plan().n_features();
-    let mut objects = Vec::with_capacity(answers.len());
+    let mut rows = JsonRows::new(meta)?;
     for (i, answer) in answers.iter().enumerate() {
         let row = i / rates.len();
-        let mut object = Map::new();
-        object.insert("row".to_owned(), json!(chunk.first_row() + row as u64));
-        object.insert("target_rate".to_owned(), json!(rates[i % rates.len()]));
-        object.extend(rows::answer_object(answer, &people[row * n..(row + 1) * n], question));
-        rows::add_ids(&mut object, chunk, row)?;
-        if let Some(meta) = meta {
-            object.insert("meta".to_owned(), meta.clone());
-        }
-        objects.push(Value::Object(object));
+        rows.push(&rows::AnswerRow {
+            question,
+            person: &people[row * n..(row + 1) * n],
+            answer,
+            row: chunk.first_row() + row as u64,
+            target_rate: Some(rates[i % rates.len()]),
+            details: None,
+            ids: rows::ids(chunk, row)?,
+        })?;
     }
-    Ok(Batch::Objects(objects))
+    Ok(Batch::Json(rows))
 }

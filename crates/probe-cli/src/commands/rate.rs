@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use probe_core::invalidation::RATES;
 use probe_core::registry::lookup;
 use probe_core::{Engine, Estimate, InvalidationRate, NoiseOn, Setup};
-use probe_io::{Batch, Column, Field};
+use probe_io::{Batch, Column, Field, JsonRows};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
                 }
                 return Ok(Batch::Columns(columns));
             }
-            let mut objects = Vec::with_capacity(found.len());
+            let mut rows = JsonRows::new(per_line.then_some(&meta))?;
             for (i, (favourable, margin, estimate)) in found.iter().enumerate() {
                 let mut object: Map<String, Value> = Map::new();
                 object.insert("row".to_owned(), json!(first + i));
@@ -105,13 +105,10 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
                 object.insert("upper".to_owned(), json!(estimate.upper));
                 object.insert("exact".to_owned(), json!(estimate.exact));
                 object.insert("estimator".to_owned(), json!(name));
-                rows::add_ids(&mut object, chunk, i)?;
-                if per_line {
-                    object.insert("meta".to_owned(), meta.clone());
-                }
-                objects.push(Value::Object(object));
+                object.extend(rows::ids(chunk, i)?.into_iter().map(|(id, value)| (id.to_owned(), value)));
+                rows.push(&object)?;
             }
-            Ok(Batch::Objects(objects))
+            Ok(Batch::Json(rows))
         })?;
     if let Some(people) = from.as_ref().filter(|people| people.len() as u64 / n as u64 > summary.rows_in) {
         printer.warn(&format!(

@@ -8,8 +8,8 @@ use crate::question::Question;
 use crate::run::{Stream, at_row};
 use anyhow::Result;
 use probe_core::{Answer, Engine, Reason, Session, Status};
-use probe_io::{Batch, Chunk, Column, Field};
-use serde_json::{Map, Value, json};
+use probe_io::{Batch, Chunk, Column, Field, JsonRows};
+use serde_json::Value;
 use std::sync::Mutex;
 
 /// One worker's buffers.
@@ -126,21 +126,21 @@ impl Worker<'_> {
         meta: Option<&Value>,
     ) -> Result<Batch<'c>> {
         let n = chunk.plan().n_features();
-        let mut objects = Vec::with_capacity(self.answers.len());
+        let mut rows = JsonRows::new(meta)?;
         for (i, answer) in self.answers.iter().enumerate() {
             let person = &self.people[i * n..(i + 1) * n];
-            let mut object = Map::new();
-            object.insert("row".to_owned(), json!(chunk.first_row() + i as u64));
-            object.extend(rows::answer_object(answer, person, question));
-            object.insert("tolerance".to_owned(), rows::tolerance_value(engine, person, answer)?);
+            let tolerance = rows::ToleranceOf::new(engine, person, answer)?;
             let shortfall = rows::shortfall_value(&mut self.session, &question.setup.names, person, answer)?;
-            object.insert("shortfall".to_owned(), shortfall);
-            rows::add_ids(&mut object, chunk, i)?;
-            if let Some(meta) = meta {
-                object.insert("meta".to_owned(), meta.clone());
-            }
-            objects.push(Value::Object(object));
+            rows.push(&rows::AnswerRow {
+                question,
+                person,
+                answer,
+                row: chunk.first_row() + i as u64,
+                target_rate: None,
+                details: Some((tolerance, shortfall)),
+                ids: rows::ids(chunk, i)?,
+            })?;
         }
-        Ok(Batch::Objects(objects))
+        Ok(Batch::Json(rows))
     }
 }

@@ -1,9 +1,10 @@
 //! Answers as output rows: columns for tables, objects for JSON.
 
 use crate::question::Question;
-use anyhow::Result;
-use probe_core::{Answer, Engine, Limit, Session, Slack};
+use probe_core::{Answer, Engine, Limit, Session, Slack, Tolerance};
 use probe_io::{Cell, Chunk, Column};
+use serde::Serialize;
+use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::{Map, Value, json};
 
 /// Feature columns of `answers`, in the order of the input, where `row_of` says which row of the chunk an answer belongs to. What did not change keeps its
@@ -23,63 +24,138 @@ pub(super) fn feature_columns<'c>(
     chunk.plan().features_in_file_order().into_iter().map(column).collect()
 }
 
-/// The fields that every JSON answer has, in the order of the table's columns.
-pub(super) fn answer_object(answer: &Answer, person: &[f64], question: &Question) -> Map<String, Value> {
-    let names = &question.setup.names;
-    let by_name = |values: &[f64]| -> Map<String, Value> {
-        names.iter().cloned().zip(values.iter().map(|&v| json!(v))).collect()
-    };
-    let mut changes = Map::new();
-    for (j, name) in names.iter().enumerate().filter(|&(j, _)| answer.point[j] != person[j]) {
-        let mut change =
-            json!({ "from": person[j], "to": answer.point[j], "delta": answer.point[j] - person[j] });
-        let unit = question.schema.as_ref().and_then(|s| s.feature(name)).and_then(|f| f.unit.as_deref());
-        if let (Some(unit), Some(change)) = (unit, change.as_object_mut()) {
-            change.insert("unit".to_owned(), json!(unit));
+/// An answer as a JSON row, written field by field in the order of the table's columns.
+pub(super) struct AnswerRow<'a> {
+    pub(super) question: &'a Question,
+    pub(super) person: &'a [f64],
+    pub(super) answer: &'a Answer,
+    pub(super) row: u64,
+    /// The rate asked for, where there are several.
+    pub(super) target_rate: Option<f64>,
+    /// Tolerance and shortfall, where they are part of the row.
+    pub(super) details: Option<(Option<ToleranceOf<'a>>, Value)>,
+    pub(super) ids: Ids<'a>,
+}
+
+/// Id columns of a row.
+pub(super) type Ids<'a> = Vec<(&'a str, Value)>;
+
+impl Serialize for AnswerRow<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (answer, names) = (self.answer, &self.question.setup.names[..]);
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("row", &self.row)?;
+        if let Some(rate) = self.target_rate {
+            map.serialize_entry("target_rate", &rate)?;
         }
-        changes.insert(name.clone(), change);
+        map.serialize_entry("status", answer.status.as_str())?;
+        map.serialize_entry("reason", &answer.reason.map(probe_core::Reason::code))?;
+        map.serialize_entry("cost", &answer.cost)?;
+        map.serialize_entry("rate", &answer.rate)?;
+        map.serialize_entry("rate_upper", &answer.rate_upper)?;
+        map.serialize_entry("best_rate", &answer.best_rate)?;
+        map.serialize_entry("changed", &answer.changed)?;
+        map.serialize_entry("outside_range", &answer.outside_range)?;
+        map.serialize_entry("from", &ByName(names, self.person))?;
+        map.serialize_entry("to", &ByName(names, &answer.point))?;
+        map.serialize_entry("changes", &Changes(self))?;
+        if let Some((tolerance, shortfall)) = &self.details {
+            map.serialize_entry("tolerance", tolerance)?;
+            map.serialize_entry("shortfall", shortfall)?;
+        }
+        for (name, id) in &self.ids {
+            map.serialize_entry(name, id)?;
+        }
+        map.end()
     }
-    let mut object = Map::new();
-    object.insert("status".to_owned(), json!(answer.status.as_str()));
-    object.insert("reason".to_owned(), json!(answer.reason.map(probe_core::Reason::code)));
-    object.insert("cost".to_owned(), json!(answer.cost));
-    object.insert("rate".to_owned(), json!(answer.rate));
-    object.insert("rate_upper".to_owned(), json!(answer.rate_upper));
-    object.insert("best_rate".to_owned(), json!(answer.best_rate));
-    object.insert("changed".to_owned(), json!(answer.changed));
-    object.insert("outside_range".to_owned(), json!(answer.outside_range));
-    object.insert("from".to_owned(), Value::Object(by_name(person)));
-    object.insert("to".to_owned(), Value::Object(by_name(&answer.point)));
-    object.insert("changes".to_owned(), Value::Object(changes));
-    object
+}
+
+/// Values by feature name.
+struct ByName<'a>(&'a [String], &'a [f64]);
+
+impl Serialize for ByName<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().zip(self.1))
+    }
+}
+
+/// What changes, by feature name.
+struct Changes<'a>(&'a AnswerRow<'a>);
+
+#[derive(Serialize)]
+struct Change<'a> {
+    from: f64,
+    to: f64,
+    delta: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<&'a str>,
+}
+
+impl Serialize for Changes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let AnswerRow { question, person, answer, .. } = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        for (j, name) in question.setup.names.iter().enumerate() {
+            let (from, to) = (person[j], answer.point[j]);
+            if from != to {
+                let unit =
+                    question.schema.as_ref().and_then(|s| s.feature(name)).and_then(|f| f.unit.as_deref());
+                map.serialize_entry(name, &Change { from, to, delta: to - from, unit })?;
+            }
+        }
+        map.end()
+    }
 }
 
 const NOTHING_TO_SPARE: &str =
     "none beyond the noise itself: the rate is certified to be at most r, and no lower";
 
-/// How far the advice may be missed, by feature name; null where there is no advice.
-pub(super) fn tolerance_value(engine: &Engine, person: &[f64], answer: &Answer) -> Result<Value> {
-    let Some(tolerance) = engine.tolerance(person, answer)? else { return Ok(Value::Null) };
-    let names = &engine.setup().names;
-    let slacks = |slacks: &[Slack]| -> Value {
-        let entry = |s: &Slack| {
-            let side = s.harmful.as_str();
-            (names[s.feature].clone(), json!({ "harmful": side, "alone": s.alone, "jointly": s.jointly }))
-        };
-        Value::Object(slacks.iter().map(entry).collect())
-    };
-    if engine.setup().model.as_linear().is_none() {
-        // The bound of a certificate often is the target itself, and a list of zeros would look like a finding.
-        return Ok(if tolerance.at_target.is_empty() {
-            json!({ "at_target_rate": null, "note": NOTHING_TO_SPARE })
-        } else {
-            json!({ "at_target_rate": slacks(&tolerance.at_target) })
-        });
+/// How far the advice may be missed, by feature name.
+pub(super) struct ToleranceOf<'a> {
+    engine: &'a Engine,
+    tolerance: Tolerance,
+}
+
+impl<'a> ToleranceOf<'a> {
+    /// `None` where there is no advice, or nothing is known.
+    pub(super) fn new(engine: &'a Engine, person: &[f64], answer: &Answer) -> anyhow::Result<Option<Self>> {
+        Ok(engine.tolerance(person, answer)?.map(|tolerance| Self { engine, tolerance }))
     }
-    Ok(json!({
-        "at_target_rate": slacks(&tolerance.at_target),
-        "still_favourable": slacks(&tolerance.favourable),
-    }))
+}
+
+impl Serialize for ToleranceOf<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (setup, tolerance) = (self.engine.setup(), &self.tolerance);
+        let slacks = |slacks| Slacks(&setup.names, slacks);
+        let mut map = serializer.serialize_map(None)?;
+        if setup.model.as_linear().is_some() {
+            map.serialize_entry("at_target_rate", &slacks(&tolerance.at_target))?;
+            map.serialize_entry("still_favourable", &slacks(&tolerance.favourable))?;
+        } else if tolerance.at_target.is_empty() {
+            // The bound of a certificate often is the target itself, and a list of zeros would look like a finding.
+            map.serialize_entry("at_target_rate", &())?;
+            map.serialize_entry("note", NOTHING_TO_SPARE)?;
+        } else {
+            map.serialize_entry("at_target_rate", &slacks(&tolerance.at_target))?;
+        }
+        map.end()
+    }
+}
+
+struct Slacks<'a>(&'a [String], &'a [Slack]);
+
+#[derive(Serialize)]
+struct SlackOf {
+    harmful: &'static str,
+    alone: f64,
+    jointly: f64,
+}
+
+impl Serialize for Slacks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let slack = |s: &Slack| SlackOf { harmful: s.harmful.as_str(), alone: s.alone, jointly: s.jointly };
+        serializer.collect_map(self.1.iter().map(|s| (&self.0[s.feature], slack(s))))
+    }
 }
 
 /// What stands in the way, by feature name; null where nothing does.
@@ -88,7 +164,7 @@ pub(super) fn shortfall_value(
     names: &[String],
     person: &[f64],
     answer: &Answer,
-) -> Result<Value> {
+) -> anyhow::Result<Value> {
     let Some(shortfall) = session.shortfall(person, answer)? else { return Ok(Value::Null) };
     let limits: Map<String, Value> = shortfall
         .limits
@@ -111,10 +187,7 @@ pub(super) fn limit_words(limit: &Limit) -> String {
     }
 }
 
-/// Adds the id columns of `row`.
-pub(super) fn add_ids(object: &mut Map<String, Value>, chunk: &Chunk, row: usize) -> Result<()> {
-    for k in 0..chunk.plan().n_ids() {
-        object.insert(chunk.plan().id(k).to_owned(), chunk.id(row, k)?.to_json());
-    }
-    Ok(())
+/// The id columns of `row`.
+pub(super) fn ids(chunk: &Chunk, row: usize) -> anyhow::Result<Ids<'_>> {
+    (0..chunk.plan().n_ids()).map(|k| Ok((chunk.plan().id(k), chunk.id(row, k)?.to_json()))).collect()
 }

@@ -17,6 +17,34 @@ fn a_folder_that_is_not_there() {
     assert_eq!(folder.files(), ["data.csv", "model.json", "people.csv"]);
 }
 
+/// One row with each kind of field, to the byte: scripts read keys by name, and others compare files.
+#[test]
+fn json_rows_to_the_byte() {
+    let folder = Folder::with_people("a,b,k\n-0.5,0.25,x\n9,9,\n");
+    let ran = folder.run("recourse model.json people.csv --id k --budget 2 --sigma 1 --format jsonl -q");
+    let rows: Vec<String> = ran.text().lines().map(str::to_owned).collect();
+    let until_meta = |row: &str| row.split(",\"meta\":{\"version\":").next().unwrap().to_owned();
+    // The budget goes into `a`: a margin of 1.25 with a deviation of √5, whose rate is 0.288.
+    let first = until_meta(&rows[0]);
+    let rate = first.split("\"rate\":").nth(1).unwrap().split(',').next().unwrap();
+    let expected = format!(
+        "{{\"row\":0,\"status\":\"found\",\"reason\":\"budget-exhausted\",\"cost\":2.0,\"rate\":{rate},\"rate_upper\":{rate},\
+         \"best_rate\":{rate},\"changed\":1,\"outside_range\":null,\"from\":{{\"a\":-0.5,\"b\":0.25}},\"to\":{{\"a\":1.5,\"b\":0.25}},\
+         \"changes\":{{\"a\":{{\"from\":-0.5,\"to\":1.5,\"delta\":2.0}}}},\
+         \"tolerance\":{{\"at_target_rate\":{{\"a\":{{\"harmful\":\"below\",\"alone\":0.0,\"jointly\":0.0}}}},\
+         \"still_favourable\":{{\"a\":{{\"harmful\":\"below\",\"alone\":0.625,\"jointly\":0.625}}}}}},\"shortfall\":"
+    );
+    assert!(first.starts_with(&expected) && first.ends_with(",\"k\":\"x\""), "{first}\n{expected}");
+    assert_eq!(
+        until_meta(&rows[1]),
+        "{\"row\":1,\"status\":\"favourable\",\"reason\":null,\"cost\":0.0,\"rate\":".to_owned()
+            + until_meta(&rows[1]).split("\"rate\":").nth(1).unwrap()
+    );
+    assert!(
+        until_meta(&rows[1]).ends_with("\"changes\":{},\"tolerance\":null,\"shortfall\":null,\"k\":\"\"")
+    );
+}
+
 #[test]
 fn an_output_that_is_a_folder() {
     let folder = Folder::with_people("a,b\n0,0\n");

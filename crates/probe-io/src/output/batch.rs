@@ -1,6 +1,7 @@
 //! A batch of output rows.
 
 use super::field::{Field, FieldKind};
+use super::json;
 use crate::error::{Error, Result};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -131,6 +132,8 @@ pub enum Batch<'c> {
     Columns(Vec<Column<'c>>),
     /// One JSON value per row, for the JSON formats when rows are nested.
     Objects(Vec<Value>),
+    /// The same, written already: no tree of values is built on the way.
+    Json(JsonRows),
 }
 
 impl Batch<'_> {
@@ -139,7 +142,56 @@ impl Batch<'_> {
         match self {
             Self::Columns(columns) => columns.first().map_or(0, Column::len),
             Self::Objects(objects) => objects.len(),
+            Self::Json(rows) => rows.ends.len(),
         }
+    }
+}
+
+/// Rows as JSON texts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct JsonRows {
+    bytes: Vec<u8>,
+    /// Where each row ends.
+    ends: Vec<usize>,
+    /// What closes each row.
+    last: Vec<u8>,
+}
+
+impl JsonRows {
+    /// No rows yet. `meta` becomes the last field of each row, written once and copied.
+    pub fn new(meta: Option<&Value>) -> Result<Self> {
+        let mut last = Vec::new();
+        if let Some(meta) = meta {
+            last.extend_from_slice(b"\"meta\":");
+            json::append(&mut last, meta)?;
+        }
+        last.push(b'}');
+        Ok(Self { bytes: Vec::new(), ends: Vec::new(), last })
+    }
+
+    /// Appends a row. Fails unless it is written as an object.
+    pub fn push<T: serde::Serialize + ?Sized>(&mut self, row: &T) -> Result<()> {
+        let start = self.bytes.len();
+        json::append(&mut self.bytes, row)?;
+        if self.bytes.get(start) != Some(&b'{') || self.bytes.pop() != Some(b'}') {
+            return Err(Error::Output { column: "all".to_owned(), what: "a row is no object".to_owned() });
+        }
+        if self.last.len() > 1 && self.bytes.len() > start + 1 {
+            self.bytes.push(b',');
+        }
+        self.bytes.extend_from_slice(&self.last);
+        self.ends.push(self.bytes.len());
+        Ok(())
+    }
+
+    pub(super) fn n_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// One row's text.
+    pub(super) fn row(&self, row: usize) -> &[u8] {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        &self.bytes[start..self.ends[row]]
     }
 }
 

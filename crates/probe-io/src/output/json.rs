@@ -7,13 +7,17 @@ use crate::error::Result;
 /// The rows as JSON texts, with `separator` between them and none at the ends.
 pub(super) fn encode(batch: &Batch<'_>, fields: &[Field], separator: &[u8]) -> Result<Vec<u8>> {
     let n_rows = batch.n_rows();
-    let mut out = Vec::with_capacity(n_rows * 64);
+    let mut out = Vec::with_capacity(match batch {
+        Batch::Json(rows) => rows.n_bytes() + n_rows * separator.len() + 1,
+        _ => n_rows * 64,
+    });
     for row in 0..n_rows {
         if row > 0 {
             out.extend_from_slice(separator);
         }
         match batch {
             Batch::Objects(objects) => append(&mut out, &objects[row])?,
+            Batch::Json(rows) => out.extend_from_slice(rows.row(row)),
             Batch::Columns(columns) => append_flat(&mut out, columns, fields, row)?,
         }
     }

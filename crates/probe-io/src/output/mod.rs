@@ -9,6 +9,6 @@ mod parquet;
 mod writer;
 
 pub use atomic::AtomicOutput;
-pub use batch::{Batch, Cell, Column, Verbatim};
+pub use batch::{Batch, Cell, Column, JsonRows, Verbatim};
 pub use field::{Field, FieldKind};
 pub use writer::{Encoded, Encoder, TableWriter};

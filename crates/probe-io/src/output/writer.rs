@@ -60,7 +60,7 @@ impl Encoder {
             }
             (Format::Csv, Batch::Columns(columns)) => Body::Bytes(csv::encode(columns, n_rows)),
             (Format::Parquet, Batch::Columns(columns)) => Body::Columns(parquet::pack(columns, &self.fields)),
-            (Format::Csv | Format::Parquet, Batch::Objects(_)) => {
+            (Format::Csv | Format::Parquet, Batch::Objects(_) | Batch::Json(_)) => {
                 let what = format!("rows were given as objects, which {} cannot hold", self.format);
                 return Err(Error::Output { column: "all".to_owned(), what });
             }
