@@ -1,5 +1,6 @@
 //! Time: of the wall, and of the processor, which other work on the machine disturbs less.
 
+use crate::stats::median;
 use anyhow::Result;
 use std::time::Instant;
 
@@ -40,15 +41,6 @@ pub(crate) fn best_of(n: usize, mut work: impl FnMut() -> Result<()>) -> Result<
     Ok(best)
 }
 
-/// The middle value; NaN without values.
-pub(crate) fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        n => 0.5 * (values[(n - 1) / 2] + values[n / 2]),
-    }
-}
-
 /// Processor time of this thread so far; `None` where the system does not tell.
 fn cpu_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
@@ -67,13 +59,6 @@ pub(crate) fn machine() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_median_is_in_the_middle() {
-        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
-        assert!(median(&mut []).is_nan());
-    }
 
     #[test]
     fn work_takes_processor_time_and_sleep_does_not() {

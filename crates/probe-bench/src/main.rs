@@ -4,8 +4,11 @@
 
 mod clock;
 mod folders;
+mod kernels;
 mod library;
 mod networks;
+mod peers;
+mod stats;
 mod stream;
 
 use anyhow::Result;
@@ -41,6 +44,10 @@ enum What {
     },
     /// Networks on the paper's data: certificates, costs and speed; a full run writes docs/networks.md
     Networks(networks::Options),
+    /// The same people by a tuned PyTorch search and by the paper's procedure
+    Peers(peers::Options),
+    /// Scoring rows in batches, against a matrix product
+    Kernels,
 }
 
 fn main() -> Result<()> {
@@ -50,5 +57,7 @@ fn main() -> Result<()> {
         What::Library => library::run(),
         What::Stream { people, probe } => stream::run(&probe, people),
         What::Networks(options) => networks::run(&options),
+        What::Peers(options) => peers::run(&options),
+        What::Kernels => kernels::run(),
     }
 }

@@ -5,8 +5,9 @@ use super::audit::{Measured, by_lines, by_plain_draws};
 use super::stored::offline;
 use super::subject::Subject;
 use crate::clock::median_of;
+use crate::stats::mean;
 use anyhow::Result;
-use probe_core::{Answer, Engine, Rows, Setup, Status};
+use probe_core::{Answer, Rows, Status};
 use rayon::ThreadPool;
 
 pub(super) const HEADER: &str = "\
@@ -43,9 +44,7 @@ impl Cell {
         all: &ThreadPool,
     ) -> Result<Self> {
         let d = subject.names.len();
-        let mut setup = Setup::new(subject.model.clone(), subject.names.clone(), None, sigma)?;
-        setup.max_rate = r;
-        let engine = Engine::new(setup)?;
+        let engine = subject.engine(sigma, r)?;
         let rows = Rows::new(&subject.people, d)?;
         let mut answers = vec![Answer::new(d); rows.n_rows()];
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
@@ -124,9 +123,4 @@ fn against(
         changed: mean(pairs.iter().map(|p| p.2 as f64)),
         changed_offline: mean(pairs.iter().map(|p| p.3 as f64)),
     }))
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (n, sum) = values.fold((0.0, 0.0), |(n, sum), value| (n + 1.0, sum + value));
-    sum / n
 }

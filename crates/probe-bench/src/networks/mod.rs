@@ -3,6 +3,7 @@
 
 mod audit;
 mod cell;
+mod large;
 mod lines;
 mod offline;
 mod stored;
@@ -12,12 +13,17 @@ use crate::{clock, folders, say};
 use anyhow::{Result, ensure};
 use cell::Cell;
 use probe_experiments::paper_data::PAPER_DATA;
-use subject::Subject;
+
+pub(crate) use audit::by_lines;
+pub(crate) use subject::Subject;
 
 const SIGMA: f64 = 0.1;
 const RATES: [f64; 4] = [0.35, 0.2, 0.1, 0.05];
 const PEOPLE: usize = 500;
 const OFFLINE: usize = 50;
+const DEEP: usize = 20;
+/// Targets of the larger models.
+const LARGE_RATES: [f64; 2] = [0.35, 0.1];
 const OUTPUT: &str = "docs/networks.md";
 
 /// What to measure.
@@ -35,6 +41,9 @@ pub(crate) struct Options {
     /// Target rates
     #[arg(long, value_delimiter = ',', default_values_t = RATES)]
     rates: Vec<f64>,
+    /// People for the deep network on generated data; 0 leaves the larger models out
+    #[arg(long, default_value_t = DEEP)]
+    deep: usize,
     /// Leave the audits out
     #[arg(long)]
     no_audit: bool,
@@ -46,7 +55,7 @@ pub(crate) struct Options {
 impl Options {
     /// Whether this is the run that the document is written from.
     fn is_full(&self) -> bool {
-        (self.people, self.offline) == (PEOPLE, OFFLINE)
+        (self.people, self.offline, self.deep) == (PEOPLE, OFFLINE, DEEP)
             && self.rates == RATES
             && self.data.len() == PAPER_DATA.len()
             && !self.no_audit
@@ -80,6 +89,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
     }
     text += &format!("{}\n\n{}\n\n{COLUMNS}", people.join("\n"), figures.join("\n"));
+    if options.deep > 0 {
+        let rows = large::rows(options.deep, SIGMA, &LARGE_RATES, &all)?;
+        text +=
+            &format!("\n## Larger models\n\n{}\n{}\n\n{}", large::HEADER, rows.join("\n"), large::COLUMNS);
+    }
     say(&text);
     if options.is_full() {
         std::fs::write(folders::root().join(OUTPUT), text)?;

@@ -3,7 +3,7 @@
 use super::lines::Shallow;
 use crate::folders;
 use anyhow::{Context as _, Result};
-use probe_core::{Key, Mlp, Model as _, Seed};
+use probe_core::{Engine, Key, Mlp, Model as _, Seed, Setup};
 use probe_experiments::paper_data::PaperData;
 use probe_io::ModelFile;
 use std::sync::Arc;
@@ -34,6 +34,13 @@ impl Subject {
 
     pub(crate) fn person(&self, i: usize) -> &[f64] {
         &self.people[i * self.names.len()..][..self.names.len()]
+    }
+
+    /// An engine for the network: every column a free number, noise on all of them, l1 cost.
+    pub(crate) fn engine(&self, sigma: f64, r: f64) -> Result<Engine> {
+        let mut setup = Setup::new(self.model.clone(), self.names.clone(), None, sigma)?;
+        setup.max_rate = r;
+        Ok(Engine::new(setup)?)
     }
 
     /// Loads data and network, training the network unless it is kept already.

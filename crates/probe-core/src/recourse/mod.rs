@@ -44,6 +44,12 @@ pub trait Worker {
     /// Writes the cheapest point for `goal` into `proposal`, in scaled space.
     fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()>;
 
+    /// Moves a proposal of [`Worker::find`] for the same person to a goal nearby. Methods that can do so at less than the cost of a
+    /// search do.
+    fn adjust(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
+        self.find(factual, goal, proposal)
+    }
+
     /// Whether the engine may ask again with a lower rate where the printed answer did not hold. A method that is to be seen
     /// as it is says no: it is asked once, for the target rate itself.
     fn retries(&self) -> bool {

@@ -14,6 +14,7 @@ use crate::engine::answer::Answer;
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
 use crate::invalidation::{BLOCK, Lines, Pool, has_lines};
+use crate::math::normal::upper_quantile;
 use crate::noise::Residuals;
 use crate::recourse::{Goal, Proposal, Reason, Task, Verdict};
 use crate::rows::{Rows, RowsMut};
@@ -32,6 +33,11 @@ const DRAWS: usize = 64;
 const SCOUT_DRAWS: usize = 16_384;
 /// Searches that correct the aim of a method which does not know the noise itself.
 const CORRECTIONS: usize = 8;
+/// What staying under the target may add to the cost before the aim is taken closer, what it is to add then, and how many lines that
+/// may come to.
+const DEAR: f64 = 0.022;
+const FAIR: f64 = 0.012;
+const FAIR_LINES: f64 = 8_000.0;
 /// Share of the error probability that pays for the reported upper bound; the rest pays for the certificate.
 const SHARE_OF_BOUND: f64 = 0.1;
 
@@ -66,9 +72,10 @@ impl Sampling {
         let active = task.noise_on.fixed(&task.actions);
         let lines = Lines::new(&*task.model, &*task.noise, active.as_deref())?;
         Ok(Self::Lines(Box::new(Pools {
-            scouts: Pool::even(task.seed, Purpose::Search, &lines),
+            // Not the points that the search has fitted its answer to.
+            scouts: Pool::even(task.seed, Purpose::Search, 2, &lines),
             fresh: Pool::fresh(task.seed, Purpose::Certificate, ATTEMPTS.len() as u64, &lines),
-            auditors: Pool::even(task.seed, Purpose::Audit, &lines),
+            auditors: Pool::even(task.seed, Purpose::Audit, 0, &lines),
             active,
         })))
     }
@@ -301,10 +308,17 @@ impl<'e> Session<'e> {
                 Goal::Rate(rate) if retries && !sampler.trusts_the_search() => {
                     self.propose_corrected(sampler, person, rate, proposal)?
                 }
+                Goal::Rate(rate) if retries => {
+                    let proposed = self.propose(sampler, person, goal, proposal)?;
+                    self.correct(sampler, person, rate, proposal, proposed)?
+                }
                 _ => self.propose(sampler, person, goal, proposal)?,
             };
             if score <= 0.0 || !admissible {
                 return self.no_recourse(sampler, person, proposal, admissible, answer);
+            }
+            if attempt == 0 && retries && setup.aim.is_none() && setup.budget.is_none() {
+                self.aim_closer(sampler, person, (aim, max_rate), proposal)?;
             }
             if !setup.certify {
                 break;
@@ -339,6 +353,69 @@ impl<'e> Session<'e> {
             self.look(sampler, person)?;
         }
         Ok((worth.score, admissible))
+    }
+
+    /// Asks for less where the scouts see clearly more than the `rate` that was asked for: a search fits its own samples.
+    fn correct(
+        &mut self,
+        sampler: &mut Sampler<'e>,
+        person: &[f64],
+        rate: f64,
+        proposal: &mut Proposal,
+        mut proposed: (f64, bool),
+    ) -> Result<(f64, bool)> {
+        let mut asked = rate;
+        for _ in 0..3 {
+            let doubt = 2.0 * (sampler.variance / SCOUTS as f64).sqrt();
+            let good = proposed.0 > 0.0 && proposed.1 && proposal.verdict == Verdict::Reached;
+            if !good || sampler.mean <= 1.02 * rate + doubt {
+                break;
+            }
+            asked *= (rate / sampler.mean).max(0.3);
+            proposed = self.propose(sampler, person, Goal::Rate(asked), proposal)?;
+        }
+        Ok(proposed)
+    }
+
+    /// Aims closer to the target where staying so far under it is dear, as it is where a little effort goes a long way. More samples
+    /// will be needed; what decides is what the scouts saw.
+    fn aim_closer(
+        &mut self,
+        sampler: &mut Sampler<'e>,
+        person: &[f64],
+        (aim, max_rate): (f64, f64),
+        proposal: &mut Proposal,
+    ) -> Result<()> {
+        let Kind::Lines { gradient, .. } = &sampler.kind else { return Ok(()) };
+        let cost = &self.setup().cost;
+        // The cheapest margin that the changed features sell.
+        let price = (0..gradient.len())
+            .filter(|&j| self.target[j] != self.scaled[j] && gradient[j] != 0.0)
+            .map(|j| cost.weight(j, self.target[j] - self.scaled[j]) / gradient[j].abs())
+            .fold(f64::INFINITY, f64::min);
+        let margin = upper_quantile(aim) - upper_quantile(max_rate);
+        let surcharge = price * margin / cost.between(&self.scaled, &self.target);
+        if !(surcharge > DEAR && surcharge.is_finite()) || proposal.verdict != Verdict::Reached {
+            return Ok(());
+        }
+        // A bet that is limited by the spread of the lines takes about 2 ln(1/δ) variance/gap² of them.
+        let affordable = (14.0 * sampler.variance / FAIR_LINES).sqrt();
+        let gap = ((max_rate - aim) * (FAIR / surcharge).max(0.1)).max(affordable);
+        if gap >= 0.9 * (max_rate - aim) {
+            return Ok(());
+        }
+        let (point, before) = (proposal.clone(), self.printed.clone());
+        self.worker.adjust(&self.scaled, Goal::Rate(max_rate - gap), proposal)?;
+        self.print(person, &proposal.point);
+        let admissible = self.printed.iter().all(|v| v.is_finite())
+            && self.worth(person)?.score > 0.0
+            && self.setup().actions.violations(&self.scaled, &self.target).is_empty();
+        if !admissible {
+            *proposal = point;
+            self.printed = before;
+            self.worth(person)?;
+        }
+        self.look(sampler, person)
     }
 
     /// [`Session::propose`] for a method that searched under other noise: asks again, for a lower or a higher rate, until the

@@ -1,7 +1,6 @@
-//! Following a score along a line, for models without a kernel of their own.
+//! Following a smooth score along a line.
 //!
-//! Rectifier networks of any depth are piecewise linear along a line: from any point the next kink of any unit is known, so
-//! the walk is exact up to rounding. Smooth scores are sampled every quarter of a standard deviation; a change of sign
+//! Scores are sampled every quarter of a standard deviation; a change of sign
 //! brackets a root, which is then refined to rounding, and a cell whose ends agree in sign but lean towards zero is
 //! halved a few times. A pair of roots closer than 1/64 of a standard deviation inside a cell can be missed; its mass is at
 //! most 0.0063.
@@ -10,14 +9,8 @@ use super::crossing::{Marginal, Refused, Root};
 
 /// A score along a line.
 pub(super) trait Profile {
-    /// Score and slope at `t`; at a kink, the slope to its right.
+    /// Score and slope at `t`.
     fn value_and_slope(&mut self, t: f64) -> (f64, f64);
-
-    /// For piecewise linear scores: distance from the last evaluated `t` to the next kink on its right, possibly infinite.
-    /// `None` for smooth scores.
-    fn next_kink(&self) -> Option<f64> {
-        None
-    }
 }
 
 /// The refused mass of a line and its roots.
@@ -26,36 +19,11 @@ pub(super) fn refused_mass(profile: &mut dyn Profile, marginal: Marginal<'_>, ro
     let reach = marginal.reach();
     let (score, _) = profile.value_and_slope(reach.0);
     let mut refused = Refused::start(marginal, score);
-    if profile.next_kink().is_some() {
-        walk(profile, reach, roots)
-    } else {
-        scan(profile, reach, roots)
-    }
+    scan(profile, reach, roots);
     for root in roots.iter() {
         if root.slope > 0.0 { refused.up(root.at) } else { refused.down(root.at) }
     }
     refused.finish()
-}
-
-/// Kinks closer than this are one kink.
-const STEP: f64 = 1e-12;
-/// More kinks than any line of a sane network has; a bound, not a target.
-const MOST_KINKS: usize = 1_000_000;
-
-fn walk(profile: &mut dyn Profile, (from, reach): (f64, f64), roots: &mut Vec<Root>) {
-    let mut here = from;
-    for _ in 0..MOST_KINKS {
-        let (score, slope) = profile.value_and_slope(here);
-        let there = (here + profile.next_kink().unwrap_or(f64::INFINITY)).min(reach);
-        let next = score + slope * (there - here);
-        if (score <= 0.0) != (next <= 0.0) {
-            roots.push(Root { at: (here - score / slope).clamp(here, there), slope });
-        }
-        if there >= reach {
-            return;
-        }
-        here = there + STEP;
-    }
 }
 
 const CELL: f64 = 0.25;

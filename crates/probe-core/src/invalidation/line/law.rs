@@ -64,7 +64,8 @@ impl<'a> Law<'a> {
         }
     }
 
-    fn sd(&self, j: usize) -> f64 {
+    /// Standard deviation of feature `j`.
+    pub(super) fn sd(&self, j: usize) -> f64 {
         match &self.kind {
             Kind::Gaussian(gaussian) => gaussian.sd(j),
             Kind::Moved(gaussian) => gaussian.sd(j),

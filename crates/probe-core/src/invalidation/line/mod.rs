@@ -177,6 +177,12 @@ impl<'a> Lines<'a> {
         &self.law
     }
 
+    /// The largest standard deviation of the noise, over the features it acts on.
+    pub(crate) fn largest_sd(&self) -> f64 {
+        let sds = (0..self.active.len()).filter(|&j| self.active[j]).map(|j| self.law.sd(j));
+        sds.fold(0.0, f64::max)
+    }
+
     /// Whether the noise is the same at all points.
     pub(crate) fn is_fixed(&self) -> bool {
         self.pooled

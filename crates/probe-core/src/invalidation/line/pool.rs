@@ -48,9 +48,9 @@ impl Pool {
         Self { segments: (0..segments).map(|s| Segment::new(source(s), lines)).collect() }
     }
 
-    /// One segment of evenly spread errors, for lines like `lines`.
-    pub(crate) fn even(seed: Seed, purpose: Purpose, lines: &Lines<'_>) -> Self {
-        let points = ScrambledSobol::new(lines.n_coordinates(), &mut seed.stream(purpose, 0));
+    /// One segment of evenly spread errors, for lines like `lines`; independent of those of another `key`.
+    pub(crate) fn even(seed: Seed, purpose: Purpose, key: u64, lines: &Lines<'_>) -> Self {
+        let points = ScrambledSobol::new(lines.n_coordinates(), &mut seed.stream(purpose, key));
         Self { segments: vec![Segment::new(Source::Even(points), lines)] }
     }
 

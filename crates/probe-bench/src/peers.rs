@@ -1,0 +1,238 @@
+//! Other ways to the same answers, in the same run: a tuned, batched PyTorch search and the paper's own procedure.
+//!
+//! The scripts lie in `benches/peers`. They get network and people as files, and write points with the time they took; the points
+//! are audited here by what audits ours. Times are processor seconds on one thread, after a warm-up of theirs, in turns with
+//! ours; medians.
+
+use crate::clock::time;
+use crate::networks::{Subject, by_lines};
+use crate::stats::{mean, median};
+use crate::{clock, folders, say};
+use anyhow::{Context as _, Result, bail, ensure};
+use probe_core::{Answer, Rows, Status};
+use probe_experiments::paper_data::PAPER_DATA;
+use probe_io::ModelFile;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const SIGMA: f64 = 0.1;
+
+/// What to compare.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// People per data set, at most
+    #[arg(long, default_value_t = 500)]
+    people: usize,
+    /// People that the paper's procedure is run for
+    #[arg(long, default_value_t = 10)]
+    paper: usize,
+    /// Times that ours and the tuned one are run, in turns
+    #[arg(long, default_value_t = 3)]
+    repeats: usize,
+    /// Data sets, by name: adult, compas, gmc
+    #[arg(long, value_delimiter = ',', default_values = ["adult", "compas", "gmc"])]
+    data: Vec<String>,
+    /// Target rates
+    #[arg(long, value_delimiter = ',', default_values_t = [0.35, 0.1])]
+    rates: Vec<f64>,
+}
+
+/// What a script writes.
+#[derive(Deserialize)]
+struct Outcome {
+    points: Vec<Option<Vec<f64>>>,
+    cpu_seconds: f64,
+    note: String,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let python = match environment() {
+        Ok(python) => python,
+        Err(error) => {
+            say(&format!("no peers: {error:#}"));
+            say("They need Python 3 with venv, and a way for pip to get benches/peers/requirements.txt.");
+            return Ok(());
+        }
+    };
+    say(&format!(
+        "{}; one thread each; ours: certified answers per CPU second\n\n{HEADER}",
+        clock::machine()
+    ));
+    for data in PAPER_DATA.iter().filter(|data| options.data.iter().any(|name| name == data.name)) {
+        let subject = Subject::load(data, options.people)?;
+        for &r in &options.rates {
+            for row in compare(&python, &subject, r, options)? {
+                say(&row);
+            }
+        }
+    }
+    say(COLUMNS);
+    Ok(())
+}
+
+const HEADER: &str = "\
+| data | r | method | people | with an answer | above r | rate / r | cost to ours | changed | per CPU second | ours is |
+|---|---|---|---|---|---|---|---|---|---|---|";
+
+const COLUMNS: &str = "
+- **with an answer**: ours certified; theirs by their own account, without a certificate.
+- **above r**: share of the answers above r by more than four standard errors, on 16,384 Sobol lines.
+- **cost to ours**: mean l1 cost over that of our answers for the same people. **changed**: features changed by more than 1e-6.
+- **ours is**: how many times as many answers per CPU second, this run.";
+
+/// One method's answers for some people.
+struct Answers {
+    name: String,
+    points: Vec<Option<Vec<f64>>>,
+    cpu_seconds: f64,
+}
+
+/// Ours, tuned and the paper's, as rows of the table.
+fn compare(python: &Path, subject: &Subject, r: f64, options: &Options) -> Result<Vec<String>> {
+    eprintln!("{}, r = {r}: {} people", subject.title, subject.n_people());
+    let (mut times, mut their_times) = (Vec::new(), Vec::new());
+    let (mut ours, mut tuned) = (None, None);
+    for turn in 0..options.repeats.max(1) {
+        // Who goes first changes, so that neither profits from the machine's mood.
+        for first in [turn % 2 == 0, turn % 2 != 0] {
+            if first {
+                let (answers, seconds) = solve(subject, r)?;
+                times.push(seconds);
+                ours = Some(answers);
+            } else {
+                let outcome = ask(python, "tuned.py", subject, r, subject.n_people(), &["--compile"])?;
+                their_times.push(outcome.cpu_seconds);
+                tuned = Some(outcome);
+            }
+        }
+    }
+    let (ours, tuned) = (ours.context("ours ran")?, tuned.context("theirs ran")?);
+    let ours = Answers { name: "probe".to_owned(), points: ours, cpu_seconds: median(&mut times) };
+    let tuned = Answers {
+        name: format!("tuned PyTorch, {}", tuned.note),
+        points: tuned.points,
+        cpu_seconds: median(&mut their_times),
+    };
+    let n = options.paper.min(subject.n_people());
+    let paper = ask(python, "paper.py", subject, r, n, &[])?;
+    let paper = Answers {
+        name: "paper's procedure".to_owned(),
+        points: paper.points,
+        cpu_seconds: paper.cpu_seconds,
+    };
+    Ok([&ours, &tuned, &paper].map(|theirs| row(subject, r, theirs, &ours)).to_vec())
+}
+
+fn row(subject: &Subject, r: f64, theirs: &Answers, ours: &Answers) -> String {
+    let points: Vec<&[f64]> = theirs.points.iter().flatten().map(Vec::as_slice).collect();
+    let rates = by_lines(&subject.plain, SIGMA, &points);
+    let above = rates.iter().filter(|rate| rate.above(r)).count();
+    let moves = |i: usize, point: &[f64]| -> Vec<f64> {
+        subject.person(i).iter().zip(point).map(|(x, p)| (x - p).abs()).collect()
+    };
+    let both = |i: &usize| theirs.points[*i].as_deref().zip(ours.points[*i].as_deref());
+    let which: Vec<usize> = (0..theirs.points.len()).filter(|i| both(i).is_some()).collect();
+    let cost = |answers: &Answers| {
+        let points = which.iter().filter_map(|&i| Some((i, answers.points[i].as_deref()?)));
+        mean(points.map(|(i, point)| moves(i, point).iter().sum()))
+    };
+    let changed = theirs.points.iter().enumerate().filter_map(|(i, point)| {
+        Some(moves(i, point.as_deref()?).iter().filter(|by| **by > 1e-6).count() as f64)
+    });
+    let speed = |answers: &Answers| answers.points.iter().flatten().count() as f64 / answers.cpu_seconds;
+    format!(
+        "| {} | {r} | {} | {} | {} | {:.1} % | {:.4} | {:.4} | {:.2} | {:.1} | {:.2} times |",
+        subject.title,
+        theirs.name,
+        theirs.points.len(),
+        points.len(),
+        100.0 * above as f64 / points.len() as f64,
+        mean(rates.iter().map(|rate| rate.rate / r)),
+        cost(theirs) / cost(ours),
+        mean(changed),
+        speed(theirs),
+        speed(ours) / speed(theirs)
+    )
+}
+
+/// Our certified points, and the processor seconds they took on one thread.
+fn solve(subject: &Subject, r: f64) -> Result<(Vec<Option<Vec<f64>>>, f64)> {
+    let rows = Rows::new(&subject.people, subject.names.len())?;
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    // Preparing the engine counts, as drawing the samples counts for theirs.
+    let (answers, took) = one.install(|| time(|| Ok(subject.engine(SIGMA, r)?.recourse(rows)?)))?;
+    let point = |answer: Answer| (answer.status == Status::Certified).then_some(answer.point);
+    Ok((answers.into_iter().map(point).collect(), took.cpu))
+}
+
+/// Runs a script on the first `n` people.
+fn ask(python: &Path, script: &str, subject: &Subject, r: f64, n: usize, more: &[&str]) -> Result<Outcome> {
+    let folder = folders::kept("peers")?;
+    let [model, people, out] = ["model.json", "people.csv", "out.json"].map(|name| folder.join(name));
+    ModelFile::new(subject.names.clone(), subject.model.clone(), None)?.save(&model)?;
+    let mut writer = csv::Writer::from_path(&people)?;
+    writer.write_record(&subject.names)?;
+    for i in 0..n {
+        writer.write_record(subject.person(i).iter().map(f64::to_string))?;
+    }
+    writer.flush()?;
+    let status = Command::new(python)
+        .arg(scripts().join(script))
+        .args([&model, &people, &out])
+        .args(["--rate", &r.to_string(), "--sigma", &SIGMA.to_string()])
+        .args(more)
+        // One thread, whatever library takes part.
+        .env("OMP_NUM_THREADS", "1")
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .stdout(Stdio::null())
+        .status()
+        .with_context(|| format!("cannot start {}", python.display()))?;
+    ensure!(status.success(), "{script} failed: {status}");
+    let outcome: Outcome = serde_json::from_slice(&std::fs::read(&out)?)?;
+    ensure!(outcome.points.len() == n, "{script} answered {} of {n} people", outcome.points.len());
+    Ok(outcome)
+}
+
+fn scripts() -> PathBuf {
+    folders::root().join("benches/peers")
+}
+
+/// The Python of an environment under the target folder that has what the scripts need; set up on first use.
+fn environment() -> Result<PathBuf> {
+    let folder = folders::kept("peers")?.join("venv");
+    let python = folder.join("bin/python");
+    let requirements = scripts().join("requirements.txt");
+    let wanted = std::fs::read_to_string(&requirements)?;
+    let stamp = folder.join("requirements.txt");
+    if std::fs::read_to_string(&stamp).is_ok_and(|have| have == wanted) {
+        return Ok(python);
+    }
+    eprintln!("setting up Python in the target folder; this downloads PyTorch");
+    let steps: [(&Path, Vec<&std::ffi::OsStr>); 2] = [
+        (Path::new("python3"), vec!["-m".as_ref(), "venv".as_ref(), folder.as_ref()]),
+        (
+            &python,
+            vec![
+                "-m".as_ref(),
+                "pip".as_ref(),
+                "install".as_ref(),
+                "--quiet".as_ref(),
+                "-r".as_ref(),
+                requirements.as_ref(),
+            ],
+        ),
+    ];
+    for (program, arguments) in steps {
+        let status = Command::new(program)
+            .args(arguments)
+            .stdout(Stdio::null())
+            .status()
+            .with_context(|| format!("cannot start {}", program.display()))?;
+        if !status.success() {
+            bail!("{} failed: {status}", program.display());
+        }
+    }
+    std::fs::write(stamp, wanted)?;
+    Ok(python)
+}
