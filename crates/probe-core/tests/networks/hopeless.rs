@@ -159,7 +159,6 @@ fn units_do_not_matter() {
     for (answer, expected) in answers(setup, &moved).iter().zip(&expected) {
         assert_eq!((answer.status, expected.status), (Status::Certified, Status::Certified));
         let (cost, other) = (answer.cost.unwrap(), expected.cost.unwrap());
-        eprintln!("{cost} {other}");
         assert!(cost <= 1.05 * other && other <= 1.05 * cost, "{cost} against {other}");
     }
 }
@@ -176,7 +175,6 @@ fn scores_that_are_not_numbers_are_no_yes() {
             continue;
         }
         for answer in answers(plain_setup(model.clone(), 0.2), &person) {
-            eprintln!("{activation:?} {answer:?}");
             if answer.status == Status::Certified {
                 let (rate, error) = audit(&*model, &answer.point, &[0.1; 2], 50_000, 3);
                 assert!(rate <= 0.2 + 4.0 * error, "{activation:?}: {rate} {answer:?}");

@@ -89,12 +89,12 @@ fn check_independent(samples: usize, lines: usize) {
 
 #[test]
 fn lines_agree_with_a_million_plain_samples_for_all_activations_and_depths() {
-    check_gaussian(1_000_000, 6_000);
+    check_gaussian(1_000_000, 4_000);
 }
 
 #[test]
 fn lines_agree_with_a_million_plain_samples_under_other_noise() {
-    check_independent(1_000_000, 6_000);
+    check_independent(1_000_000, 4_000);
 }
 
 #[test]

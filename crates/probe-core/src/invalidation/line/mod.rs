@@ -380,3 +380,6 @@ impl<'a> Lines<'a> {
         Ok((margin, spread))
     }
 }
+
+#[cfg(test)]
+mod tests;
