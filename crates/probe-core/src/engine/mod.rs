@@ -159,7 +159,8 @@ impl Engine {
         method.check_options(&setup.options)?;
         let task = task_of(&setup)?;
         let solver = method.prepare(&task)?;
-        let exact = task.model.as_linear().is_some() && task.noise.as_gaussian().is_some();
+        let exact =
+            task.model.as_linear().is_some() && (task.noise.as_gaussian().is_some() || setup.shift.is_some());
         let sampling = if exact { None } else { Some(session::Sampling::new(&task)?) };
         let shifted = match (setup.shift, task.model.as_linear()) {
             (Some(shift), Some(linear)) => {
@@ -167,13 +168,8 @@ impl Engine {
                 task.noise_on.active_into(&task.actions, &[], &[], &mut active);
                 Some(crate::invalidation::ShiftedRate::new(linear, &*task.noise, &active, shift)?)
             }
-            (Some(_), None) => {
-                return Err(Error::Unsupported {
-                    what: format!("recourse for a {} model that may change", task.model.name()),
-                    why: "answers of linear models only are judged by it".to_owned(),
-                });
-            }
-            (None, _) => None,
+            // Sampled.
+            (Some(_), None) | (None, _) => None,
         };
         Ok(Self { setup, task, solver, sampling, shifted })
     }

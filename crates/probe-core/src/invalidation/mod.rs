@@ -17,6 +17,7 @@ pub use enumeration::Enumeration;
 pub use line::LineSampling;
 pub(crate) use line::{BLOCK, Lines, Pool, has_lines};
 pub use monte_carlo::MonteCarlo;
+pub(crate) use shift::Models;
 pub use shift::ShiftedRate;
 pub use smoothed::{SmoothedMonteCarlo, SmoothedRate, Temperature};
 pub use sobol::SobolMonteCarlo;

@@ -22,6 +22,8 @@
 
 mod estimators;
 
+pub(crate) use estimators::Models;
+
 pub(super) use estimators::{ShiftedClosedForm, ShiftedMonteCarlo};
 
 use crate::error::{Error, Result};

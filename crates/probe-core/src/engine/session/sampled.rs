@@ -13,8 +13,9 @@ use super::{Session, Status};
 use crate::engine::answer::Answer;
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
-use crate::invalidation::{BLOCK, Lines, Pool, has_lines};
+use crate::invalidation::{BLOCK, Lines, Models, Pool, has_lines};
 use crate::math::normal::upper_quantile;
+use crate::model::ModelShift;
 use crate::noise::Residuals;
 use crate::recourse::{Goal, Proposal, Reason, Task, Verdict};
 use crate::rows::{Rows, RowsMut};
@@ -31,6 +32,8 @@ const AUDITORS: usize = 128;
 /// Draws at a time, where there are no lines, and draws that look around a point.
 const DRAWS: usize = 64;
 const SCOUT_DRAWS: usize = 16_384;
+/// Drawn models that look around a point, where the model may change.
+const SCOUT_MODELS: usize = 512;
 /// Searches that correct the aim of a method which does not know the noise itself.
 const CORRECTIONS: usize = 8;
 /// What staying under the target may add to the cost before the aim is taken closer, what it is to add then, and how many lines that
@@ -45,6 +48,8 @@ const SHARE_OF_BOUND: f64 = 0.1;
 pub(in crate::engine) enum Sampling {
     /// Lines, for models with gradients under most noise.
     Lines(Box<Pools>),
+    /// Lines again, each on a model of its own: the model may change.
+    Shifted(ModelShift),
     /// All errors there are: rates are exact.
     Finite,
     /// Independent draws, for everything else.
@@ -63,6 +68,11 @@ pub(in crate::engine) struct Pools {
 impl Sampling {
     /// The best there is for a task.
     pub(in crate::engine) fn new(task: &Task) -> Result<Self> {
+        if let Some(shift) = task.shift {
+            Models::new(&*task.model, shift)?;
+            Lines::new(&*task.model, &*task.noise, None)?;
+            return Ok(Self::Shifted(shift));
+        }
         if task.noise.as_residuals().is_some() {
             return Ok(Self::Finite);
         }
@@ -85,6 +95,7 @@ impl Sampling {
 pub(super) struct Sampler<'e> {
     task: &'e Task,
     kind: Kind<'e>,
+    from: Vec<f64>,
     point: Vec<f64>,
     active: Vec<bool>,
     /// Mean and variance that the scouts saw.
@@ -94,6 +105,7 @@ pub(super) struct Sampler<'e> {
 
 enum Kind<'e> {
     Lines { pools: &'e Pools, lines: Box<Lines<'e>>, gradient: Vec<f64>, masses: Box<[f64; BLOCK]> },
+    Shifted { models: Models<'e> },
     Finite { errors: &'e Residuals },
     Draws,
 }
@@ -115,12 +127,14 @@ impl<'e> Sampler<'e> {
                 masses: Box::new([0.0; BLOCK]),
                 pools,
             },
+            (Sampling::Shifted(shift), _) => Kind::Shifted { models: Models::new(&*task.model, *shift)? },
             (Sampling::Finite, Some(errors)) => Kind::Finite { errors },
             _ => Kind::Draws,
         };
         Ok(Self {
             task,
             kind,
+            from: vec![0.0; n],
             point: vec![0.0; n],
             active: vec![false; n],
             mean: f64::NAN,
@@ -138,6 +152,7 @@ impl<'e> Sampler<'e> {
     fn first_aim(&self, rate: f64) -> f64 {
         match self.kind {
             Kind::Lines { .. } => rate * (1.0 - 0.015 * (0.35 / rate).sqrt()).max(0.85),
+            Kind::Shifted { .. } => rate * (1.0 - 0.03 * (0.35 / rate).sqrt()).max(0.85),
             Kind::Finite { .. } => rate,
             Kind::Draws => rate * (1.0 - 0.1 * (0.35 / rate).sqrt()).max(0.75),
         }
@@ -155,7 +170,38 @@ impl<'e> Sampler<'e> {
             (self.mean, self.variance) = (spread.mean(), spread.variance());
             return lines.aim(point, Some(gradient));
         }
+        self.from.copy_from_slice(from);
+        if let Kind::Shifted { .. } = self.kind {
+            let mut seen = [0.0; SCOUT_MODELS];
+            self.shifted_masses(Purpose::Search, 0, 0, &mut seen)?;
+            let n = seen.len() as f64;
+            self.mean = seen.iter().sum::<f64>() / n;
+            self.variance = seen.iter().map(|x| (x - self.mean).powi(2)).sum::<f64>() / (n - 1.0);
+            return Ok(());
+        }
         self.mean = self.share_refused(Purpose::Search, SCOUT_DRAWS)?;
+        Ok(())
+    }
+
+    /// Masses on models number `first` and on of those drawn for a purpose: each the mean of eight lines on one of them.
+    fn shifted_masses(
+        &mut self,
+        purpose: Purpose,
+        segment: u64,
+        first: usize,
+        masses: &mut [f64],
+    ) -> Result<()> {
+        let Kind::Shifted { models } = &self.kind else { return Ok(()) };
+        for (i, mass) in (first as u64..).zip(masses) {
+            // Keyed by number alone: everybody's point is tested on the same models, as it is on the same errors.
+            let mut stream =
+                self.task.seed.stream(purpose, Key::default().word(segment).word(i).word(0x5417).finish());
+            let model = models.draw(&mut stream)?;
+            let mut lines = Lines::new(&*model, &*self.task.noise, None)?;
+            lines.enter(&self.from, &self.point, &self.active)?;
+            lines.aim(&self.point, None)?;
+            *mass = lines.fresh_mean(&mut stream)?;
+        }
         Ok(())
     }
 
@@ -176,6 +222,23 @@ impl<'e> Sampler<'e> {
                         return Ok(Attempt { certified: true, upper: upper.upper().min(max_rate) });
                     }
                     // Clearly not below the target: more lines would not help.
+                    if index >= 31 && index % 8 == 7 && bet.mean() >= max_rate {
+                        break;
+                    }
+                }
+                Ok(Attempt { certified: false, upper: upper.upper() })
+            }
+            Kind::Shifted { .. } => {
+                let mut bet = Betting::expecting(max_rate, self.mean, self.variance)?;
+                let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
+                let mut masses = [0.0; BLOCK];
+                for index in 0..MAX_BLOCKS {
+                    self.shifted_masses(Purpose::Certificate, segment as u64, index * BLOCK, &mut masses)?;
+                    bet.observe_all(&masses);
+                    upper.observe_all(&masses);
+                    if bet.certifies(own) {
+                        return Ok(Attempt { certified: true, upper: upper.upper().min(max_rate) });
+                    }
                     if index >= 31 && index % 8 == 7 && bet.mean() >= max_rate {
                         break;
                     }
@@ -206,6 +269,11 @@ impl<'e> Sampler<'e> {
     fn audit(&mut self) -> Result<f64> {
         match &mut self.kind {
             Kind::Lines { pools, lines, .. } => Ok(lines.rate(&pools.auditors, 0, AUDITORS)?.mean()),
+            Kind::Shifted { .. } => {
+                let mut seen = [0.0; SCOUT_MODELS];
+                self.shifted_masses(Purpose::Audit, 0, 0, &mut seen)?;
+                Ok(seen.iter().sum::<f64>() / seen.len() as f64)
+            }
             Kind::Finite { .. } => Ok(self.mean),
             Kind::Draws => self.share_refused(Purpose::Audit, SCOUT_DRAWS),
         }

@@ -20,6 +20,7 @@ use super::certificate::UpperBound;
 use super::{Estimate, InvalidationRate, Query};
 use crate::error::Result;
 use crate::math::normal::{pdf, upper_quantile};
+use crate::math::vectorised;
 use crate::model::Model;
 use crate::noise::Noise;
 use crate::registry::Entry;
@@ -301,16 +302,21 @@ impl<'a> Lines<'a> {
     fn trace(&mut self, block: &Block, masses: &mut [Lanes]) -> Result<()> {
         let (d, width) = (self.n_coordinates(), self.image_width());
         let coordinates = &block.coordinates[..masses.len() * d];
-        self.along.clear();
-        self.along.extend(coordinates.chunks_exact(d).map(|group| {
-            let mut along = [0.0; LANES];
-            for (z, u) in group.iter().zip(&self.unit) {
-                for lane in 0..LANES {
-                    along[lane] += u * z[lane];
+        let (along, unit) = (&mut self.along, &self.unit);
+        along.resize(masses.len(), [0.0; LANES]);
+        vectorised(
+            #[inline(always)]
+            || {
+                for (along, group) in along.iter_mut().zip(coordinates.chunks_exact(d)) {
+                    *along = [0.0; LANES];
+                    for (z, u) in group.iter().zip(unit) {
+                        for lane in 0..LANES {
+                            along[lane] += u * z[lane];
+                        }
+                    }
                 }
-            }
-            along
-        }));
+            },
+        );
         let mut own = std::mem::take(&mut self.images);
         let images = if self.pooled {
             &block.images[..masses.len() * width]
@@ -336,6 +342,14 @@ impl<'a> Lines<'a> {
             *mass = 1.0;
         }
         traced
+    }
+
+    /// Mean of the masses of eight fresh lines: one observation.
+    pub(crate) fn fresh_mean(&mut self, stream: &mut Stream) -> Result<f64> {
+        let block = self.block(1, |row| self.law.draw(stream, row));
+        let mut masses = [0.0; LANES];
+        self.masses(&block, &mut masses)?;
+        Ok(masses.iter().sum::<f64>() / LANES as f64)
     }
 
     /// Rate from the first `lines` lines of a segment, a multiple of 8.

@@ -39,7 +39,7 @@ impl InvalidationRate for ShiftedMonteCarlo {
     }
 
     fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate> {
-        let mut models = Models::new(query.model, self.shift)?;
+        let models = Models::new(query.model, self.shift)?;
         let mut noisy = vec![0.0; query.point.len()];
         let mut refused = 0;
         for _ in 0..self.samples {
@@ -57,7 +57,7 @@ impl InvalidationRate for ShiftedMonteCarlo {
 }
 
 /// Models that a random change makes of one.
-struct Models<'a> {
+pub(crate) struct Models<'a> {
     model: &'a dyn Model,
     layers: Vec<Dense>,
     /// Standard deviation of the change of each layer.
@@ -65,7 +65,8 @@ struct Models<'a> {
 }
 
 impl<'a> Models<'a> {
-    fn new(model: &'a dyn Model, shift: ModelShift) -> Result<Self> {
+    /// Fails for models without weights and for changes that are not random.
+    pub(crate) fn new(model: &'a dyn Model, shift: ModelShift) -> Result<Self> {
         shift.check()?;
         let refuse = |what: String, why: &str| Err(Error::Unsupported { what, why: why.to_owned() });
         let layers: Vec<Dense> = match (model.as_linear(), model.as_mlp()) {
@@ -97,7 +98,8 @@ impl<'a> Models<'a> {
         Ok(Self { model, layers, sd })
     }
 
-    fn draw(&mut self, stream: &mut Stream) -> Result<Box<dyn Model>> {
+    /// One of them.
+    pub(crate) fn draw(&self, stream: &mut Stream) -> Result<Box<dyn Model>> {
         let mut drawn = self.layers.clone();
         for (layer, sd) in drawn.iter_mut().zip(&self.sd) {
             for value in layer.weight.iter_mut().chain(&mut layer.bias) {

@@ -28,7 +28,7 @@ impl RecourseMethod for Probe {
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
         task.check()?;
-        if let Some(shift) = task.shift {
+        if let (Some(shift), Some(_)) = (task.shift, task.model.as_linear()) {
             return Ok(Box::new(shifted::ShiftedSolver::new(task, shift)?));
         }
         if task.model.as_linear().is_some() && task.noise.as_gaussian().is_some() {

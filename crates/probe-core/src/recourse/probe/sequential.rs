@@ -553,10 +553,11 @@ impl<'a> Search<'a> {
             self.restrict_support(factual, &x);
             return self.slack(&x, z, Look::Lines(lines));
         }
-        let score = self.lines.nudge(j, change)?;
-        let margin = self.lines.margin(&self.solver.pool, lines, None)?.0;
-        // A point that is refused itself: the margin says little.
-        Ok(if score > 0.0 { margin - z } else { (margin - z).min(-1e-9) })
+        // A point that is refused itself is no answer, whatever the noise does: most features fail here.
+        if self.lines.nudge(j, change)? <= 0.0 {
+            return Ok(-1.0);
+        }
+        Ok(self.lines.margin(&self.solver.pool, lines, None)?.0 - z)
     }
 
     /// Moves `here` onto the target as seen by more lines, changing no further feature; says whether the target is met.
