@@ -78,12 +78,12 @@ fn one_hot_people(model: &Mlp, n: usize, seed: u64) -> Vec<f64> {
 
 #[test]
 fn limits_are_kept_under_every_norm() {
-    let activations = [Activation::Relu, Activation::Softplus];
+    let cases = [(Activation::Relu, 6), (Activation::Softplus, 3)];
     let (mut certified, mut regrouped, mut audits) = (0, 0, Vec::new());
-    for (seed, activation) in (40..).zip(activations) {
+    for (seed, (activation, n)) in (40..).zip(cases) {
         let mut stream = Seed(seed).stream(Purpose::Data, 0);
         let model = Arc::new(network(&[8, 12, 1], activation, &mut stream, -0.5));
-        let people = one_hot_people(&model, 6, seed);
+        let people = one_hot_people(&model, n, seed);
         let rows = Rows::new(&people, 8).unwrap();
         for norm in ["l1", "l2", "linf"] {
             for max_changes in [Some(1), Some(2), None] {
@@ -115,10 +115,7 @@ fn limits_are_kept_under_every_norm() {
         let (rate, error) = audit(&**model, point, &sd, SAMPLES, 6);
         assert!(rate <= 0.25 + 4.0 * error, "{rate}");
     });
-    assert!(
-        certified >= 54 && regrouped > 0,
-        "{certified} of 108 certified, {regrouped} with another option"
-    );
+    assert!(certified >= 60 && regrouped > 0, "{certified} of 81 certified, {regrouped} with another option");
 }
 
 #[test]
