@@ -185,11 +185,15 @@ Examples:
   probe recourse model.json people.csv -r 0.05 --immutable age,sex --max-changes 2 --id customer
   probe recourse model.json people.parquet --noise-on changed --format jsonl | head -1
   probe recourse model.json people.csv --budget 0.3        the most robust answer for that cost
+  probe recourse model.json people.csv --model-shift gaussian:0.05      the model may change, too
+  probe recourse network.json people.csv -r 0.1 --aim 0.99 --confidence-scope file
   probe recourse model.json people.csv -r 0.35 --method probe-gradient --option keep=best
   cat people.csv | probe recourse model.json - --quiet > out.csv")]
 pub(crate) struct Recourse {
     #[command(flatten)]
     pub(crate) ask: Ask,
+    #[command(flatten)]
+    pub(crate) assurance: Assurance,
     /// Spend at most this cost for the lowest rate, instead of reaching -r at the lowest cost.
     #[arg(long, value_name = "B", value_parser = at_least_zero)]
     pub(crate) budget: Option<f64>,
@@ -206,6 +210,8 @@ Examples:
 pub(crate) struct Frontier {
     #[command(flatten)]
     pub(crate) ask: Ask,
+    #[command(flatten)]
+    pub(crate) assurance: Assurance,
     /// Target rates.
     #[arg(long, value_delimiter = ',', value_parser = rate, value_name = "R,R,…",
           default_value = "0.45,0.4,0.35,0.3,0.25,0.2,0.15,0.1,0.05,0.01")]
@@ -367,7 +373,7 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "all|mutable|changed", value_parser = noise_on)]
     pub(crate) noise_on: Option<NoiseOn>,
     /// How the model may change before the advice is carried out: gaussian:SD of every weight, relative:SHARE of a layer's
-    /// typical weight, or bounded:RADIUS around the weights of a linear model. Weights act on scaled values. For rate only.
+    /// typical weight, or bounded:RADIUS around the weights of a linear model. Weights act on scaled values.
     #[arg(long, value_name = "SPEC", value_parser = model_shift)]
     pub(crate) model_shift: Option<ModelShift>,
     /// What a change costs: l1, l2 or linf of the weighted, scaled changes.
@@ -388,7 +394,7 @@ pub(crate) struct Ask {
     /// At most this many features may change.
     #[arg(long, value_name = "K")]
     pub(crate) max_changes: Option<usize>,
-    /// Certificates: P(certified and true rate above r) is at most 1 − C. Exact rates need none.
+    /// Certificates: P(certified and true rate above r) is at most 1 − C, for each row. Exact rates need none.
     #[arg(long, default_value_t = 0.999, value_parser = rate, value_name = "C")]
     pub(crate) confidence: f64,
     /// How to find recourse: probe, or the paper's own algorithms, probe-gradient and probe-mc, to compare with.
@@ -418,6 +424,33 @@ pub(crate) struct Ask {
     /// Cut-off on the probability of the favourable class, instead of --threshold.
     #[arg(long, value_name = "P", value_parser = rate, conflicts_with = "threshold")]
     pub(crate) threshold_prob: Option<f64>,
+}
+
+/// What is promised where rates are sampled. Exact rates need none of it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Where rates are sampled (networks, and noise without a closed form)")]
+pub(crate) struct Assurance {
+    /// Share of r that the search aims at: closer to 1 is cheaper for the person, takes more samples to certify and is more
+    /// often left uncertified at first, which costs another search [default: by r, about 0.985 at 0.35 and 0.96 at 0.05].
+    #[arg(long, value_name = "SHARE", value_parser = rate)]
+    pub(crate) aim: Option<f64>,
+    /// What --confidence covers: each row by itself, or all rows of the file together, 1 − C divided over them. The rows of a
+    /// file are counted first.
+    #[arg(long, value_name = "row|file", default_value = "row", value_enum, hide_possible_values = true)]
+    pub(crate) confidence_scope: Scope,
+    /// Number of rows that --confidence-scope file divides over, instead of counting: for standard input, or for a table that
+    /// is served in parts. More rows than this are an error.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rows: Option<u64>,
+}
+
+/// `--confidence-scope`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scope {
+    /// Each row.
+    Row,
+    /// All rows together.
+    File,
 }
 
 /// Where rows come from and go to.

@@ -1,13 +1,13 @@
 //! From what was typed to what is asked: model, schema and flags become a [`Setup`].
 
-use crate::args::{Ask, Bounds};
+use crate::args::{Ask, Assurance, Bounds, Scope, Tables};
 use crate::printer::Printer;
 use crate::usage::Usage;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use probe_core::noise::NoiseSpec;
 use probe_core::recourse::method;
 use probe_core::{Actions, MethodOptions, ModelInput, NoiseOn, Schema, Seed, Setup};
-use probe_io::{ModelFile, load_noise, load_schema};
+use probe_io::{Chunk, ModelFile, TableReader, load_noise, load_schema};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,6 +22,17 @@ pub(crate) struct Question {
     sigma: Option<f64>,
     /// The target rate that a noise file was fitted for.
     fitted_rate: Option<f64>,
+    /// What is promised, where recourse is asked for.
+    promise: Option<Promise>,
+}
+
+/// What the confidence covers.
+#[derive(Debug, Clone, Copy)]
+struct Promise {
+    /// As typed; that of one row is in the set-up.
+    confidence: f64,
+    /// Rows that it is divided over.
+    rows: Option<u64>,
 }
 
 impl Question {
@@ -73,7 +84,47 @@ impl Question {
         setup.options = options_of(ask)?;
         let Named { noise, sigma, fitted_rate } = set_noise(&mut setup, ask, schema.as_ref(), sigma)?;
         warn_of_raw_units(&setup, schema.as_ref(), printer);
-        Ok(Self { setup, schema, model_hash: file.hash, noise, sigma, fitted_rate })
+        Ok(Self { setup, schema, model_hash: file.hash, noise, sigma, fitted_rate, promise: None })
+    }
+
+    /// Applies what is to be promised of sampled answers; counts the rows where the confidence is divided over them.
+    pub(crate) fn promise(&mut self, assurance: &Assurance, ask: &Ask, tables: &Tables) -> Result<()> {
+        let rows = match (assurance.confidence_scope, assurance.rows) {
+            (Scope::Row, None) => None,
+            (Scope::Row, Some(_)) => {
+                return Err(Usage::of("--rows", "it belongs to --confidence-scope file").into());
+            }
+            (Scope::File, Some(rows)) => Some(rows),
+            (Scope::File, None) => Some(count_rows(ask, tables)?),
+        };
+        self.promise = Some(Promise { confidence: ask.confidence, rows });
+        self.setup.aim = assurance.aim;
+        if let Some(rows) = rows {
+            self.setup.confidence = confidence_of_a_row(ask.confidence, rows).ok_or_else(|| {
+                let what =
+                    format!("{} divided over {rows} rows is too close to 1 to compute with", ask.confidence);
+                Usage::of("--confidence", what)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Fails where there are more rows than the confidence was divided over: what was promised would not hold.
+    pub(crate) fn check_rows(&self, chunk: &Chunk) -> Result<()> {
+        let end = chunk.first_row() + chunk.n_rows() as u64;
+        match self.promise.and_then(|promise| promise.rows) {
+            Some(rows) if end > rows => bail!(
+                "{}: more than the {rows} rows that --confidence-scope file was divided over",
+                chunk.plan().file()
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether one person is a lot of work: samples, or a search under a change of the model.
+    pub(crate) fn is_heavy(&self) -> bool {
+        let setup = &self.setup;
+        setup.model.as_linear().is_none() || setup.noise.as_gaussian().is_none() || setup.shift.is_some()
     }
 
     /// Warns where the noise was fitted for larger rates than those asked for.
@@ -94,7 +145,7 @@ impl Question {
             NoiseOn::Mutable => "mutable",
             NoiseOn::Changed => "changed",
         };
-        json!({
+        let mut meta = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "command": command,
             "method": self.setup.method,
@@ -108,10 +159,42 @@ impl Question {
             "r": self.setup.max_rate,
             "budget": self.setup.budget,
             "cost": self.setup.cost.norm().name(),
-            "confidence": self.setup.confidence,
-            "note": "rates and certificates hold for the stated noise model; they say nothing about other noise or another model",
-        })
+            "confidence": self.promise.map_or(self.setup.confidence, |promise| promise.confidence),
+        });
+        if let Some(promise) = self.promise {
+            meta["confidence_scope"] = json!(if promise.rows.is_some() { "file" } else { "row" });
+            meta["rows"] = json!(promise.rows);
+            meta["aim"] = json!(self.setup.aim);
+        }
+        meta["note"] = json!(if self.setup.shift.is_some() {
+            "rates and certificates hold for the stated noise and change of the model; they say nothing about others"
+        } else {
+            "rates and certificates hold for the stated noise model; they say nothing about other noise or another model"
+        });
+        meta
     }
+}
+
+/// The rows of the people's file, which is read for it.
+fn count_rows(ask: &Ask, tables: &Tables) -> Result<u64> {
+    let twice = std::fs::metadata(&ask.people).map_or(true, |found| found.is_file());
+    if ask.people == Path::new("-") || !twice {
+        return Err(Usage::of(
+            "--confidence-scope file",
+            "the number of rows must be known first, and this input cannot be read twice; give --rows N",
+        )
+        .into());
+    }
+    Ok(TableReader::open(&ask.people, tables.input_format)?.count_rows()?)
+}
+
+/// The confidence of each of `rows` that together have `confidence`; `None` where it rounds to 1.
+fn confidence_of_a_row(confidence: f64, rows: u64) -> Option<f64> {
+    let delta = (1.0 - confidence) / rows.max(1) as f64;
+    let each = 1.0 - delta;
+    // Rounded so that the rows together never have less than was asked for.
+    let each = if 1.0 - each > delta { each.next_up() } else { each };
+    (each < 1.0).then_some(each)
 }
 
 /// The method's settings, of which `--paper-text` is one.
@@ -202,5 +285,30 @@ fn warn_of_raw_units(setup: &Setup, schema: Option<&Schema>, printer: &Printer) 
             "the model takes raw values and no feature has a scale: sigma and cost are in raw units of every feature; \
              give each feature a scale in a schema",
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_together_have_the_confidence_that_was_asked_for() {
+        for confidence in [0.5, 0.9, 0.999, 0.123_456_789] {
+            for rows in [1, 2, 3, 7, 1_000, 999_983, 1_000_000_000] {
+                let each = confidence_of_a_row(confidence, rows).unwrap();
+                let together = (1.0 - each) * rows as f64;
+                // Division and product round once each.
+                assert!(together <= (1.0 - confidence) * (1.0 + 2.0 * f64::EPSILON), "{confidence} {rows}");
+                // An ulp of 1 is what is lost for each row.
+                assert!(
+                    together >= 1.0 - confidence - 2.0 * f64::EPSILON * rows as f64,
+                    "{confidence} {rows}"
+                );
+            }
+        }
+        assert_eq!(confidence_of_a_row(0.999, u64::MAX), None);
+        // No rows, no division.
+        assert_eq!(confidence_of_a_row(0.75, 0), Some(0.75));
     }
 }

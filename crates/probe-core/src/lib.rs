@@ -73,7 +73,7 @@ pub mod seed;
 pub mod theory;
 
 pub use cost::Cost;
-pub use engine::{Answer, Engine, Limit, Session, Setup, Shortfall, Slack, Status, Tolerance};
+pub use engine::{Answer, Engine, Limit, Session, Setup, Shortfall, Side, Slack, Status, Tolerance};
 pub use error::{Error, ParamError, Result};
 pub use invalidation::{
     ClosedForm, Enumeration, Estimate, InvalidationRate, LineSampling, MonteCarlo, Query, SmoothedMonteCarlo,

@@ -111,6 +111,7 @@ fn build(split: &[f64; 5]) -> Report {
         cloud: Some(cloud(&features, score)),
         features,
         methods: methods(&chosen, &point(0.4999)),
+        network: None,
         frontier: Some(Frontier { points, chosen: Some(7), cheapest_flip: Some(point(0.4999)) }),
         batch: Some(batch()),
     }
@@ -161,6 +162,7 @@ fn methods(ours: &FrontierPoint, flip: &FrontierPoint) -> Vec<Method> {
         accuracy: Some(1.0),
         rate: Some(rate),
         cost: Some(cost),
+        certified: None,
     };
     vec![
         row("probe", "cheapest change that keeps the target", ours.rate, ours.cost),

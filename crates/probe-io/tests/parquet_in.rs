@@ -101,7 +101,7 @@ fn number_types_become_numbers_across_row_groups() {
         chunk.numbers_into(&mut numbers).unwrap();
         rows.extend(numbers.chunks(6).map(<[f64]>::to_vec));
     }
-    assert_eq!(rows.len(), 6);
+    assert_eq!((rows.len(), open().count_rows().unwrap()), (6, 6));
     for (i, row) in rows.iter().enumerate() {
         let v = i as f64;
         let expected = [

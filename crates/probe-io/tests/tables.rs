@@ -127,6 +127,22 @@ fn json_lines_and_arrays_hold_the_same() {
 }
 
 #[test]
+fn rows_are_counted_without_being_read() {
+    let count = |text: &str, format| {
+        let reader = TableReader::from_read("people", Cursor::new(text.as_bytes().to_vec()), format)?;
+        reader.count_rows()
+    };
+    // Blank lines are no rows, and a line end within quotes ends none.
+    assert_eq!(count("a,b\n1,\"x\ny\"\n\n3,4\r\n5,6", Format::Csv).unwrap(), 3);
+    assert_eq!(count("a,b\n", Format::Csv).unwrap(), 0);
+    assert_eq!(count("{\"a\":1}\n\n{\"a\":\"}\"}", Format::Jsonl).unwrap(), 2);
+    assert_eq!(count("[{\"a\":[1,{}]}, {\"a\":2}]", Format::Json).unwrap(), 2);
+    let many: String = (0..20_000).map(|i| format!("{i},{i}\n")).collect();
+    assert_eq!(count(&format!("a,b\n{many}"), Format::Csv).unwrap(), 20_000);
+    assert!(count("[{\"a\":1}, {\"a\":", Format::Json).unwrap_err().to_string().contains("never closed"));
+}
+
+#[test]
 fn json_faults_name_row_and_line() {
     assert_eq!(
         jsonl("{\"a\":1,\"b\":2}\n\n{\"a\":1,\"b\":\"2\"}\n").unwrap_err(),

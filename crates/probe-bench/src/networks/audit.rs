@@ -98,8 +98,8 @@ mod tests {
         for seed in 0..3 {
             let model = random(6, 20, seed);
             // A point that is refused sometimes but not always.
-            let towards = |t: f64| [t, -t, t, t, 0.5 * t, -t];
-            let points: Vec<[f64; 6]> = (-20..=20).map(|i| towards(f64::from(i) * 0.1)).collect();
+            let mut stream = Seed(seed).stream(Purpose::Data, 9);
+            let points: Vec<[f64; 6]> = (0..60).map(|_| std::array::from_fn(|_| stream.normal())).collect();
             let lines: Vec<Measured> =
                 by_lines(&model, 0.3, &points.iter().map(|p| &p[..]).collect::<Vec<_>>());
             let undecided = |i: &usize| (0.05..0.6).contains(&lines[*i].rate);

@@ -21,7 +21,7 @@ const SIGMA: f64 = 0.1;
 const RATES: [f64; 4] = [0.35, 0.2, 0.1, 0.05];
 const PEOPLE: usize = 500;
 const OFFLINE: usize = 50;
-const DEEP: usize = 20;
+const DEEP: usize = 4;
 /// Targets of the larger models.
 const LARGE_RATES: [f64; 2] = [0.35, 0.1];
 const OUTPUT: &str = "docs/networks.md";

@@ -1,5 +1,7 @@
 //! `probe demo`: the whole path of a newcomer, by the same commands that they would type.
 
+mod network;
+
 use crate::args::{Cli, Command, Common, Demo};
 use crate::interrupt::holding_output;
 use crate::printer::Printer;
@@ -18,6 +20,8 @@ use std::path::Path;
 
 const RATES: [f64; 8] = [0.45, 0.35, 0.25, 0.2, 0.15, 0.1, 0.05, 0.01];
 const AUDIT_SAMPLES: usize = 1_000_000;
+/// How the network is trained.
+const NETWORK_FLAGS: [&str; 6] = ["--kind", "mlp", "--hidden", "32", "--epochs", "30"];
 
 pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()> {
     std::fs::create_dir_all(&args.out).with_context(|| format!("{}: cannot create", args.out.display()))?;
@@ -29,8 +33,11 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     holding_output(|| Ok(save_schema(&credit::schema(), path("schema.toml"))?))?;
     let report = train(args, common, printer)?;
 
-    let question = ask(args, common, printer)?;
+    let question = ask(args, common, "model.json", printer)?;
     let engine = Engine::new(question.setup.clone())?;
+    let network_report = network::train(args, common, printer)?;
+    let network_question = ask(args, common, "network.json", printer)?;
+    let network_engine = Engine::new(network_question.setup.clone())?;
     let denied = denied(&engine, &data)?;
     if denied.is_empty() {
         bail!("the model turns nobody down; try another --seed");
@@ -39,7 +46,11 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     let people = read_rows(&path("people.csv"), &question.setup.names)?;
     let people = Rows::new(&people, question.setup.names.len())?;
     let answers = engine.recourse(people)?;
-    let chosen = example_of(&answers);
+    let mut by_both = Vec::with_capacity(answers.len());
+    for person in people.iter() {
+        by_both.push(network_engine.score(person)? <= 0.0);
+    }
+    let chosen = example_of(&answers, &by_both);
     let (person, answer) = (people.row(chosen), &answers[chosen]);
 
     let rates = rates_with(args.max_rate);
@@ -62,6 +73,22 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     printer.heading(&format!("4. The same for all {} who were turned down", number(people.n_rows() as f64)));
     page.methods = compare(&engine, people, &answers)?;
     print_methods(&page.methods, printer);
+
+    printer.heading(&format!("5. Applicant {chosen} before a network, trained on the same data"));
+    let by_network = network_engine.recourse(Rows::single(person))?;
+    let told = [
+        network::Told { name: "linear", report: &report, engine: &engine, question: &question, answer },
+        network::Told {
+            name: "network",
+            report: &network_report,
+            engine: &network_engine,
+            question: &network_question,
+            answer: &by_network[0],
+        },
+    ];
+    let part = network::part(&told, person, people)?;
+    network::print(&part, args.max_rate, printer);
+    page.network = Some(part);
 
     for (command, output) in [("recourse", "recourse.csv"), ("frontier", "frontier.csv")] {
         run_command(args, common, command, output)?;
@@ -116,8 +143,8 @@ fn train(args: &Demo, common: &Common, printer: &Printer) -> Result<TrainReport>
 }
 
 /// The question of the demo, by the flags a newcomer would type.
-fn ask(args: &Demo, common: &Common, printer: &Printer) -> Result<Question> {
-    let model = args.out.join("model.json").display().to_string();
+fn ask(args: &Demo, common: &Common, model: &str, printer: &Printer) -> Result<Question> {
+    let model = args.out.join(model).display().to_string();
     let (rate, sigma) = (args.max_rate.to_string(), args.sigma.to_string());
     let line = ["probe", "recourse", &model, "-", "-r", &rate, "--sigma", &sigma];
     let Cli { command: Command::Recourse(recourse), .. } = Cli::try_parse_from(line)? else {
@@ -184,11 +211,15 @@ fn denied(engine: &Engine, data: &credit::CreditData) -> Result<Vec<usize>> {
     Ok(rows)
 }
 
-/// The first person whose answer changes two or three features; else the first with an answer; else the first.
-fn example_of(answers: &[Answer]) -> usize {
-    let certified = |a: &&Answer| a.status == Status::Certified;
-    let telling = answers.iter().position(|a| certified(&a) && (2..=3).contains(&a.changed));
-    telling.or_else(|| answers.iter().position(|a| certified(&a))).unwrap_or(0)
+/// The first person turned down by both models whose answer changes two or three features; else the first with such an
+/// answer, or with any; else the first.
+fn example_of(answers: &[Answer], by_both: &[bool]) -> usize {
+    let certified = |a: &Answer| a.status == Status::Certified;
+    let telling = |a: &Answer| certified(a) && (2..=3).contains(&a.changed);
+    let both = (0..answers.len()).find(|&i| telling(&answers[i]) && by_both[i]);
+    both.or_else(|| answers.iter().position(telling))
+        .or_else(|| answers.iter().position(certified))
+        .unwrap_or(0)
 }
 
 fn card(report: &TrainReport, question: &Question) -> ModelCard {
@@ -274,6 +305,7 @@ fn compare(engine: &Engine, people: Rows<'_>, answers: &[Answer]) -> Result<Vec<
         accuracy: Some(given.len() as f64 / n),
         rate: mean(given.iter().map(|a| a.rate).sum(), given.len() as f64),
         cost: mean(given.iter().filter_map(|a| a.cost).sum(), given.len() as f64),
+        certified: None,
     }];
     let mut active = vec![false; setup.names.len()];
     setup.noise_on.active_into(&setup.actions, &[], &[], &mut active);
@@ -300,6 +332,7 @@ fn compare(engine: &Engine, people: Rows<'_>, answers: &[Answer]) -> Result<Vec<
             accuracy: None,
             rate: Some(affine_rate(target, shift, sd)),
             cost: mean(cost, n),
+            certified: None,
         });
     }
     Ok(methods)
@@ -326,10 +359,16 @@ fn closing(args: &Demo, printer: &Printer) {
     printer.say(&format!(
         "{out}/recourse.csv    one answer per person; {out}/frontier.csv the price of certainty"
     ));
-    printer.say(&format!("{out}/credit.csv, schema.toml, model.json, people.csv    to go on from here:"));
+    printer.say(&format!(
+        "{out}/credit.csv, schema.toml, model.json, network.json, people.csv    to go on from here:"
+    ));
     printer.say("");
     printer.say(&format!(
         "  probe train {out}/credit.csv --target approved --schema {out}/schema.toml -o {out}/model.json"
+    ));
+    printer.say(&format!(
+        "  probe train {out}/credit.csv --target approved --schema {out}/schema.toml {} -o {out}/network.json",
+        NETWORK_FLAGS.join(" ")
     ));
     printer.say(&format!(
         "  probe recourse {out}/model.json {out}/people.csv -r {} --sigma {} -o {out}/recourse.csv",

@@ -12,13 +12,14 @@ use probe_io::{Batch, Chunk, Column, Field};
 use serde_json::{Map, Value, json};
 
 pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result<()> {
-    let question = Question::new(&args.ask, common.seed, printer)?;
+    let mut question = Question::new(&args.ask, common.seed, printer)?;
+    question.promise(&args.assurance, &args.ask, &args.table)?;
     for &rate in &args.rates {
         check_changed(question.setup.noise_on, rate, "--rates")?;
     }
     question.warn_of_fit(&args.rates, printer);
     let engine = Engine::new(question.setup.clone())?;
-    let heavy = question.setup.model.as_linear().is_none();
+    let heavy = question.is_heavy();
     let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, heavy };
     let names = &question.setup.names;
     let fields = vec![
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let scratch = || (engine.session(), Vec::new());
     let summary = stream.run(names, fields, true, meta.clone(), scratch, |(session, people), chunk| {
+        question.check_rows(chunk)?;
         chunk.numbers_into(people)?;
         let mut answers = Vec::with_capacity(chunk.n_rows() * args.rates.len());
         for (row, person) in people.chunks_exact(names.len()).enumerate() {

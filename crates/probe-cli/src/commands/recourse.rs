@@ -44,9 +44,10 @@ impl Tally {
 pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result<()> {
     let mut question = Question::new(&args.ask, common.seed, printer)?;
     question.setup.budget = args.budget;
+    question.promise(&args.assurance, &args.ask, &args.table)?;
     question.warn_of_fit(&[args.ask.max_rate], printer);
     let engine = Engine::new(question.setup.clone())?;
-    let heavy = question.setup.model.as_linear().is_none();
+    let heavy = question.is_heavy();
     let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, heavy };
     let names = &question.setup.names;
     let fields = vec![
@@ -65,6 +66,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     let tally = Mutex::new(Tally::default());
     let scratch = || Worker { session: engine.session(), people: Vec::new(), answers: Vec::new() };
     let summary = stream.run(names, fields, true, meta.clone(), scratch, |worker, chunk| {
+        question.check_rows(chunk)?;
         worker.answer(chunk)?;
         if let Ok(mut tally) = tally.lock() {
             tally.count(&worker.answers);

@@ -54,17 +54,28 @@ pub(super) fn answer_object(answer: &Answer, person: &[f64], question: &Question
     object
 }
 
+const NOTHING_TO_SPARE: &str =
+    "none beyond the noise itself: the rate is certified to be at most r, and no lower";
+
 /// How far the advice may be missed, by feature name; null where there is no advice.
 pub(super) fn tolerance_value(engine: &Engine, person: &[f64], answer: &Answer) -> Result<Value> {
     let Some(tolerance) = engine.tolerance(person, answer)? else { return Ok(Value::Null) };
     let names = &engine.setup().names;
     let slacks = |slacks: &[Slack]| -> Value {
         let entry = |s: &Slack| {
-            let side = if s.harmful_below { "below" } else { "above" };
+            let side = s.harmful.as_str();
             (names[s.feature].clone(), json!({ "harmful": side, "alone": s.alone, "jointly": s.jointly }))
         };
         Value::Object(slacks.iter().map(entry).collect())
     };
+    if engine.setup().model.as_linear().is_none() {
+        // The bound of a certificate often is the target itself, and a list of zeros would look like a finding.
+        return Ok(if tolerance.at_target.is_empty() {
+            json!({ "at_target_rate": null, "note": NOTHING_TO_SPARE })
+        } else {
+            json!({ "at_target_rate": slacks(&tolerance.at_target) })
+        });
+    }
     Ok(json!({
         "at_target_rate": slacks(&tolerance.at_target),
         "still_favourable": slacks(&tolerance.favourable),

@@ -10,7 +10,7 @@ mod tolerance;
 
 pub use answer::{Answer, Limit, Shortfall, Status};
 pub use session::Session;
-pub use tolerance::{Slack, Tolerance};
+pub use tolerance::{Side, Slack, Tolerance};
 
 use crate::cost::Cost;
 use crate::error::{Error, Result, require};
@@ -163,6 +163,12 @@ impl Engine {
             task.model.as_linear().is_some() && (task.noise.as_gaussian().is_some() || setup.shift.is_some());
         let sampling = if exact { None } else { Some(session::Sampling::new(&task)?) };
         let shifted = match (setup.shift, task.model.as_linear()) {
+            (Some(_), Some(_)) if task.noise_on == NoiseOn::Changed => {
+                return Err(Error::Unsupported {
+                    what: "noise on changed features only with a model that may change".to_owned(),
+                    why: "use noise on all or mutable features".to_owned(),
+                });
+            }
             (Some(shift), Some(linear)) => {
                 let mut active = vec![false; setup.names.len()];
                 task.noise_on.active_into(&task.actions, &[], &[], &mut active);

@@ -5,39 +5,72 @@
 //! direction; all changed features together: $\alpha\sigma_j$ each with $\alpha = \kappa\sqrt{w^\top\Sigma w}/\sum|w_j|\sigma_j$. An
 //! optimal answer meets $r$ exactly, so it has no slack for the target; the slack until the answer itself turns into
 //! a no is given beside it.
+//!
+//! Any other classifier under Gaussian noise has a smoothed margin $M = \bar\Phi^{-1}(\Delta)$ that is Lipschitz with constant 1 in units of the
+//! noise: $M(x+b) \ge M(x) - \sqrt{b^\top\Sigma^{-1}b}$ (Salman et al. 2019, arXiv:1906.04584, Lemma 2; `theory::rates_within` is the same fact). With a
+//! certified bound $u$ on the rate, $\kappa = \bar\Phi^{-1}(u) - z_r$ therefore serves every miss in the same ellipsoid, on either side: one feature alone
+//! by $\kappa\sigma_j$; all $n$ noisy features at once by $\kappa\sigma_j/\sqrt n$ each. It holds as the certificate does, with its confidence. Where the
+//! bound is the target itself, $\kappa = 0$: nothing beyond the noise is covered, and no slack is listed.
 
 use super::session::noise_along;
 use super::{Answer, Engine, Status};
 use crate::error::Result;
 use crate::math::normal::upper_quantile;
+use crate::noise::Gaussian;
+
+/// Which side of the advice does harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Too low a value.
+    Below,
+    /// Too high a value.
+    Above,
+    /// Either may: the slack holds on both.
+    Either,
+}
+
+impl Side {
+    /// The word that stands in output files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Below => "below",
+            Self::Above => "above",
+            Self::Either => "either",
+        }
+    }
+}
 
 /// How far one changed feature may be missed, in raw units, towards the harmful side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slack {
     /// Feature index.
     pub feature: usize,
-    /// Whether too low a value is the harmful side (else too high).
-    pub harmful_below: bool,
+    /// The harmful side.
+    pub harmful: Side,
     /// If only this feature is missed.
     pub alone: f64,
-    /// If every changed feature is missed at once, each in proportion to its noise.
+    /// If every changed feature (for other models than linear ones: every noisy one) is missed at once, each in proportion
+    /// to its noise.
     pub jointly: f64,
 }
 
 /// Tolerances of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tolerance {
-    /// Systematic miss, on top of the noise, with the target rate still held.
+    /// Systematic miss, on top of the noise, with the target rate still held. Empty where the rate is only known to be at most
+    /// the target, which leaves nothing to spare.
     pub at_target: Vec<Slack>,
-    /// Miss, without further noise, with the decision still favourable.
+    /// Miss, without further noise, with the decision still favourable. Empty where that is not known: for other models than
+    /// linear ones.
     pub favourable: Vec<Slack>,
     /// $\kappa$: any miss $b$ with $b^\top\Sigma^{-1}b \le \kappa^2$ keeps the target rate.
     pub kappa: f64,
 }
 
 impl Engine {
-    /// Tolerances of a certified or found `answer` of the person `from`; `None` if the answer asks for no change, and for
-    /// models that have no exact tolerance.
+    /// Tolerances of a certified or found `answer` of the person `from`; `None` if the answer asks for no change, where the model
+    /// may change, and where none is proven: under noise that is not Gaussian, and for other models than linear ones also
+    /// under correlated noise or without a certificate.
     pub fn tolerance(&self, from: &[f64], answer: &Answer) -> Result<Option<Tolerance>> {
         if answer.changed == 0
             || self.setup().shift.is_some()
@@ -45,9 +78,9 @@ impl Engine {
         {
             return Ok(None);
         }
-        let (Some(linear), Some(gaussian)) = (self.task().model.as_linear(), self.task().noise.as_gaussian())
-        else {
-            return Ok(None);
+        let Some(gaussian) = self.task().noise.as_gaussian() else { return Ok(None) };
+        let Some(linear) = self.task().model.as_linear() else {
+            return Ok(self.certified_tolerance(from, answer, gaussian));
         };
         let (sd, shift) = noise_along(self, &mut vec![false; from.len()], from, &answer.point)?;
         let weights = linear.weights();
@@ -62,7 +95,7 @@ impl Engine {
         let slacks = |score: f64| {
             let slack = |&j: &usize| Slack {
                 feature: j,
-                harmful_below: weights[j] > 0.0,
+                harmful: if weights[j] > 0.0 { Side::Below } else { Side::Above },
                 alone: score / weights[j].abs() * self.setup().space.width(j),
                 jointly: if spread > 0.0 {
                     score / spread * gaussian.sd(j) * self.setup().space.width(j)
@@ -78,5 +111,25 @@ impl Engine {
             favourable: slacks(answer.score_after.max(0.0)),
             kappa,
         }))
+    }
+
+    /// What the bound of a certificate leaves for any classifier.
+    fn certified_tolerance(&self, from: &[f64], answer: &Answer, gaussian: &Gaussian) -> Option<Tolerance> {
+        let (setup, task) = (self.setup(), self.task());
+        let proven = answer.status == Status::Certified && answer.rate_upper <= setup.max_rate;
+        if !proven || !gaussian.is_diagonal() {
+            return None;
+        }
+        let mut active = vec![false; from.len()];
+        task.noise_on.active_into(&task.actions, from, &answer.point, &mut active);
+        let n_active = active.iter().filter(|on| **on).count();
+        let kappa = (upper_quantile(answer.rate_upper) - upper_quantile(setup.max_rate)).max(0.0);
+        let slack = |j: usize| {
+            let alone = kappa * gaussian.sd(j) * setup.space.width(j);
+            Slack { feature: j, harmful: Side::Either, alone, jointly: alone / (n_active as f64).sqrt() }
+        };
+        let noisy = (0..from.len()).filter(|&j| from[j] != answer.point[j] && active[j]);
+        let at_target = if kappa > 0.0 { noisy.map(slack).collect() } else { Vec::new() };
+        Some(Tolerance { at_target, favourable: Vec::new(), kappa })
     }
 }

@@ -105,6 +105,7 @@ impl PersonReport<'_> {
             cloud: self.cloud()?,
             batch: None,
             methods: Vec::new(),
+            network: None,
         })
     }
 

@@ -28,6 +28,39 @@ pub struct Report {
     pub batch: Option<Batch>,
     /// Other methods on the same question; no table where empty.
     pub methods: Vec<Method>,
+    /// The same person before a network.
+    #[serde(default)]
+    pub network: Option<NetworkPart>,
+}
+
+/// The same person before a network beside the report's own model, and methods on that network.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NetworkPart {
+    /// What each model's person is told, the report's own model first.
+    pub answers: Vec<ModelAnswer>,
+    /// Number of people behind `methods`.
+    pub n_people: usize,
+    /// Methods on the network; no table where empty.
+    pub methods: Vec<Method>,
+}
+
+/// What one model asks of the person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelAnswer {
+    /// The model, in a word.
+    pub name: String,
+    /// Its share of right decisions on rows it was not fitted on.
+    pub accuracy: Option<f64>,
+    /// How the search ended.
+    pub status: Status,
+    /// Cost in scaled space.
+    pub cost: Option<f64>,
+    /// Invalidation rate of the answer.
+    pub rate: Option<f64>,
+    /// Upper bound on it, where the rate was sampled.
+    pub bound: Option<Bound>,
+    /// The person's features with what this answer asks of each.
+    pub features: Vec<PersonFeature>,
 }
 
 /// The model in a few numbers.
@@ -254,4 +287,7 @@ pub struct Method {
     pub rate: Option<f64>,
     /// Its cost.
     pub cost: Option<f64>,
+    /// Share of people whose answer was certified, where that was tested.
+    #[serde(default)]
+    pub certified: Option<f64>,
 }

@@ -1,7 +1,7 @@
 //! The tables of the report.
 
 use super::batch::Batch;
-use super::data::{Method, PersonFeature, Report, Status};
+use super::data::{Method, ModelAnswer, NetworkPart, PersonFeature, Report, Status};
 use super::words;
 use crate::number::{self, MISSING, Odds, percent, rounded, with_unit};
 use crate::plot::escape;
@@ -113,6 +113,68 @@ pub(super) fn methods(methods: &[Method], max_rate: f64) -> String {
         .collect();
     let target = format!("Target of {}", percent(max_rate));
     table("wide-table", &["Method", "What it is", "Yes if exact", "Fail when noisy", &target, "Cost"], &rows)
+}
+
+/// A person before two models, and methods on the second.
+pub(super) fn network(part: &NetworkPart) -> String {
+    let headings = ["Model", "What to change", "Cost", "Fail when noisy", "At most", "Right decisions"];
+    let rows: Vec<Vec<String>> = part.answers.iter().map(model_row).collect();
+    let mut out = format!("<div class=\"methods\">{}</div>\n", table("wide-table", &headings, &rows));
+    let confidence = part.answers.iter().find_map(|answer| answer.bound).map(|bound| bound.confidence);
+    if let Some(confidence) = confidence {
+        out.push_str(&format!(
+            "<p class=\"note\">A network's rate has no formula. Each answer is tested on fresh random attempts and \
+             certified if it passes; the chance of certifying one whose true rate is above the target is at most {}.</p>\n",
+            escape(&percent(1.0 - confidence))
+        ));
+    }
+    if !part.methods.is_empty() && part.n_people > 0 {
+        out.push_str(&format!(
+            "<h3>Methods on the network, for {} people whom both models turned down</h3>\n",
+            number::fixed(part.n_people as f64, 0)
+        ));
+        let optional = |share: Option<f64>| share.map_or_else(|| MISSING.to_owned(), percent);
+        let row = |m: &Method| {
+            vec![
+                m.name.clone(),
+                m.note.clone(),
+                optional(m.certified),
+                optional(m.rate),
+                words::optional(m.cost),
+            ]
+        };
+        let rows: Vec<Vec<String>> = part.methods.iter().map(row).collect();
+        let headings = ["Method", "What it is", "Certified", "Fail when noisy", "Cost"];
+        out.push_str(&format!("<div class=\"methods\">{}</div>\n", table("wide-table", &headings, &rows)));
+    }
+    out
+}
+
+fn model_row(answer: &ModelAnswer) -> Vec<String> {
+    let change = |f: &&PersonFeature| {
+        let change = words::change(f);
+        format!("{}: {} → {}", f.name, change.from, with_unit(change.to, f.unit.as_deref()))
+    };
+    let changed = words::changed(&answer.features);
+    let what = match answer.status {
+        Status::Favourable => "nothing: a yes already".to_owned(),
+        Status::None => "no change within reach gives a yes".to_owned(),
+        _ => changed.iter().map(change).collect::<Vec<_>>().join("; "),
+    };
+    let at_most = match (answer.status, answer.bound, answer.rate) {
+        (Status::Certified, Some(bound), _) => format!("{}, tested", percent(bound.upper)),
+        (Status::Certified, None, Some(rate)) => format!("{}, exactly", percent(rate)),
+        (Status::Found, ..) => "not certified".to_owned(),
+        _ => MISSING.to_owned(),
+    };
+    vec![
+        answer.name.clone(),
+        what,
+        words::optional(answer.cost),
+        answer.rate.map_or_else(|| MISSING.to_owned(), percent),
+        at_most,
+        answer.accuracy.map_or_else(|| MISSING.to_owned(), percent),
+    ]
 }
 
 /// Shares by status over many people.

@@ -43,6 +43,9 @@ pub fn render(report: &Report) -> String {
         let table = details::methods(&report.methods, report.settings.max_rate);
         section(&mut out, "Compared with other methods", &format!("<div class=\"methods\">{table}</div>\n"));
     }
+    if let Some(part) = &report.network {
+        section(&mut out, "The same person before a network", &details::network(part));
+    }
     if let Some(batch) = &report.batch {
         let picture = figure(|id, width| batch_picture(batch, id, width), "batch", "");
         section(&mut out, "The same question for many people", &(picture + &details::statuses(batch)));

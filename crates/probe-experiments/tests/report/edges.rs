@@ -1,7 +1,9 @@
 //! Odd input: the page stays well-formed and prints no broken numbers.
 
 use crate::sample::{checked, feature, sample};
-use probe_experiments::report::{Batch, Frontier, Histogram, Region, Status, Value, cloud_picture};
+use probe_experiments::report::{
+    Batch, Bound, Frontier, Histogram, Method, ModelAnswer, NetworkPart, Region, Status, Value, cloud_picture,
+};
 
 #[test]
 fn one_changed_feature_points_one_way() {
@@ -93,4 +95,45 @@ fn grids_shade_any_model() {
         report.cloud.as_mut().unwrap().region = Some(grid(columns, vec![true; cells]));
         checked(&report);
     }
+}
+
+#[test]
+fn a_network_beside_the_model_has_its_section() {
+    let mut report = sample();
+    assert!(!checked(&report).contains("before a network"));
+    let answer = |name: &str, status, bound| ModelAnswer {
+        name: name.to_owned(),
+        accuracy: Some(0.8),
+        status,
+        cost: Some(0.5),
+        rate: Some(0.09),
+        bound,
+        features: report.features.clone(),
+    };
+    let bound = Some(Bound { upper: 0.1, confidence: 0.999 });
+    let answers = vec![
+        answer("linear", Status::Certified, None),
+        answer("network <1>", Status::Certified, bound),
+        answer("unsure", Status::Found, bound),
+        answer("none", Status::None, None),
+    ];
+    let method = Method { certified: Some(0.975), ..report.methods[0].clone() };
+    report.network = Some(NetworkPart { answers, n_people: 1_200, methods: vec![method] });
+    let text = checked(&report);
+    for words in [
+        "9%, exactly",
+        "10%, tested",
+        "not certified",
+        "at most 0.1%",
+        "for 1,200 people",
+        "97.5%",
+        "network <1>",
+    ] {
+        assert!(text.contains(words), "no '{words}' in {text}");
+    }
+    // Nobody to compare on: no table of methods.
+    if let Some(part) = &mut report.network {
+        part.n_people = 0;
+    }
+    assert!(!checked(&report).contains("Methods on the network"));
 }

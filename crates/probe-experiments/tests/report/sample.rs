@@ -90,7 +90,9 @@ pub(crate) fn sample() -> Report {
             accuracy: Some(1.0),
             rate: Some(0.5),
             cost: Some(0.25),
+            certified: None,
         }],
+        network: None,
     }
 }
 

@@ -112,6 +112,13 @@ impl ParquetReader {
         schema.columns().iter().map(|column| column.path().parts().join(".")).collect()
     }
 
+    /// Rows of all row groups.
+    pub(crate) fn n_rows(&self) -> Result<u64> {
+        let rows = self.reader.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()));
+        let negative = |_| Error::file(&self.file, "a row group has a negative number of rows");
+        rows.sum::<std::result::Result<u64, _>>().map_err(negative)
+    }
+
     /// The type an id column has in the output.
     pub(crate) fn id_kind(&self, column: usize) -> FieldKind {
         match self.kinds[column] {

@@ -105,6 +105,20 @@ impl TableReader {
         self.format
     }
 
+    /// Counts the rows, in bounded memory and without looking into them; a faulty row may only show when it is read.
+    pub fn count_rows(self) -> Result<u64> {
+        match self.source {
+            Source::Parquet(reader) => reader.n_rows(),
+            Source::Text(mut records) => {
+                let mut rows = 0;
+                while let Some(text) = records.next(ChunkLimit::default())? {
+                    rows += text.records.len() as u64;
+                }
+                Ok(rows)
+            }
+        }
+    }
+
     /// Picks columns; the rows can then be read. Fails on missing and, unless ignored, on unexpected columns.
     pub fn select(self, wanted: &Columns) -> Result<Chunks> {
         let kind_of = |column| match &self.source {
