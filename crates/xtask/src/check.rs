@@ -20,6 +20,8 @@ pub(crate) fn run(full: bool) -> Result<()> {
 
 /// What is too slow, or needs too much installed, for every run.
 fn extras() -> Result<()> {
+    let slow = ["test", "--quiet", "-p", "probe-core", "--test", "networks", "--", "--ignored"];
+    step("slow tests", cargo().args(slow))?;
     step(
         "install cargo-hack and cargo-deny",
         cargo().args(["install", "--locked", "--quiet", "cargo-hack", "cargo-deny"]),

@@ -173,7 +173,9 @@ impl<'e> Session<'e> {
             }
             Verdict::Reached => None,
         };
-        if worth.score <= 0.0 || !admissible {
+        // A score that is not a number is no yes.
+        let favourable = worth.score > 0.0;
+        if !(favourable && admissible) {
             answer.status = Status::None;
             answer.reason = reason.or(Some(Reason::RateNotReachable));
             answer.cost = None;

@@ -1,7 +1,7 @@
 //! The rate under observed residuals, which are finitely many: the share of them that lead to a refusal,
 //! $\Delta = \frac1n \#\{i : s(x + e_i) \le 0\}$. Exact for any model, at one score per residual; other noise is refused.
 
-use super::{Estimate, InvalidationRate, Query};
+use super::{Estimate, InvalidationRate, Query, n_refused};
 use crate::error::{Error, Result};
 use crate::registry::Entry;
 use crate::rows::Rows;
@@ -30,7 +30,7 @@ impl InvalidationRate for Enumeration {
         })?;
         let (n, d) = (residuals.n_rows(), query.point.len());
         let (mut noisy, mut scores) = (vec![0.0; BATCH * d], vec![0.0; BATCH]);
-        let mut refused = 0usize;
+        let mut refused = 0;
         for first in (0..n).step_by(BATCH) {
             let count = BATCH.min(n - first);
             let noisy = &mut noisy[..count * d];
@@ -39,7 +39,7 @@ impl InvalidationRate for Enumeration {
                 query.displace(row);
             }
             query.model.score_batch(Rows::new(noisy, d)?, &mut scores[..count])?;
-            refused += scores[..count].iter().filter(|&&s| s <= 0.0).count();
+            refused += n_refused(&scores[..count]);
         }
         let rate = refused as f64 / n as f64;
         Ok(Estimate { rate, std_error: 0.0, lower: rate, upper: rate, exact: true })

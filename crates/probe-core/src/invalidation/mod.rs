@@ -50,6 +50,11 @@ impl Query<'_> {
     }
 }
 
+/// How many scores are not favourable. A score that is not a number is no yes.
+fn n_refused(scores: &[f64]) -> u64 {
+    (scores.len() - scores.iter().filter(|score| **score > 0.0).count()) as u64
+}
+
 /// An estimate with its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {

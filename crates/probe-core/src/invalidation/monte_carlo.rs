@@ -3,7 +3,7 @@
 //! Mean squared error $\Delta(1-\Delta)/K$, at most the paper's $1/(4K)$ (Proposition 5).
 
 use super::shift::ShiftedMonteCarlo;
-use super::{Estimate, InvalidationRate, Query};
+use super::{Estimate, InvalidationRate, Query, n_refused};
 use crate::error::Result;
 use crate::math::binomial::clopper_pearson;
 use crate::model::ModelShift;
@@ -39,7 +39,7 @@ impl InvalidationRate for MonteCarlo {
             query.noise.sample_into(stream, RowsMut::new(&mut points[..n * d], d)?);
             points[..n * d].chunks_exact_mut(d).for_each(|row| query.displace(row));
             query.model.score_batch(Rows::new(&points[..n * d], d)?, &mut scores[..n])?;
-            refused += scores[..n].iter().filter(|&&s| s <= 0.0).count() as u64;
+            refused += n_refused(&scores[..n]);
             done += n;
         }
         Ok(estimate_of(refused, done as u64, confidence))

@@ -12,7 +12,7 @@
 //! The estimate's `std_error` is that of the smoothed mean and does not cover the bias. Its interval does: it is the exact binomial
 //! interval of the indicators on the same draws, stretched where the smoothed mean lies outside.
 
-use super::{Estimate, InvalidationRate, Query};
+use super::{Estimate, InvalidationRate, Query, n_refused};
 use crate::error::{Error, Result, require};
 use crate::math::binomial::clopper_pearson;
 use crate::model::Differentiable;
@@ -94,7 +94,7 @@ impl InvalidationRate for SmoothedMonteCarlo {
             query.model.score_batch(Rows::new(noisy, d)?, scores)?;
         }
         let t = self.temperature.resolve(&scores)?;
-        let refused = scores.iter().filter(|&&s| s <= 0.0).count() as u64;
+        let refused = n_refused(&scores);
         scores.iter_mut().for_each(|s| *s = softened(t, *s).0);
         let n = self.samples as f64;
         let rate = scores.iter().sum::<f64>() / n;

@@ -10,7 +10,7 @@
 //! Points go through the quantile function of each feature, and for a full covariance through its factor; noise without
 //! either is refused. See L'Ecuyer, *Randomized quasi-Monte Carlo: an introduction for practitioners* (MCQMC 2016), for the method.
 
-use super::{Estimate, InvalidationRate, Query};
+use super::{Estimate, InvalidationRate, Query, n_refused};
 use crate::error::{Error, Result, require};
 use crate::math::binomial::clopper_pearson;
 use crate::math::sobol::{MAX_POINTS, ScrambledSobol};
@@ -73,7 +73,7 @@ impl InvalidationRate for SobolMonteCarlo {
                     query.displace(row);
                 }
                 query.model.score_batch(Rows::new(&noisy[..n * d], d)?, &mut scores[..n])?;
-                refused += scores[..n].iter().filter(|&&s| s <= 0.0).count() as u64;
+                refused += n_refused(&scores[..n]);
                 done += n;
             }
             shares.push(refused as f64 / points as f64);

@@ -382,7 +382,9 @@ impl<'e> Session<'e> {
                 }
                 _ => self.propose(sampler, person, goal, proposal)?,
             };
-            if score <= 0.0 || !admissible {
+            // A score that is not a number is no yes.
+            let favourable = score > 0.0;
+            if !(favourable && admissible) {
                 return self.no_recourse(sampler, person, proposal, admissible, answer);
             }
             if attempt == 0 && retries && setup.aim.is_none() && setup.budget.is_none() {
@@ -500,7 +502,8 @@ impl<'e> Session<'e> {
         let mut last = (f64::NAN, false);
         for _ in 0..CORRECTIONS {
             last = self.propose(sampler, person, Goal::Rate(asked), proposal)?;
-            if last.0 <= 0.0 || !last.1 || proposal.verdict != Verdict::Reached {
+            let good = last.0 > 0.0 && last.1 && proposal.verdict == Verdict::Reached;
+            if !good {
                 break;
             }
             let seen = sampler.mean;

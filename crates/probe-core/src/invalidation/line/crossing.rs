@@ -80,7 +80,7 @@ pub(super) struct Refused<'a> {
 impl<'a> Refused<'a> {
     /// Starts at the left end, where the score is `score`.
     pub(super) fn start(marginal: Marginal<'a>, score: f64) -> Self {
-        Self { marginal, since: (score <= 0.0).then_some(f64::NEG_INFINITY), mass: 0.0 }
+        Self { marginal, since: if score > 0.0 { None } else { Some(f64::NEG_INFINITY) }, mass: 0.0 }
     }
 
     /// The score becomes positive at `t`.

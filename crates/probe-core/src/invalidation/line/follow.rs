@@ -54,7 +54,7 @@ fn sample(profile: &mut dyn Profile, at: f64) -> Sampled {
 }
 
 fn in_cell(profile: &mut dyn Profile, left: Sampled, right: Sampled, halvings: u32, roots: &mut Vec<Root>) {
-    if (left.score <= 0.0) != (right.score <= 0.0) {
+    if (left.score > 0.0) != (right.score > 0.0) {
         roots.push(refine(profile, left, right));
         return;
     }

@@ -239,13 +239,18 @@ fn of_network(mlp: &Mlp) -> (Vec<f64>, Vec<f64>, Rest<'_>) {
         Activation::LeakyRelu => Some(Activation::LeakyRelu.derivative(-1.0)),
         _ => None,
     };
-    let (units, rest) = match alpha {
+    let deep = || ((0..first.n_out()).map(|i| (i, 1.0)).collect(), Rest::Network(Network::new(mlp)));
+    let (units, rest): (Vec<(usize, f64)>, _) = match alpha {
         Some(alpha) if mlp.hidden().len() == 1 => {
             let (output, bias) = mlp.output();
             let (net, units) = Shallow::new(output, bias - mlp.threshold(), alpha);
-            (units, Rest::Shallow(net))
+            // Weights whose products overflow are left to the model's own order of operations.
+            let is_finite = |&(i, factor): &(usize, f64)| {
+                first.row(i).iter().chain([&first.bias()[i]]).all(|w| (factor * w).is_finite())
+            };
+            if units.iter().all(is_finite) { (units, Rest::Shallow(net)) } else { deep() }
         }
-        _ => ((0..first.n_out()).map(|i| (i, 1.0)).collect(), Rest::Network(Network::new(mlp))),
+        _ => deep(),
     };
     let map = (0..first.n_in())
         .flat_map(|j| units.iter().map(move |&(i, factor)| factor * first.row(i)[j]))

@@ -337,6 +337,10 @@ impl<'a> Lines<'a> {
             masses,
         );
         self.images = own;
+        // Where scores overflow there is no telling: refused.
+        for mass in masses.iter_mut().flatten().filter(|mass| !(0.0..=1.0).contains(*mass)) {
+            *mass = 1.0;
+        }
         traced
     }
 
@@ -390,3 +394,6 @@ impl<'a> Lines<'a> {
         Ok((margin, spread))
     }
 }
+
+#[cfg(test)]
+mod tests;

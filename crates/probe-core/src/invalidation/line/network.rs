@@ -157,7 +157,7 @@ impl Network<'_> {
             let (unit, step) = walk.next_kink();
             let there = (here + step).min(to);
             let next = walk.score + walk.slope * (there - here);
-            if (walk.score <= 0.0) != (next <= 0.0) {
+            if (walk.score > 0.0) != (next > 0.0) {
                 let at = (here - walk.score / walk.slope).clamp(here, there);
                 if next > 0.0 {
                     refused.up(at)

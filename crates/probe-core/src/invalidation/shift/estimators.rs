@@ -3,7 +3,7 @@
 use super::ShiftedRate;
 use crate::error::{Error, Result};
 use crate::invalidation::monte_carlo::estimate_of;
-use crate::invalidation::{Estimate, InvalidationRate, Query};
+use crate::invalidation::{Estimate, InvalidationRate, Query, n_refused};
 use crate::math::dot;
 use crate::model::{Dense, Linear, Mlp, Model, ModelShift};
 use crate::rows::RowsMut;
@@ -46,7 +46,7 @@ impl InvalidationRate for ShiftedMonteCarlo {
             let n = noisy.len();
             query.noise.sample_into(stream, RowsMut::new(&mut noisy, n)?);
             query.displace(&mut noisy);
-            refused += u64::from(models.draw(stream)?.score(&noisy)? <= 0.0);
+            refused += n_refused(&[models.draw(stream)?.score(&noisy)?]);
         }
         Ok(estimate_of(refused, self.samples as u64, confidence))
     }

@@ -292,6 +292,15 @@ impl<'a> Search<'a> {
     /// Margin less `z` at `x`; its gradient goes to `self.gradient`. A point that is not favourable itself has no slack, whatever
     /// the rate: then score over deviation counts.
     fn slack(&mut self, x: &[f64], z: f64, look: Look) -> Result<f64> {
+        let slack = self.slack_of(x, z, look)?;
+        if !(slack.is_finite() && self.gradient.iter().all(|g| g.is_finite())) {
+            // Numbers too large for the model: nowhere to go from here.
+            self.gradient.fill(0.0);
+        }
+        Ok(if slack.is_finite() { slack } else { -1e9 })
+    }
+
+    fn slack_of(&mut self, x: &[f64], z: f64, look: Look) -> Result<f64> {
         self.lines.enter(&self.factual, x, &self.support)?;
         let hint = (!self.hint.is_empty() && look != Look::FirstOrder).then_some(&self.hint[..]);
         self.lines.aim(x, hint)?;

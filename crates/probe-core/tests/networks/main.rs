@@ -1,0 +1,13 @@
+//! Networks: rates, certificates and recourses against what is known, or what somebody else would measure.
+//!
+//! Tests that take minutes are ignored; `cargo xtask test --full` runs them.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod budget;
+mod certificates;
+mod hopeless;
+mod limits;
+mod lines;
+mod same_bits;
+mod shared;
