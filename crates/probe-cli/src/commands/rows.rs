@@ -191,3 +191,36 @@ pub(super) fn limit_words(limit: &Limit) -> String {
 pub(super) fn ids(chunk: &Chunk, row: usize) -> anyhow::Result<Ids<'_>> {
     (0..chunk.plan().n_ids()).map(|k| Ok((chunk.plan().id(k), chunk.id(row, k)?.to_json()))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use probe_core::{Activation, Dense, Mlp, Setup, Status};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_network_s_tolerance_in_json() {
+        let layers = vec![
+            Dense { weight: vec![2.0, 1.0, -2.0, -1.0], bias: vec![-2.0, 2.0] },
+            Dense { weight: vec![1.0, -1.0], bias: vec![0.0] },
+        ];
+        let model = Arc::new(Mlp::new(layers, Activation::Relu, 0.0).unwrap());
+        let mut setup = Setup::new(model, vec!["a".to_owned(), "b".to_owned()], None, 0.1).unwrap();
+        setup.max_rate = 0.3;
+        let engine = Engine::new(setup).unwrap();
+        let mut answer = Answer::new(2);
+        (answer.status, answer.changed, answer.point) = (Status::Certified, 1, vec![1.2, 0.0]);
+        let mut json = |rate_upper: f64| {
+            answer.rate_upper = rate_upper;
+            serde_json::to_value(ToleranceOf::new(&engine, &[0.0, 0.0], &answer).unwrap()).unwrap()
+        };
+        // z of 0.1586552539 is 1, that of 0.3 is 0.5244005127: κ = 0.4755994873, of which one feature may use 0.1 κ.
+        let slack = json(0.158_655_253_931_457_05)["at_target_rate"]["a"].clone();
+        assert!((slack["alone"].as_f64().unwrap() - 0.047_559_948_73).abs() < 1e-11, "{slack}");
+        assert!((slack["jointly"].as_f64().unwrap() * 2f64.sqrt() - 0.047_559_948_73).abs() < 1e-11);
+        assert_eq!(slack["harmful"], "either");
+        let none = json(0.3);
+        assert_eq!((&none["at_target_rate"], none["note"].as_str()), (&Value::Null, Some(NOTHING_TO_SPARE)));
+        assert_eq!(json(0.4), Value::Null);
+    }
+}

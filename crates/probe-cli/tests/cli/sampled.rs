@@ -213,37 +213,23 @@ fn every_noise_has_recourse() {
     folder.run("recourse network.json people.csv --noise student-t:0.1,df=1").fails(2, &["--noise", "df"]);
 }
 
+/// Sampling ends as soon as the target is certified, so that the bound is the target: it is said, not printed as zeros.
 #[test]
-fn tolerances_of_networks_are_those_of_the_bound() {
+fn a_network_s_tolerance_is_never_a_list_of_zeros() {
     let folder = folder();
-    let ask = |aim: &str| {
-        folder
-            .run(&format!("recourse network.json people.csv -r 0.3 --aim {aim} --format jsonl --quiet"))
-            .text()
-    };
-    // Some bounds end below the target and some at it.
-    let lines = ["0.5", "0.6", "0.7", "0.8", "0.9"].map(ask).concat();
-    let (mut some, mut none) = (0, 0);
-    for line in lines.lines() {
+    let ran = folder.run("recourse network.json people.csv -r 0.3 --format jsonl --quiet");
+    let mut at_target = 0;
+    for line in ran.text().lines() {
         let row: Value = serde_json::from_str(line).unwrap();
         assert_eq!(row["status"], "certified");
-        let upper = row["rate_upper"].as_f64().unwrap();
-        let slack = &row["tolerance"]["at_target_rate"]["a"];
-        if upper < 0.3 {
-            // κ takes the margin of the bound to that of the target; one feature alone may use it up.
-            let kappa = slack["alone"].as_f64().unwrap() / 0.1;
-            assert!(kappa > 0.0 && (upper_tail(Z30 + kappa) / upper - 1.0).abs() < 1e-9, "{line}");
-            let jointly = slack["jointly"].as_f64().unwrap() * 2f64.sqrt();
-            assert!((jointly / (0.1 * kappa) - 1.0).abs() < 1e-12 && slack["harmful"] == "either", "{line}");
-            some += 1;
+        let tolerance = &row["tolerance"];
+        if row["rate_upper"] == 0.3 {
+            assert!(tolerance["at_target_rate"].is_null(), "{line}");
+            assert!(tolerance["note"].as_str().unwrap().contains("none beyond the noise"), "{line}");
+            at_target += 1;
         } else {
-            assert!(row["tolerance"]["at_target_rate"].is_null(), "{line}");
-            assert!(row["tolerance"]["note"].as_str().unwrap().contains("none beyond the noise"), "{line}");
-            none += 1;
+            assert!(tolerance["at_target_rate"]["a"]["alone"].as_f64().unwrap() > 0.0, "{line}");
         }
     }
-    assert!(some > 0 && none > 0, "{some} {none}");
+    assert!(at_target > 0);
 }
-
-/// The standard normal quantile of 0.7.
-const Z30: f64 = 0.524_400_512_708_041;
