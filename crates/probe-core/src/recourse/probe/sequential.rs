@@ -198,6 +198,8 @@ impl<'a> Search<'a> {
             let near = 3.0 * self.lines.largest_sd();
             here.copy_from_slice(factual);
             self.hint.clear();
+            // Far from the boundary lines see nothing; the score itself has a slope everywhere.
+            self.descend(factual, z, Look::FirstOrder, near, &mut here, &mut best)?;
             self.descend(factual, z, Look::Lines(COARSE), near, &mut here, &mut best)?;
         }
         if self.depends_on_changes() {
@@ -361,7 +363,8 @@ impl<'a> Search<'a> {
         let mut weight = 0.0_f64;
         let mut slack = self.slack(here, z, look)?;
         let mut gradient = self.gradient.clone();
-        for _ in 0..if look == Look::FirstOrder { FIRST_STEPS } else { MAX_STEPS } {
+        let hasty = look == Look::FirstOrder && radius == f64::INFINITY;
+        for _ in 0..if hasty { FIRST_STEPS } else { MAX_STEPS } {
             let cost = task.cost.between(factual, here);
             if look != Look::FirstOrder {
                 best.offer(here, cost, slack);
@@ -584,9 +587,16 @@ impl<'a> Search<'a> {
             let offset: f64 = (0..n).map(|j| gradient[j] * (factual[j] - here[j])).sum();
             let mut trial = std::mem::take(&mut self.trial);
             let mut step = std::mem::take(&mut self.step);
+            // No further than the slack asks for: the rest of the linearisation is not to be trusted.
+            let steepest =
+                (0..n).filter(|&j| here[j] != factual[j]).map(|j| gradient[j].abs()).fold(0.0, f64::max);
+            let near = 2.0 * slack.abs() / steepest;
             let interval = |j: usize| match here[j] == factual[j] {
                 true => Some((here[j], here[j])),
-                false => task.actions.interval(j, factual[j]),
+                false => {
+                    let (low, high) = task.actions.interval(j, factual[j])?;
+                    Some(((here[j] - near).max(low), (here[j] + near).min(high)))
+                }
             };
             let reached =
                 step.cheapest(task, (factual, slack + offset), &gradient, 0.0, interval, &mut trial);
