@@ -1,9 +1,9 @@
 //! One data set at one target rate.
 
-use super::Options;
 use super::audit::{Measured, by_lines, by_plain_draws};
 use super::stored::offline;
 use super::subject::Subject;
+use super::{Options, Pools};
 use crate::clock::median_of;
 use crate::stats::mean;
 use anyhow::Result;
@@ -41,29 +41,28 @@ impl Cell {
         sigma: f64,
         r: f64,
         options: &Options,
-        all: &ThreadPool,
+        pools: &Pools,
     ) -> Result<Self> {
         let d = subject.names.len();
         let engine = subject.engine(sigma, r)?;
         let rows = Rows::new(&subject.people, d)?;
         let mut answers = vec![Answer::new(d); rows.n_rows()];
-        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
         // The clock stands inside the pool: processor time is that of the thread it is asked on.
         let mut timed = |pool: &ThreadPool| {
             pool.install(|| median_of(5, 2.0, || Ok(engine.recourse_into(rows, &mut answers)?)))
         };
-        let (single, many) = (timed(&one)?, timed(all)?);
+        let (single, many) = (timed(&pools.one)?, timed(&pools.all)?);
 
         let certified: Vec<&Answer> = answers.iter().filter(|a| a.status == Status::Certified).collect();
         let points: Vec<&[f64]> = certified.iter().map(|answer| &answer.point[..]).collect();
-        let audit = (!options.no_audit).then(|| all.install(|| audit(subject, sigma, r, &points)));
+        let audit = (!options.no_audit).then(|| pools.aside.install(|| audit(subject, sigma, r, &points)));
         Ok(Self {
             r,
             people: answers.len(),
             certified: certified.len(),
             audit,
             cost: mean(certified.iter().filter_map(|a| a.cost)),
-            offline: against(subject, &answers, sigma, r, options.offline, all)?,
+            offline: against(subject, &answers, sigma, r, options.offline, &pools.aside)?,
             per_cpu_second: certified.len() as f64 / single.cpu,
             all_cores: certified.len() as f64 / many.wall,
         })
@@ -104,11 +103,11 @@ fn against(
     sigma: f64,
     r: f64,
     most: usize,
-    all: &ThreadPool,
+    aside: &ThreadPool,
 ) -> Result<Option<Against>> {
     let n = most.min(answers.len());
     let which: Vec<usize> = (0..n).map(|i| i * answers.len() / n).collect();
-    let points = all.install(|| offline(subject, &which, sigma, r))?;
+    let points = aside.install(|| offline(subject, &which, sigma, r))?;
     let mut pairs = Vec::new();
     for (&i, point) in which.iter().zip(points) {
         if let (Some(point), Some(cost), Status::Certified) = (point, answers[i].cost, answers[i].status) {

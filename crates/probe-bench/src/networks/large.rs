@@ -1,5 +1,6 @@
 //! Larger models on generated data: a deep network with many inputs, and a linear score of a thousand features.
 
+use super::Pools;
 use super::audit::Measured;
 use crate::clock::median_of;
 use crate::folders;
@@ -32,20 +33,20 @@ are exact. σ = 0.1, all columns free, l1.
 ";
 
 /// Rows of the table: the deep network for `people` people, and the linear score.
-pub(super) fn rows(people: usize, sigma: f64, rates: &[f64], all: &ThreadPool) -> Result<Vec<String>> {
+pub(super) fn rows(people: usize, sigma: f64, rates: &[f64], pools: &Pools) -> Result<Vec<String>> {
     let mut out = Vec::new();
     let deep = deep()?;
     let mut stream = SEED.stream(Purpose::Data, 21);
     let denied = denied(&*deep, people, &mut stream)?;
     for &r in rates {
         eprintln!("{DEEP:?}, r = {r}: {people} people");
-        out.push(row("network [100, 256, 256, 2]", deep.clone(), &denied, sigma, r, all)?);
+        out.push(row("network [100, 256, 256, 2]", deep.clone(), &denied, sigma, r, pools)?);
     }
     let weights: Vec<f64> = (0..LINEAR).map(|_| stream.normal()).collect();
     let linear = Arc::new(Linear::new(weights, -20.0, 0.0)?);
     let denied = self::denied(&*linear, LINEAR_PEOPLE, &mut stream)?;
     for &r in rates {
-        out.push(row("linear, d = 1,000", linear.clone(), &denied, sigma, r, all)?);
+        out.push(row("linear, d = 1,000", linear.clone(), &denied, sigma, r, pools)?);
     }
     Ok(out)
 }
@@ -56,7 +57,7 @@ fn row(
     people: &[f64],
     sigma: f64,
     r: f64,
-    all: &ThreadPool,
+    pools: &Pools,
 ) -> Result<String> {
     let d = model.n_features();
     let mut setup = Setup::new(model, (0..d).map(|j| format!("x{j}")).collect(), None, sigma)?;
@@ -64,11 +65,10 @@ fn row(
     let engine = Engine::new(setup)?;
     let rows = Rows::new(people, d)?;
     let mut answers = vec![Answer::new(d); rows.n_rows()];
-    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let mut timed = |pool: &ThreadPool| {
         pool.install(|| median_of(5, 2.0, || Ok(engine.recourse_into(rows, &mut answers)?)))
     };
-    let (single, many) = (timed(&one)?, timed(all)?);
+    let (single, many) = (timed(&pools.one)?, timed(&pools.all)?);
     let certified: Vec<&Answer> = answers.iter().filter(|a| a.status == Status::Certified).collect();
     let above = match engine.setup().model.as_linear() {
         Some(_) => {
