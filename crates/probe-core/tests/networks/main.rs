@@ -6,6 +6,7 @@
 
 mod budget;
 mod certificates;
+mod changed;
 mod hopeless;
 mod limits;
 mod lines;

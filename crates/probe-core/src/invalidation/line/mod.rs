@@ -184,6 +184,11 @@ impl<'a> Lines<'a> {
         sds.fold(0.0, f64::max)
     }
 
+    /// Standard deviation of feature `j`, whether or not the noise acts on it.
+    pub(crate) fn sd(&self, j: usize) -> f64 {
+        self.law.sd(j)
+    }
+
     /// Whether the noise is the same at all points.
     pub(crate) fn is_fixed(&self) -> bool {
         self.pooled

@@ -2,6 +2,7 @@
 
 use super::crossing::{Marginal, Refused, Root};
 use super::follow::{self, Profile};
+use super::shallow::ASIDE;
 use super::{LANES, Lanes};
 use crate::math::{dot, vectorised};
 use crate::model::{Layer, Mlp, Model};
@@ -118,9 +119,10 @@ impl<'a> Network<'a> {
             slopes.resize(p.len(), 0.0);
             for root in &roots {
                 at.clear();
-                at.extend(p.iter().zip(q).map(|(p, q)| p + root.at * q));
+                // Beside the root, lest it be a kink.
+                at.extend(p.iter().zip(q).map(|(p, q)| p + (root.at + ASIDE) * q));
                 self.score_and_slopes(&at, &mut slopes, scratch);
-                let weight = -marginal.density(root.at) / root.slope.abs();
+                let weight = -marginal.density(root.at) / dot(&slopes, q).abs();
                 if weight.is_finite() {
                     sums.iter_mut().zip(&slopes).for_each(|(sum, slope)| *sum += weight * slope);
                 }

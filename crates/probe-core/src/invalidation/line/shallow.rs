@@ -26,6 +26,9 @@ const SMALLEST: f64 = 0.1;
 const MAX_STEPS: usize = 10;
 /// Roots are at least this precise before the last step, in standard deviations.
 const PRECISION: f64 = 1e-6;
+/// Slopes at a root are those this far beyond it, in standard deviations: units whose kink is the root itself, as in
+/// `relu(z) - relu(-z)`, are on or off there as rounding will have it, and may take the whole slope with them.
+pub(super) const ASIDE: f64 = 1e-10;
 
 /// The network in image space.
 #[derive(Debug, Clone)]
@@ -299,13 +302,14 @@ impl Shallow {
         }
         let (mut slope, mut done) = ([0.0; LANES], [0.0; LANES]);
         for _ in 0..MAX_STEPS {
-            let (score, steep) = self.evaluate(rate, p, &t);
+            let aside = t.map(|t| t + ASIDE);
+            let (score, steep) = self.evaluate(rate, p, &aside);
             slope = steep;
             let mut open = 0.0;
             for lane in 0..LANES {
                 let least = piece.least[lane].max(-piece.most[lane]);
                 done[lane] = if score[lane].abs() <= PRECISION * least { 1.0 } else { 0.0 };
-                let next = t[lane] - score[lane] / slope[lane];
+                let next = aside[lane] - score[lane] / slope[lane];
                 let next = if next > b { b } else { next };
                 let next = if next < a { a } else { next };
                 t[lane] = if crossing[lane] > 0.0 { next } else { a };
@@ -385,12 +389,13 @@ impl Shallow {
         let mut t = [bundle.guess.clamp(-NEAR, NEAR); LANES];
         let (mut found, mut slope) = ([0.0; LANES], [0.0; LANES]);
         for _ in 0..MAX_STEPS {
-            let (score, steep) = self.evaluate(bundle.rate, p, &t);
+            let aside = t.map(|t| t + ASIDE);
+            let (score, steep) = self.evaluate(bundle.rate, p, &aside);
             slope = steep;
             let mut open = 0.0;
             for lane in 0..LANES {
                 let (here, low) = (t[lane], least[lane]);
-                let next = here - score[lane] / slope[lane];
+                let next = aside[lane] - score[lane] / slope[lane];
                 let next = if next > NEAR { NEAR } else { next };
                 let next = if next < -NEAR { -NEAR } else { next };
                 let close = if score[lane].abs() <= PRECISION * low { 1.0 } else { 0.0 };
@@ -420,7 +425,7 @@ impl Shallow {
     fn add_slopes(&self, rate: &[f64], p: &[Lanes], at: &Lanes, weights: &Lanes, sums: &mut [Lanes]) {
         let (p, rate) = (&p[..sums.len()], &rate[..sums.len()]);
         // Positions of lines without a root must not poison the others.
-        let t: Lanes = std::array::from_fn(|lane| if weights[lane] != 0.0 { at[lane] } else { 0.0 });
+        let t: Lanes = std::array::from_fn(|lane| if weights[lane] != 0.0 { at[lane] + ASIDE } else { 0.0 });
         for i in 0..self.n_up {
             for lane in 0..LANES {
                 let z = p[i][lane] + t[lane] * rate[i];
@@ -460,14 +465,16 @@ impl Shallow {
             return mass;
         }
         for root in roots.iter() {
-            let weight = -marginal.density(root.at) / root.slope.abs();
-            if !weight.is_finite() {
-                continue;
-            }
-            for (i, sum) in sums.iter_mut().enumerate() {
-                let z = line[i] + root.at * bundle.rate[i];
+            // What share of each unit counts beside the root, and how steep the score is there.
+            let shares = line.iter().zip(bundle.rate).enumerate().map(|(i, (p, c))| {
+                let z = p + (root.at + ASIDE) * c;
                 let on = if i < self.n_up { z > 0.0 } else { z < 0.0 };
-                sum[lane] += weight * (f64::from(u8::from(on)) + self.leak);
+                f64::from(u8::from(on)) + self.leak
+            });
+            let slope: f64 = shares.clone().zip(bundle.rate).map(|(share, c)| share * c).sum();
+            let weight = -marginal.density(root.at) / slope.abs();
+            if weight.is_finite() {
+                sums.iter_mut().zip(shares).for_each(|(sum, share)| sum[lane] += weight * share);
             }
         }
         mass

@@ -74,3 +74,37 @@ fn the_margins_gradient_is_that_of_finite_differences() {
         }
     }
 }
+
+/// `v relu(z/v) - u relu(-z/u)` is `z`: the boundary is the kink of every unit, where they are on or off as rounding will have it.
+#[test]
+fn a_boundary_made_of_kinks_has_a_gradient() {
+    let weights = [2.0, 1.0, -0.7, 0.3];
+    let scaled = |by: f64| weights.iter().map(move |w| w / by);
+    for (u, v) in [(1.0, 1.0), (0.7, 0.7), (0.7, 1.3)] {
+        let first = Dense { weight: scaled(v).chain(scaled(-u)).collect(), bias: vec![-0.1 / v, 0.1 / u] };
+        let second = Dense { weight: vec![v, -u, -v, u], bias: vec![0.0; 2] };
+        let pair = |weight: Vec<f64>| Dense { weight, bias: vec![0.0] };
+        for layers in
+            [vec![first.clone(), pair(vec![v, -u])], vec![first.clone(), second, pair(vec![1.0, -1.0])]]
+        {
+            let model = Mlp::new(layers, Activation::Relu, 0.0).unwrap();
+            for (name, noise) in noises() {
+                let mut lines = Lines::new(&model, &*noise, Some(&[true; D])).unwrap();
+                let pool = Pool::even(Seed(2), Purpose::Search, 0, &lines);
+                let x = [0.4, 0.1, 0.2, 0.05];
+                let mut gradient = vec![0.0; D];
+                lines.aim(&x, None).unwrap();
+                let (margin, _) = lines.margin(&pool, 128, Some(&mut gradient)).unwrap();
+                assert!(margin.abs() < 4.0, "a margin worth following: {margin}");
+                // The margin of an affine score moves with the score: Gaussian noise says how much, other noise only in which direction.
+                let sd = noise.as_gaussian().map(|gaussian| gaussian.sd_along(&weights, |_| true));
+                let unit = sd.unwrap_or(weights[0] / gradient[0]);
+                assert!(unit > 0.0 && unit < 2.0, "{name}: {gradient:?}");
+                for (g, w) in gradient.iter().zip(weights) {
+                    // What lines round off is 4e-7 of a rate of a few hundredths.
+                    assert!((g * unit - w).abs() < 1e-4, "{u} {v} {name}: {gradient:?}");
+                }
+            }
+        }
+    }
+}

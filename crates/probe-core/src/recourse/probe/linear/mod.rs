@@ -276,9 +276,37 @@ impl Step {
         interval: impl Fn(usize) -> Option<(f64, f64)>,
         point: &mut [f64],
     ) -> bool {
+        let layout = Layout::new(task, weights, |_| 0.0);
+        self.solve(task, (factual, value), &layout, Requirement::fixed(needed), interval, point)
+    }
+
+    /// The same where every feature that changes brings noise of standard deviation `sd` of it, and the function must reach `z`
+    /// standard deviations of what they bring together.
+    pub(super) fn cheapest_under_noise(
+        &mut self,
+        task: &Task,
+        (factual, value): (&[f64], f64),
+        weights: &[f64],
+        (z, sd): (f64, impl Fn(usize) -> f64),
+        point: &mut [f64],
+    ) -> bool {
+        let layout = Layout::new(task, weights, |j| (weights[j] * sd(j)).powi(2));
+        let requirement = Requirement::new(z, 0.0, 0.0, value, true);
+        let interval = |j: usize| task.actions.interval(j, factual[j]);
+        self.solve(task, (factual, value), &layout, requirement, interval, point)
+    }
+
+    fn solve(
+        &mut self,
+        task: &Task,
+        (factual, value): (&[f64], f64),
+        layout: &Layout,
+        requirement: Requirement,
+        interval: impl Fn(usize) -> Option<(f64, f64)>,
+        point: &mut [f64],
+    ) -> bool {
         let Self { reduced, scratch, solution } = self;
         point.copy_from_slice(factual);
-        let layout = Layout::new(task, weights, |_| 0.0);
         if layout.reduce_into(task, factual, value, interval, reduced).is_err() {
             return false;
         }
@@ -286,7 +314,6 @@ impl Step {
         if reduced.is_plain() {
             norm.prepare(&reduced.items, scratch);
         }
-        let requirement = Requirement::fixed(needed);
         let found = solve(norm, reduced, scratch, &requirement, solution) != Found::Nothing;
         if !found {
             solution.reset(reduced);
