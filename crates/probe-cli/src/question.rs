@@ -165,6 +165,7 @@ impl Question {
             meta["confidence_scope"] = json!(if promise.rows.is_some() { "file" } else { "row" });
             meta["rows"] = json!(promise.rows);
             meta["aim"] = json!(self.setup.aim);
+            meta["tolerance"] = json!(self.setup.tolerance);
         }
         meta["note"] = json!(if self.setup.shift.is_some() {
             "rates and certificates hold for the stated noise and change of the model; they say nothing about others"

@@ -4,8 +4,8 @@
 
 use probe_core::math::normal::{upper_quantile, upper_tail};
 use probe_core::{
-    Activation, Answer, Covariance, Dense, Engine, Gaussian, Mlp, MonteCarlo, NoiseOn, Purpose, Rows, Seed,
-    Setup, Side, Status,
+    Actions, Activation, Answer, Covariance, Dense, Engine, Gaussian, Mlp, MonteCarlo, NoiseOn, Purpose,
+    Room, Rows, Seed, Setup, Side, Status,
 };
 use std::sync::Arc;
 
@@ -149,4 +149,108 @@ fn slacks_are_in_raw_units_and_absent_where_nothing_is_proven() {
     for slack in &tolerance.at_target {
         assert!((slack.jointly * (changed as f64).sqrt() - slack.alone).abs() < 1e-12);
     }
+}
+
+/// κ if the rate were known to be what the search aims at, three quarters of the target.
+fn whole_room() -> f64 {
+    upper_quantile(0.75 * RATE) - upper_quantile(RATE)
+}
+
+fn asked(setup: &mut Setup) {
+    (setup.tolerance, setup.aim) = (true, None);
+}
+
+#[test]
+fn a_tolerance_that_is_asked_for_is_there_and_holds_at_its_ends() {
+    let engine = engine(false, asked);
+    let all = answers(&engine);
+    // Of forty people many are favourable already; asking loses none of the others.
+    let plain = answers(&self::engine(false, |setup| setup.aim = None)).len();
+    assert!(plain >= 10 && all.len() >= plain, "{} {plain}", all.len());
+    let four_errors = 4.0 * (RATE * (1.0 - RATE) / DRAWS as f64).sqrt();
+    let (mut tried, mut highest) = (0, 0.0_f64);
+    for (number, (person, answer)) in all.iter().enumerate() {
+        let tolerance = engine.tolerance(person, answer).unwrap().unwrap();
+        let changed: Vec<usize> = (0..3).filter(|&j| person[j] != answer.point[j]).collect();
+        let listed: Vec<usize> = tolerance.at_target.iter().map(|slack| slack.feature).collect();
+        assert_eq!(listed, changed, "person {number}");
+        // The last rung leaves 0.85 of the gap between rate and target, the third a half.
+        assert!(tolerance.kappa > 0.5 * whole_room(), "person {number}: {tolerance:?} {answer:?}");
+        if number >= 8 {
+            continue;
+        }
+        let mut misses: Vec<[f64; 3]> = Vec::new();
+        for slack in &tolerance.at_target {
+            for sign in [-1.0, 1.0] {
+                let mut miss = [0.0; 3];
+                miss[slack.feature] = sign * slack.alone;
+                misses.push(miss);
+            }
+        }
+        for corner in 0..1 << tolerance.at_target.len() {
+            let mut miss = [0.0; 3];
+            for (k, slack) in tolerance.at_target.iter().enumerate() {
+                miss[slack.feature] = if corner >> k & 1 == 0 { slack.jointly } else { -slack.jointly };
+            }
+            misses.push(miss);
+        }
+        for miss in misses {
+            let point: Vec<f64> = answer.point.iter().zip(miss).map(|(x, b)| x + b).collect();
+            let rate = engine.rate(&point, Some(person), &MonteCarlo { samples: DRAWS }).unwrap().rate;
+            assert!(rate <= RATE + four_errors, "{rate} after a miss of {miss:?}");
+            highest = highest.max(rate);
+            tried += 1;
+        }
+    }
+    // Misses that hardly matter would show nothing: some take most of the way from 0.225 back to 0.3.
+    assert!(tried > 30 && highest > 0.26, "{tried} {highest}");
+}
+
+#[test]
+fn an_affine_network_s_tolerance_ends_just_before_the_target() {
+    let spread = (4.0 * 0.01 + 0.04 + 0.0025_f64).sqrt();
+    let all = answers(&engine(true, asked));
+    assert!(all.len() > 20);
+    for (person, answer) in all {
+        let point = &answer.point;
+        let margin = (2.0 * point[0] + point[1] - point[2] - 2.0) / spread;
+        assert!((upper_tail(margin) / (0.75 * RATE) - 1.0).abs() < 0.02, "{margin}");
+        let kappa = engine(true, asked).tolerance(&person, &answer).unwrap().unwrap().kappa;
+        // Against the gradient, κ takes the rate nearly to r and not beyond.
+        let at_the_end = upper_tail(margin - kappa);
+        assert!(at_the_end <= RATE && at_the_end > 0.93 * RATE, "{at_the_end} {kappa}");
+    }
+}
+
+#[test]
+fn without_room_to_spare_the_answer_is_the_plain_one() {
+    // `a` alone moves, and no further than to where the rate is 0.9 r.
+    let spread = (4.0 * 0.01 + 0.04 + 0.0025_f64).sqrt();
+    let furthest = 0.5 * (2.0 + upper_quantile(0.9 * RATE) * spread);
+    let narrow = |setup: &mut Setup| {
+        let fixed = Room { mutable: false, ..Room::default() };
+        let first = Room { high: furthest, ..Room::default() };
+        setup.actions = Actions::new(vec![first, fixed, fixed]);
+        (setup.noise_on, setup.aim) = (NoiseOn::All, None);
+    };
+    let person = [0.2, 0.0, 0.0];
+    let answer = |tolerance: bool| {
+        let engine = engine(true, |setup| {
+            narrow(setup);
+            setup.tolerance = tolerance;
+        });
+        engine.recourse(Rows::new(&person, 3).unwrap()).unwrap().remove(0)
+    };
+    let (plain, roomy) = (answer(false), answer(true));
+    assert_eq!((plain.status, roomy.status), (Status::Certified, Status::Certified));
+    assert!((roomy.cost.unwrap() / plain.cost.unwrap() - 1.0).abs() < 0.01, "{roomy:?} {plain:?}");
+    // Where no tolerance would be proven, asking for one changes nothing.
+    let laplace = probe_core::noise::NoiseSpec::parse("laplace:0.1").unwrap().build(SD.to_vec()).unwrap();
+    let ask = |tolerance: bool| {
+        let engine = engine(true, |setup| {
+            (setup.noise, setup.tolerance, setup.aim) = (laplace.clone(), tolerance, None);
+        });
+        engine.recourse(Rows::new(&person, 3).unwrap()).unwrap()
+    };
+    assert_eq!(ask(true), ask(false));
 }

@@ -44,6 +44,7 @@ impl Tally {
 pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result<()> {
     let mut question = Question::new(&args.ask, common.seed, printer)?;
     question.setup.budget = args.budget;
+    question.setup.tolerance = args.tolerance;
     question.promise(&args.assurance, &args.ask, &args.table)?;
     question.warn_of_fit(&[args.ask.max_rate], printer);
     let engine = Engine::new(question.setup.clone())?;

@@ -107,8 +107,7 @@ impl Serialize for Changes<'_> {
     }
 }
 
-const NOTHING_TO_SPARE: &str =
-    "none beyond the noise itself: the rate is certified to be at most r, and no lower";
+const NOTHING_TO_SPARE: &str = "none beyond the noise itself: the rate is certified to be at most r, and no lower; --tolerance leaves room";
 
 /// How far the advice may be missed, by feature name.
 pub(super) struct ToleranceOf<'a> {

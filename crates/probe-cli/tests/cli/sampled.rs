@@ -237,3 +237,30 @@ fn a_network_s_tolerance_is_never_a_list_of_zeros() {
     }
     assert!(at_target > 0);
 }
+
+#[test]
+fn a_network_s_tolerance_may_be_asked_for() {
+    let folder = folder();
+    let ask = |flags: &str| -> Vec<Value> {
+        let ran =
+            folder.run(&format!("recourse network.json people.csv -r 0.3 --format jsonl --quiet {flags}"));
+        ran.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let number = |value: &Value| value.as_f64().unwrap();
+    for (plain, row) in ask("").iter().zip(ask("--tolerance")) {
+        assert_eq!((&plain["meta"]["tolerance"], &row["meta"]["tolerance"]), (&false.into(), &true.into()));
+        assert_eq!(row["status"], "certified");
+        assert!(number(&row["cost"]) > number(&plain["cost"]));
+        let margin = 2.0 * number(&row["to"]["a"]) + number(&row["to"]["b"]) - 2.0;
+        let upper = number(&row["rate_upper"]);
+        assert!(upper_tail(margin / sd()) < upper && upper < 0.25, "{row}");
+        // `a` too low by its slack: still at most r, and nearly that; only a miss along the gradient takes it all.
+        let alone = number(&row["tolerance"]["at_target_rate"]["a"]["alone"]);
+        let missed = upper_tail((margin - 2.0 * alone) / sd());
+        assert!(missed <= 0.3 && missed > 0.27, "{row}: {missed}");
+    }
+    // An aim of one's own is kept.
+    let near = ask("--tolerance --aim 0.9");
+    assert!(near.iter().all(|row| (number(&row["rate"]) / 0.27 - 1.0).abs() < 0.05), "{near:?}");
+    assert!(near.iter().all(|row| number(&row["rate_upper"]) < 0.3), "{near:?}");
+}

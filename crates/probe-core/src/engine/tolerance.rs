@@ -10,13 +10,19 @@
 //! noise: $M(x+b) \ge M(x) - \sqrt{b^\top\Sigma^{-1}b}$ (Salman et al. 2019, arXiv:1906.04584, Lemma 2; `theory::rates_within` is the same fact). With a
 //! certified bound $u$ on the rate, $\kappa = \bar\Phi^{-1}(u) - z_r$ therefore serves every miss in the same ellipsoid, on either side: one feature alone
 //! by $\kappa\sigma_j$; all $n$ noisy features at once by $\kappa\sigma_j/\sqrt n$ each. It holds as the certificate does, with its confidence. Where the
-//! bound is the target itself, $\kappa = 0$: nothing beyond the noise is covered, and no slack is listed.
+//! bound is the target itself, $\kappa = 0$: nothing beyond the noise is covered, and no slack is listed. A certificate that ends as soon as the target is
+//! certified has that bound. [`Setup::tolerance`](super::Setup::tolerance) asks for more: the search aims at [`ROOM`] of the target, and the
+//! certificate goes on to lower bounds.
 
 use super::session::noise_along;
 use super::{Answer, Engine, Status};
 use crate::error::Result;
 use crate::math::normal::upper_quantile;
 use crate::noise::Gaussian;
+
+/// Share of the target that the search aims at where a tolerance is asked for. At r = 0.1 the rate may then come back up from
+/// 0.075: κ is 0.16 at most, a sixth of a feature's noise; at r = 0.35 it is 0.25.
+pub(super) const ROOM: f64 = 0.75;
 
 /// Which side of the advice does harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +74,12 @@ pub struct Tolerance {
 }
 
 impl Engine {
+    /// Whether sampled answers are to have tolerances, and may have some.
+    pub(super) fn seeks_tolerance(&self) -> bool {
+        let gaussian = self.task().noise.as_gaussian();
+        self.setup().tolerance && self.setup().shift.is_none() && gaussian.is_some_and(Gaussian::is_diagonal)
+    }
+
     /// Tolerances of a certified or found `answer` of the person `from`; `None` if the answer asks for no change, where the model
     /// may change, and where none is proven: under noise that is not Gaussian, and for other models than linear ones also
     /// under correlated noise or without a certificate.

@@ -6,6 +6,7 @@
 pub mod certificate;
 mod closed_form;
 mod enumeration;
+mod ladder;
 mod line;
 mod monte_carlo;
 mod shift;
@@ -14,6 +15,7 @@ mod sobol;
 
 pub use closed_form::{ClosedForm, affine_rate};
 pub use enumeration::Enumeration;
+pub(crate) use ladder::Ladder;
 pub use line::LineSampling;
 pub(crate) use line::{BLOCK, Lines, Pool, has_lines};
 pub use monte_carlo::MonteCarlo;

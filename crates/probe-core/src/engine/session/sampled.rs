@@ -11,9 +11,10 @@
 
 use super::{Session, Status};
 use crate::engine::answer::Answer;
+use crate::engine::tolerance::ROOM;
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
-use crate::invalidation::{BLOCK, Lines, Models, Pool, has_lines};
+use crate::invalidation::{BLOCK, Ladder, Lines, Models, Pool, has_lines};
 use crate::math::normal::upper_quantile;
 use crate::model::ModelShift;
 use crate::noise::Residuals;
@@ -25,6 +26,8 @@ use crate::seed::{Key, Purpose, Stream};
 const ATTEMPTS: [f64; 4] = [1.0, 0.96, 0.9, 0.75];
 /// Blocks of lines that one attempt may read.
 const MAX_BLOCKS: usize = 640;
+/// Blocks that an attempt may read beyond its certificate, for a lower bound.
+const MORE_BLOCKS: usize = 64;
 /// Lines that look around a point before it is certified.
 const SCOUTS: usize = 64;
 /// Lines behind the reported rate.
@@ -205,21 +208,32 @@ impl<'e> Sampler<'e> {
         Ok(())
     }
 
-    /// Tests the point on fresh samples: a segment of the pool, or a stream of its own.
-    fn certify(&mut self, max_rate: f64, delta: f64, segment: usize) -> Result<Attempt> {
+    /// Tests the point on fresh samples: a segment of the pool, or a stream of its own. If `further`, a certificate on lines goes on to a
+    /// bound below the target.
+    fn certify(&mut self, max_rate: f64, delta: f64, segment: usize, further: bool) -> Result<Attempt> {
         let own = (1.0 - SHARE_OF_BOUND) * delta;
         match &mut self.kind {
             Kind::Lines { pools, lines, masses, .. } => {
                 let mut bet = Betting::expecting(max_rate, self.mean, self.variance)?;
                 let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
-                let mut spare = None;
+                let mut ladder = match further {
+                    true => Ladder::new(max_rate, self.mean, self.variance)?,
+                    false => Ladder::default(),
+                };
+                let (mut spare, mut last) = (None, MAX_BLOCKS);
                 for index in 0..MAX_BLOCKS {
                     let block = pools.fresh.block(segment, index, lines, &mut spare);
                     lines.masses(block, &mut masses[..])?;
                     bet.observe_all(&masses[..]);
                     upper.observe_all(&masses[..]);
+                    ladder.observe_all(&masses[..]);
                     if bet.certifies(own) {
-                        return Ok(Attempt { certified: true, upper: upper.upper().min(max_rate) });
+                        last = last.min(index + MORE_BLOCKS).min(MAX_BLOCKS - 1);
+                        if index >= last || ladder.is_climbed(own) {
+                            let upper = upper.upper().min(ladder.bound(own)).min(max_rate);
+                            return Ok(Attempt { certified: true, upper });
+                        }
+                        continue;
                     }
                     // Clearly not below the target: more lines would not help.
                     if index >= 31 && index % 8 == 7 && bet.mean() >= max_rate {
@@ -364,9 +378,11 @@ impl<'e> Session<'e> {
         }
         let delta = (1.0 - setup.confidence) / of as f64;
         let retries = self.worker.retries();
-        let aim = match setup.aim {
+        let further = self.engine.seeks_tolerance();
+        let mut aim = match setup.aim {
             _ if !retries => max_rate,
             Some(share) => share * max_rate,
+            None if further => ROOM * max_rate,
             None => sampler.first_aim(max_rate),
         };
         let mut last = Attempt { certified: false, upper: 1.0 };
@@ -376,8 +392,15 @@ impl<'e> Session<'e> {
                 Goal::Rate(rate) if retries && !sampler.trusts_the_search() => {
                     self.propose_corrected(sampler, person, rate, proposal)?
                 }
-                Goal::Rate(rate) if retries => {
-                    let proposed = self.propose(sampler, person, goal, proposal)?;
+                Goal::Rate(mut rate) if retries => {
+                    let mut proposed = self.propose(sampler, person, goal, proposal)?;
+                    if attempt == 0 && further && setup.aim.is_none() && proposal.verdict != Verdict::Reached
+                    {
+                        // No room to spare, but perhaps an answer.
+                        aim = sampler.first_aim(max_rate);
+                        rate = aim;
+                        proposed = self.propose(sampler, person, Goal::Rate(rate), proposal)?;
+                    }
                     self.correct(sampler, person, rate, proposal, proposed)?
                 }
                 _ => self.propose(sampler, person, goal, proposal)?,
@@ -387,13 +410,13 @@ impl<'e> Session<'e> {
             if !(favourable && admissible) {
                 return self.no_recourse(sampler, person, proposal, admissible, answer);
             }
-            if attempt == 0 && retries && setup.aim.is_none() && setup.budget.is_none() {
+            if attempt == 0 && retries && !further && setup.aim.is_none() && setup.budget.is_none() {
                 self.aim_closer(sampler, person, (aim, max_rate), proposal)?;
             }
             if !setup.certify {
                 break;
             }
-            last = sampler.certify(max_rate, share_of_attempt(delta, attempt as u32), attempt)?;
+            last = sampler.certify(max_rate, share_of_attempt(delta, attempt as u32), attempt, further)?;
             let again = retries && setup.budget.is_none() && proposal.verdict == Verdict::Reached;
             if last.certified || !again {
                 break;
