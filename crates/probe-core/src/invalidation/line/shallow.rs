@@ -302,14 +302,13 @@ impl Shallow {
         }
         let (mut slope, mut done) = ([0.0; LANES], [0.0; LANES]);
         for _ in 0..MAX_STEPS {
-            let aside = t.map(|t| t + ASIDE);
-            let (score, steep) = self.evaluate(rate, p, &aside);
+            let (score, steep) = self.evaluate(rate, p, &t);
             slope = steep;
             let mut open = 0.0;
             for lane in 0..LANES {
                 let least = piece.least[lane].max(-piece.most[lane]);
                 done[lane] = if score[lane].abs() <= PRECISION * least { 1.0 } else { 0.0 };
-                let next = aside[lane] - score[lane] / slope[lane];
+                let next = (t[lane] + ASIDE) - score[lane] / slope[lane];
                 let next = if next > b { b } else { next };
                 let next = if next < a { a } else { next };
                 t[lane] = if crossing[lane] > 0.0 { next } else { a };
@@ -320,7 +319,7 @@ impl Shallow {
             }
         }
         for lane in 0..LANES {
-            t[lane] = if done[lane] > 0.0 { t[lane] } else { f64::NAN };
+            t[lane] = if done[lane] > 0.0 { t[lane] - ASIDE } else { f64::NAN };
         }
         (t, slope)
     }
@@ -389,13 +388,12 @@ impl Shallow {
         let mut t = [bundle.guess.clamp(-NEAR, NEAR); LANES];
         let (mut found, mut slope) = ([0.0; LANES], [0.0; LANES]);
         for _ in 0..MAX_STEPS {
-            let aside = t.map(|t| t + ASIDE);
-            let (score, steep) = self.evaluate(bundle.rate, p, &aside);
+            let (score, steep) = self.evaluate(bundle.rate, p, &t);
             slope = steep;
             let mut open = 0.0;
             for lane in 0..LANES {
                 let (here, low) = (t[lane], least[lane]);
-                let next = aside[lane] - score[lane] / slope[lane];
+                let next = (here + ASIDE) - score[lane] / slope[lane];
                 let next = if next > NEAR { NEAR } else { next };
                 let next = if next < -NEAR { -NEAR } else { next };
                 let close = if score[lane].abs() <= PRECISION * low { 1.0 } else { 0.0 };
@@ -415,7 +413,7 @@ impl Shallow {
                 _ if !sure => f64::NAN,
                 at if at >= NEAR => f64::INFINITY,
                 at if at <= -NEAR => f64::NEG_INFINITY,
-                at => at,
+                beside => beside - ASIDE,
             };
         }
         (t, slope)
