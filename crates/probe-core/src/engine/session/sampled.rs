@@ -21,8 +21,8 @@ use crate::recourse::{Goal, Proposal, Reason, Task, Verdict};
 use crate::rows::{Rows, RowsMut};
 use crate::seed::{Key, Purpose, Stream};
 
-/// Shares of the first aim that later attempts take.
-const ATTEMPTS: [f64; 4] = [1.0, 0.96, 0.9, 0.75];
+/// How far under the target each attempt aims, in terms of the first.
+const ATTEMPTS: [f64; 4] = [1.0, 1.0, 2.0, 5.0];
 /// Blocks of lines that one attempt may read.
 const MAX_BLOCKS: usize = 640;
 /// Lines that look around a point before it is certified.
@@ -38,11 +38,13 @@ const SCOUT_MODELS: usize = 512;
 const CORRECTIONS: usize = 8;
 /// What staying under the target may add to the cost before the aim is taken closer, what it is to add then, and how many lines that
 /// may come to.
-const DEAR: f64 = 0.022;
-const FAIR: f64 = 0.012;
-const FAIR_LINES: f64 = 8_000.0;
+const DEAR: f64 = 0.024;
+const FAIR: f64 = 0.010;
+const FAIR_LINES: f64 = 10_000.0;
+/// The gap under the target with which a certificate gets by with three quarters of the lines that it may read, at confidence 0.99.
+const LEAST_GAP: f64 = 1.7e-4;
 /// Share of the error probability that pays for the reported upper bound; the rest pays for the certificate.
-const SHARE_OF_BOUND: f64 = 0.1;
+const SHARE_OF_BOUND: f64 = 0.02;
 
 /// Samples that all sessions share.
 pub(in crate::engine) enum Sampling {
@@ -115,6 +117,8 @@ enum Kind<'e> {
 struct Attempt {
     certified: bool,
     upper: f64,
+    /// Mean of what was observed.
+    mean: f64,
 }
 
 impl<'e> Sampler<'e> {
@@ -151,7 +155,11 @@ impl<'e> Sampler<'e> {
     /// and sample counts meet about here.
     fn first_aim(&self, rate: f64) -> f64 {
         match self.kind {
-            Kind::Lines { .. } => rate * (1.0 - 0.015 * (0.35 / rate).sqrt()).max(0.85),
+            Kind::Lines { .. } => {
+                let near = rate * (1.0 - 0.017 * (0.35 / rate).sqrt()).max(0.85);
+                // A line wins the gap times 1/(1-r) at most: very small rates need a wide one.
+                near.min(rate - LEAST_GAP).max(0.3 * rate)
+            }
             Kind::Shifted { .. } => rate * (1.0 - 0.03 * (0.35 / rate).sqrt()).max(0.85),
             Kind::Finite { .. } => rate,
             Kind::Draws => rate * (1.0 - 0.1 * (0.35 / rate).sqrt()).max(0.75),
@@ -219,14 +227,18 @@ impl<'e> Sampler<'e> {
                     bet.observe_all(&masses[..]);
                     upper.observe_all(&masses[..]);
                     if bet.certifies(own) {
-                        return Ok(Attempt { certified: true, upper: upper.upper().min(max_rate) });
+                        return Ok(Attempt {
+                            certified: true,
+                            upper: upper.upper().min(max_rate),
+                            mean: bet.mean(),
+                        });
                     }
                     // Clearly not below the target: more lines would not help.
                     if index >= 31 && index % 8 == 7 && bet.mean() >= max_rate {
                         break;
                     }
                 }
-                Ok(Attempt { certified: false, upper: upper.upper() })
+                Ok(Attempt { certified: false, upper: upper.upper(), mean: bet.mean() })
             }
             Kind::Shifted { .. } => {
                 let mut bet = Betting::expecting(max_rate, self.mean, self.variance)?;
@@ -237,15 +249,21 @@ impl<'e> Sampler<'e> {
                     bet.observe_all(&masses);
                     upper.observe_all(&masses);
                     if bet.certifies(own) {
-                        return Ok(Attempt { certified: true, upper: upper.upper().min(max_rate) });
+                        return Ok(Attempt {
+                            certified: true,
+                            upper: upper.upper().min(max_rate),
+                            mean: bet.mean(),
+                        });
                     }
                     if index >= 31 && index % 8 == 7 && bet.mean() >= max_rate {
                         break;
                     }
                 }
-                Ok(Attempt { certified: false, upper: upper.upper() })
+                Ok(Attempt { certified: false, upper: upper.upper(), mean: bet.mean() })
             }
-            Kind::Finite { .. } => Ok(Attempt { certified: self.mean <= max_rate, upper: self.mean }),
+            Kind::Finite { .. } => {
+                Ok(Attempt { certified: self.mean <= max_rate, upper: self.mean, mean: self.mean })
+            }
             Kind::Draws => {
                 let mut bet = Mixture::new(max_rate)?;
                 let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
@@ -257,10 +275,14 @@ impl<'e> Sampler<'e> {
                         f64::from(u8::from(i < refused))
                     }));
                     if bet.certifies(own) {
-                        return Ok(Attempt { certified: true, upper: upper.upper().min(max_rate) });
+                        return Ok(Attempt {
+                            certified: true,
+                            upper: upper.upper().min(max_rate),
+                            mean: bet.mean(),
+                        });
                     }
                 }
-                Ok(Attempt { certified: false, upper: upper.upper() })
+                Ok(Attempt { certified: false, upper: upper.upper(), mean: bet.mean() })
             }
         }
     }
@@ -369,9 +391,17 @@ impl<'e> Session<'e> {
             Some(share) => share * max_rate,
             None => sampler.first_aim(max_rate),
         };
-        let mut last = Attempt { certified: false, upper: 1.0 };
-        for (attempt, share) in ATTEMPTS.into_iter().enumerate() {
-            let goal = setup.budget.map_or(Goal::Rate(aim * share), Goal::Budget);
+        let mut last = Attempt { certified: false, upper: 1.0, mean: f64::NAN };
+        let mut asked = aim;
+        for (attempt, under) in ATTEMPTS.into_iter().enumerate() {
+            if attempt > 0 {
+                // What was asked for came out as the last attempt's mean. What is tested next may depend on that: it reads
+                // another segment.
+                let room = under * (max_rate - aim).max(0.01 * max_rate);
+                let wanted = (max_rate - room).max(0.5 * aim);
+                asked *= (wanted / last.mean).clamp(0.5, 0.995);
+            }
+            let goal = setup.budget.map_or(Goal::Rate(asked), Goal::Budget);
             let (score, admissible) = match goal {
                 Goal::Rate(rate) if retries && !sampler.trusts_the_search() => {
                     self.propose_corrected(sampler, person, rate, proposal)?
@@ -388,7 +418,7 @@ impl<'e> Session<'e> {
                 return self.no_recourse(sampler, person, proposal, admissible, answer);
             }
             if attempt == 0 && retries && setup.aim.is_none() && setup.budget.is_none() {
-                self.aim_closer(sampler, person, (aim, max_rate), proposal)?;
+                asked = self.aim_closer(sampler, person, (aim, max_rate), proposal)?;
             }
             if !setup.certify {
                 break;
@@ -448,15 +478,15 @@ impl<'e> Session<'e> {
     }
 
     /// Aims closer to the target where staying so far under it is dear, as it is where a little effort goes a long way. More samples
-    /// will be needed; what decides is what the scouts saw.
+    /// will be needed; what decides is what the scouts saw. Returns the aim.
     fn aim_closer(
         &mut self,
         sampler: &mut Sampler<'e>,
         person: &[f64],
         (aim, max_rate): (f64, f64),
         proposal: &mut Proposal,
-    ) -> Result<()> {
-        let Kind::Lines { gradient, .. } = &sampler.kind else { return Ok(()) };
+    ) -> Result<f64> {
+        let Kind::Lines { gradient, .. } = &sampler.kind else { return Ok(aim) };
         let cost = &self.setup().cost;
         // The cheapest margin that the changed features sell.
         let price = (0..gradient.len())
@@ -466,13 +496,13 @@ impl<'e> Session<'e> {
         let margin = upper_quantile(aim) - upper_quantile(max_rate);
         let surcharge = price * margin / cost.between(&self.scaled, &self.target);
         if !(surcharge > DEAR && surcharge.is_finite()) || proposal.verdict != Verdict::Reached {
-            return Ok(());
+            return Ok(aim);
         }
         // A bet that is limited by the spread of the lines takes about 2 ln(1/δ) variance/gap² of them.
         let affordable = (14.0 * sampler.variance / FAIR_LINES).sqrt();
         let gap = ((max_rate - aim) * (FAIR / surcharge).max(0.1)).max(affordable);
         if gap >= 0.9 * (max_rate - aim) {
-            return Ok(());
+            return Ok(aim);
         }
         let (point, before) = (proposal.clone(), self.printed.clone());
         self.worker.adjust(&self.scaled, Goal::Rate(max_rate - gap), proposal)?;
@@ -485,7 +515,8 @@ impl<'e> Session<'e> {
             self.printed = before;
             self.worth(person)?;
         }
-        self.look(sampler, person)
+        self.look(sampler, person)?;
+        Ok(if admissible { max_rate - gap } else { aim })
     }
 
     /// [`Session::propose`] for a method that searched under other noise: asks again, for a lower or a higher rate, until the

@@ -242,7 +242,7 @@ impl<'a> Lines<'a> {
     /// Where the line through the centre would have its root, were it straight.
     fn expect_root(&mut self) {
         let root = -self.score / crate::math::dot(&self.slopes, &self.rate);
-        self.guess = if root.is_finite() { root } else { 0.0 };
+        self.guess = if root.is_finite() { root.clamp(-shallow::NEAR, shallow::NEAR) } else { 0.0 };
     }
 
     /// The first-order margin at the point aimed at, $s/\sqrt{g^\top\Sigma g}$ with $g = \nabla s$, and its gradient but for the
