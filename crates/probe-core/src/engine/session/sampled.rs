@@ -38,7 +38,7 @@ const SCOUT_MODELS: usize = 512;
 const CORRECTIONS: usize = 8;
 /// What staying under the target may add to the cost before the aim is taken closer, what it is to add then, and how many lines that
 /// may come to.
-const DEAR: f64 = 0.024;
+const DEAR: f64 = 0.022;
 const FAIR: f64 = 0.010;
 const FAIR_LINES: f64 = 10_000.0;
 /// The gap under the target with which a certificate gets by with three quarters of the lines that it may read, at confidence 0.99.

@@ -146,7 +146,6 @@ impl<'a> Kernel<'a> {
     pub(super) fn masses(
         &self,
         bundle: &Bundle<'_>,
-        marginal: Marginal<'_>,
         (images, along): (&[Lanes], &[Lanes]),
         sums: &mut [Lanes],
         scratch: &mut Scratch,
@@ -154,7 +153,7 @@ impl<'a> Kernel<'a> {
     ) -> Result<()> {
         if let Rest::Shallow(net) = &self.rest {
             let scratch = &mut scratch.shallow;
-            Arch::new().dispatch(Groups { net, bundle, marginal, images, along, sums, scratch, masses });
+            Arch::new().dispatch(Groups { net, bundle, images, along, sums, scratch, masses });
             return Ok(());
         }
         let groups = images.chunks_exact(self.width()).zip(along).zip(masses);
@@ -167,7 +166,7 @@ impl<'a> Kernel<'a> {
                 let mut sum = std::mem::take(&mut scratch.sum);
                 sum.clear();
                 sum.resize(sums.len(), 0.0);
-                let mass = self.mass(&p, bundle.rate, marginal, &mut sum, scratch);
+                let mass = self.mass(&p, bundle.rate, bundle.marginal, &mut sum, scratch);
                 sums.iter_mut().zip(&sum).for_each(|(total, s)| total[lane] += s);
                 (scratch.p, scratch.sum) = (p, sum);
                 out[lane] = mass?;
@@ -227,10 +226,9 @@ impl<'a> Kernel<'a> {
 }
 
 /// Groups of eight lines on a shallow network, for the vector units that the machine turns out to have.
-struct Groups<'a, 'b> {
+struct Groups<'a> {
     net: &'a Shallow,
     bundle: &'a Bundle<'a>,
-    marginal: Marginal<'b>,
     images: &'a [Lanes],
     along: &'a [Lanes],
     sums: &'a mut [Lanes],
@@ -238,15 +236,15 @@ struct Groups<'a, 'b> {
     masses: &'a mut [Lanes],
 }
 
-impl WithSimd for Groups<'_, '_> {
+impl WithSimd for Groups<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { net, bundle, marginal, images, along, sums, scratch, masses } = self;
+        let Self { net, bundle, images, along, sums, scratch, masses } = self;
         let groups = images.chunks_exact(bundle.base.len()).zip(along).zip(masses);
         for (group, out) in groups {
-            *out = net.masses(simd, bundle, marginal, group, sums, scratch);
+            *out = net.masses(simd, bundle, group, sums, scratch);
         }
     }
 }

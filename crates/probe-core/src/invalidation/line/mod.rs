@@ -327,15 +327,10 @@ impl<'a> Lines<'a> {
             self.errors = errors;
             &own[..]
         };
-        let bundle = Bundle { base: &self.base, rate: &self.rate, guess: self.guess };
-        let traced = self.kernel.masses(
-            &bundle,
-            self.marginal,
-            (images, &self.along),
-            &mut self.sums,
-            &mut self.scratch,
-            masses,
-        );
+        let bundle =
+            Bundle { base: &self.base, rate: &self.rate, guess: self.guess, marginal: self.marginal };
+        let traced =
+            self.kernel.masses(&bundle, (images, &self.along), &mut self.sums, &mut self.scratch, masses);
         self.images = own;
         // Where scores overflow there is no telling: refused.
         for mass in masses.iter_mut().flatten().filter(|mass| !(0.0..=1.0).contains(*mass)) {

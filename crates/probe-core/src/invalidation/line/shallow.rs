@@ -46,6 +46,8 @@ pub(super) struct Bundle<'a> {
     pub rate: &'a [f64],
     /// Where the root is expected, within $|t| \le T$.
     pub guess: f64,
+    /// How positions along the line are distributed.
+    pub marginal: Marginal<'a>,
 }
 
 /// Eight lines at one position: scores, and slopes of the units of positive and of negative weight.
@@ -228,7 +230,6 @@ impl Shallow {
         &self,
         simd: S,
         bundle: &Bundle<'_>,
-        marginal: Marginal<'_>,
         (image, along): (&[Lanes], &Lanes),
         sums: &mut [Lanes],
         scratch: &mut Scratch,
@@ -236,7 +237,7 @@ impl Shallow {
         let table = NormalTable::default();
         scratch.p.resize(image.len(), [0.0; LANES]);
         let mut start = self.place(simd, bundle, (image, along), &mut scratch.p);
-        if !matches!(marginal, Marginal::Normal) {
+        if !matches!(bundle.marginal, Marginal::Normal) {
             // What lies beyond T is known for normal positions only.
             start[0] = Wide::splat(simd, f64::NEG_INFINITY);
         }
@@ -258,11 +259,11 @@ impl Shallow {
         }
         if at.iter().any(|t| t.is_nan()) {
             let mut todo: Lanes = at.map(|t| if t.is_nan() { 1.0 } else { 0.0 });
-            if matches!(marginal, Marginal::Normal) {
+            if matches!(bundle.marginal, Marginal::Normal) {
                 self.divide(simd, bundle.rate, &mut todo, &mut masses, sums, scratch);
             }
             for lane in (0..LANES).filter(|&lane| todo[lane] > 0.0) {
-                masses[lane] = self.walk(bundle, marginal, lane, sums, scratch);
+                masses[lane] = self.walk(bundle, lane, sums, scratch);
             }
         }
         masses
@@ -334,7 +335,7 @@ impl Shallow {
             left = *right;
             pieces.pop();
         }
-        self.add_up(simd, rate, p, (&first, &pending), found, (todo, masses), sums);
+        self.add_up(simd, (rate, p), (&first, &pending), found, (todo, masses), sums);
     }
 
     /// Adds up the masses of `pending` lines from their roots, in order from the left, where the scores are `first`.
@@ -342,8 +343,7 @@ impl Shallow {
     fn add_up<S: Simd>(
         &self,
         simd: S,
-        rate: &[f64],
-        p: &[Lanes],
+        (rate, p): (&[f64], &[Lanes]),
         (first, pending): (&Lanes, &Lanes),
         found: &[(Lanes, Lanes, Lanes)],
         (todo, masses): (&mut Lanes, &mut Lanes),
@@ -441,7 +441,7 @@ impl Shallow {
     ) -> [Wide<S>; 3] {
         let leaked = if self.leak != 0.0 { self.leak * bundle.rate.iter().sum::<f64>() } else { 0.0 };
         let mut start = [leaked, self.bias, 0.0].map(|x| Wide::splat(simd, x));
-        let Bundle { base, rate, guess } = *bundle;
+        let Bundle { base, rate, guess, .. } = *bundle;
         let (up, down) = p.split_at_mut(self.n_up);
         let (image_up, image_down) = image.split_at(self.n_up);
         let (base_up, base_down) = base.split_at(self.n_up);
@@ -563,23 +563,16 @@ impl Shallow {
 
     /// Mass of one lane by the walk; its roots add to `sums`.
     #[inline(never)]
-    fn walk(
-        &self,
-        bundle: &Bundle<'_>,
-        marginal: Marginal<'_>,
-        lane: usize,
-        sums: &mut [Lanes],
-        scratch: &mut Scratch,
-    ) -> f64 {
+    fn walk(&self, bundle: &Bundle<'_>, lane: usize, sums: &mut [Lanes], scratch: &mut Scratch) -> f64 {
         let Scratch { p, line, kinks, roots, .. } = scratch;
         line.clear();
         line.extend(p.iter().map(|p| p[lane]));
-        let mass = self.refused_mass(marginal, line, bundle.rate, kinks, roots);
+        let mass = self.refused_mass(bundle.marginal, line, bundle.rate, kinks, roots);
         if sums.is_empty() {
             return mass;
         }
         for root in roots.iter() {
-            let weight = -marginal.density(root.at) / root.slope.abs();
+            let weight = -bundle.marginal.density(root.at) / root.slope.abs();
             if !weight.is_finite() {
                 continue;
             }
@@ -672,7 +665,7 @@ mod tests {
         type Output = Lanes;
 
         fn with_simd<S: Simd>(self, simd: S) -> Lanes {
-            self.net.masses(simd, self.bundle, Marginal::Normal, self.lines, self.sums, self.scratch)
+            self.net.masses(simd, self.bundle, self.lines, self.sums, self.scratch)
         }
     }
 
@@ -687,18 +680,11 @@ mod tests {
         fn traced(&self, sums: &mut [Lanes], guess: f64) -> f64 {
             let image: Vec<Lanes> = self.p.iter().map(|&p| [p; LANES]).collect();
             let zero = vec![0.0; self.p.len()];
-            let bundle = Bundle { base: &zero, rate: &self.c, guess };
+            let bundle = Bundle { base: &zero, rate: &self.c, guess, marginal: Marginal::Normal };
             let scratch = &mut Scratch::default();
             let lines = (&image[..], &[0.0; LANES]);
             let mut plain_sums = sums.to_vec();
-            let plain = self.net.masses(
-                pulp::Scalar::new(),
-                &bundle,
-                Marginal::Normal,
-                lines,
-                &mut plain_sums,
-                scratch,
-            );
+            let plain = self.net.masses(pulp::Scalar::new(), &bundle, lines, &mut plain_sums, scratch);
             let trace = Trace { net: &self.net, bundle: &bundle, lines, sums, scratch };
             let masses = pulp::Arch::new().dispatch(trace);
             // Vector units give the bits of plain numbers.
