@@ -77,7 +77,7 @@ impl Moments {
 /// Weight of what was expected, in observations.
 const EXPECTATION: f64 = 64.0;
 /// Share of the money on the bold stake.
-const BOLD: f64 = 0.8;
+const BOLD: f64 = 0.9;
 
 impl Betting {
     /// Knows nothing: one made-up observation at r, so that the first stake is zero and the second not reckless. Fails unless `rate`
@@ -171,6 +171,11 @@ impl Mixture {
         Ok(Self { factors, ones: 0.0, n: 0.0, best: 0.0 })
     }
 
+    /// Mean of the observations; NaN before the first.
+    pub fn mean(&self) -> f64 {
+        self.ones / self.n
+    }
+
     /// Takes `ones` ones among `n` fresh draws at once: the wealth is looked at only after all of them.
     pub fn observe_many(&mut self, ones: u64, n: u64) {
         self.ones += ones as f64;
@@ -194,9 +199,9 @@ impl Bet for Mixture {
 }
 
 /// Splits an error probability over attempts without knowing how many there will be: attempt k may spend
-/// $\frac34\delta/4^k$. The first gets the most because it nearly always suffices.
+/// $\frac{9}{10}\delta/10^k$. The first gets the most because it nearly always suffices.
 pub fn share_of_attempt(delta: f64, attempt: u32) -> f64 {
-    0.75 * delta * 0.25_f64.powi(attempt.min(500) as i32)
+    0.9 * delta * 0.1_f64.powi(attempt.min(300) as i32)
 }
 
 /// An upper bound on a mean that holds at all times at once: the predictable plug-in empirical-Bernstein sequence

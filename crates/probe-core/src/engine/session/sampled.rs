@@ -22,8 +22,8 @@ use crate::recourse::{Goal, Proposal, Reason, Task, Verdict};
 use crate::rows::{Rows, RowsMut};
 use crate::seed::{Key, Purpose, Stream};
 
-/// Shares of the first aim that later attempts take.
-const ATTEMPTS: [f64; 4] = [1.0, 0.96, 0.9, 0.75];
+/// How far under the target each attempt aims, in terms of the first.
+const ATTEMPTS: [f64; 4] = [1.0, 1.0, 2.0, 5.0];
 /// Blocks of lines that one attempt may read.
 const MAX_BLOCKS: usize = 640;
 /// Blocks that an attempt may read beyond its certificate, for a lower bound.
@@ -42,10 +42,12 @@ const CORRECTIONS: usize = 8;
 /// What staying under the target may add to the cost before the aim is taken closer, what it is to add then, and how many lines that
 /// may come to.
 const DEAR: f64 = 0.022;
-const FAIR: f64 = 0.012;
-const FAIR_LINES: f64 = 8_000.0;
+const FAIR: f64 = 0.010;
+const FAIR_LINES: f64 = 10_000.0;
+/// The gap under the target with which a certificate gets by with three quarters of the lines that it may read, at confidence 0.99.
+const LEAST_GAP: f64 = 1.7e-4;
 /// Share of the error probability that pays for the reported upper bound; the rest pays for the certificate.
-const SHARE_OF_BOUND: f64 = 0.1;
+const SHARE_OF_BOUND: f64 = 0.02;
 
 /// Samples that all sessions share.
 pub(in crate::engine) enum Sampling {
@@ -118,6 +120,8 @@ enum Kind<'e> {
 struct Attempt {
     certified: bool,
     upper: f64,
+    /// Mean of what was observed.
+    mean: f64,
 }
 
 impl<'e> Sampler<'e> {
@@ -154,7 +158,11 @@ impl<'e> Sampler<'e> {
     /// and sample counts meet about here.
     fn first_aim(&self, rate: f64) -> f64 {
         match self.kind {
-            Kind::Lines { .. } => rate * (1.0 - 0.015 * (0.35 / rate).sqrt()).max(0.85),
+            Kind::Lines { .. } => {
+                let near = rate * (1.0 - 0.017 * (0.35 / rate).sqrt()).max(0.85);
+                // A line wins the gap times 1/(1-r) at most: very small rates need a wide one.
+                near.min(rate - LEAST_GAP).max(0.3 * rate)
+            }
             Kind::Shifted { .. } => rate * (1.0 - 0.03 * (0.35 / rate).sqrt()).max(0.85),
             Kind::Finite { .. } => rate,
             Kind::Draws => rate * (1.0 - 0.1 * (0.35 / rate).sqrt()).max(0.75),
@@ -231,7 +239,7 @@ impl<'e> Sampler<'e> {
                         last = last.min(index + MORE_BLOCKS).min(MAX_BLOCKS - 1);
                         if index >= last || ladder.is_climbed(own) {
                             let upper = upper.upper().min(ladder.bound(own)).min(max_rate);
-                            return Ok(Attempt { certified: true, upper });
+                            return Ok(Attempt { certified: true, upper, mean: bet.mean() });
                         }
                         continue;
                     }
@@ -240,7 +248,7 @@ impl<'e> Sampler<'e> {
                         break;
                     }
                 }
-                Ok(Attempt { certified: false, upper: upper.upper() })
+                Ok(Attempt { certified: false, upper: upper.upper(), mean: bet.mean() })
             }
             Kind::Shifted { .. } => {
                 let mut bet = Betting::expecting(max_rate, self.mean, self.variance)?;
@@ -251,15 +259,21 @@ impl<'e> Sampler<'e> {
                     bet.observe_all(&masses);
                     upper.observe_all(&masses);
                     if bet.certifies(own) {
-                        return Ok(Attempt { certified: true, upper: upper.upper().min(max_rate) });
+                        return Ok(Attempt {
+                            certified: true,
+                            upper: upper.upper().min(max_rate),
+                            mean: bet.mean(),
+                        });
                     }
                     if index >= 31 && index % 8 == 7 && bet.mean() >= max_rate {
                         break;
                     }
                 }
-                Ok(Attempt { certified: false, upper: upper.upper() })
+                Ok(Attempt { certified: false, upper: upper.upper(), mean: bet.mean() })
             }
-            Kind::Finite { .. } => Ok(Attempt { certified: self.mean <= max_rate, upper: self.mean }),
+            Kind::Finite { .. } => {
+                Ok(Attempt { certified: self.mean <= max_rate, upper: self.mean, mean: self.mean })
+            }
             Kind::Draws => {
                 let mut bet = Mixture::new(max_rate)?;
                 let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
@@ -271,10 +285,14 @@ impl<'e> Sampler<'e> {
                         f64::from(u8::from(i < refused))
                     }));
                     if bet.certifies(own) {
-                        return Ok(Attempt { certified: true, upper: upper.upper().min(max_rate) });
+                        return Ok(Attempt {
+                            certified: true,
+                            upper: upper.upper().min(max_rate),
+                            mean: bet.mean(),
+                        });
                     }
                 }
-                Ok(Attempt { certified: false, upper: upper.upper() })
+                Ok(Attempt { certified: false, upper: upper.upper(), mean: bet.mean() })
             }
         }
     }
@@ -385,9 +403,17 @@ impl<'e> Session<'e> {
             None if further => ROOM * max_rate,
             None => sampler.first_aim(max_rate),
         };
-        let mut last = Attempt { certified: false, upper: 1.0 };
-        for (attempt, share) in ATTEMPTS.into_iter().enumerate() {
-            let goal = setup.budget.map_or(Goal::Rate(aim * share), Goal::Budget);
+        let mut last = Attempt { certified: false, upper: 1.0, mean: f64::NAN };
+        let mut asked = aim;
+        for (attempt, under) in ATTEMPTS.into_iter().enumerate() {
+            if attempt > 0 {
+                // What was asked for came out as the last attempt's mean. What is tested next may depend on that: it reads
+                // another segment.
+                let room = under * (max_rate - aim).max(0.01 * max_rate);
+                let wanted = (max_rate - room).max(0.5 * aim);
+                asked *= (wanted / last.mean).clamp(0.5, 0.995);
+            }
+            let goal = setup.budget.map_or(Goal::Rate(asked), Goal::Budget);
             let (score, admissible) = match goal {
                 Goal::Rate(rate) if retries && !sampler.trusts_the_search() => {
                     self.propose_corrected(sampler, person, rate, proposal)?
@@ -398,7 +424,7 @@ impl<'e> Session<'e> {
                     {
                         // No room to spare, but perhaps an answer.
                         aim = sampler.first_aim(max_rate);
-                        rate = aim;
+                        (asked, rate) = (aim, aim);
                         proposed = self.propose(sampler, person, Goal::Rate(rate), proposal)?;
                     }
                     self.correct(sampler, person, rate, proposal, proposed)?
@@ -411,7 +437,7 @@ impl<'e> Session<'e> {
                 return self.no_recourse(sampler, person, proposal, admissible, answer);
             }
             if attempt == 0 && retries && !further && setup.aim.is_none() && setup.budget.is_none() {
-                self.aim_closer(sampler, person, (aim, max_rate), proposal)?;
+                asked = self.aim_closer(sampler, person, (aim, max_rate), proposal)?;
             }
             if !setup.certify {
                 break;
@@ -471,15 +497,15 @@ impl<'e> Session<'e> {
     }
 
     /// Aims closer to the target where staying so far under it is dear, as it is where a little effort goes a long way. More samples
-    /// will be needed; what decides is what the scouts saw.
+    /// will be needed; what decides is what the scouts saw. Returns the aim.
     fn aim_closer(
         &mut self,
         sampler: &mut Sampler<'e>,
         person: &[f64],
         (aim, max_rate): (f64, f64),
         proposal: &mut Proposal,
-    ) -> Result<()> {
-        let Kind::Lines { gradient, .. } = &sampler.kind else { return Ok(()) };
+    ) -> Result<f64> {
+        let Kind::Lines { gradient, .. } = &sampler.kind else { return Ok(aim) };
         let cost = &self.setup().cost;
         // The cheapest margin that the changed features sell.
         let price = (0..gradient.len())
@@ -489,13 +515,13 @@ impl<'e> Session<'e> {
         let margin = upper_quantile(aim) - upper_quantile(max_rate);
         let surcharge = price * margin / cost.between(&self.scaled, &self.target);
         if !(surcharge > DEAR && surcharge.is_finite()) || proposal.verdict != Verdict::Reached {
-            return Ok(());
+            return Ok(aim);
         }
         // A bet that is limited by the spread of the lines takes about 2 ln(1/δ) variance/gap² of them.
         let affordable = (14.0 * sampler.variance / FAIR_LINES).sqrt();
         let gap = ((max_rate - aim) * (FAIR / surcharge).max(0.1)).max(affordable);
         if gap >= 0.9 * (max_rate - aim) {
-            return Ok(());
+            return Ok(aim);
         }
         let (point, before) = (proposal.clone(), self.printed.clone());
         self.worker.adjust(&self.scaled, Goal::Rate(max_rate - gap), proposal)?;
@@ -508,7 +534,8 @@ impl<'e> Session<'e> {
             self.printed = before;
             self.worth(person)?;
         }
-        self.look(sampler, person)
+        self.look(sampler, person)?;
+        Ok(if admissible { max_rate - gap } else { aim })
     }
 
     /// [`Session::propose`] for a method that searched under other noise: asks again, for a lower or a higher rate, until the

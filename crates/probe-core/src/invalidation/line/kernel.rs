@@ -10,8 +10,9 @@ use super::network::{self, Network};
 use super::shallow::{self, Bundle, Shallow};
 use super::{LANES, Lanes};
 use crate::error::{Error, Result};
-use crate::math::{dot, vectorised};
+use crate::math::dot;
 use crate::model::{Activation, Differentiable, Mlp, Model};
+use pulp::{Arch, Simd, WithSimd};
 
 /// A model prepared for lines.
 pub(super) struct Kernel<'a> {
@@ -145,24 +146,17 @@ impl<'a> Kernel<'a> {
     pub(super) fn masses(
         &self,
         bundle: &Bundle<'_>,
-        marginal: Marginal<'_>,
         (images, along): (&[Lanes], &[Lanes]),
         sums: &mut [Lanes],
         scratch: &mut Scratch,
         masses: &mut [Lanes],
     ) -> Result<()> {
-        let groups = images.chunks_exact(self.width()).zip(along).zip(masses);
         if let Rest::Shallow(net) = &self.rest {
-            vectorised(
-                #[inline(always)]
-                || {
-                    for (group, out) in groups {
-                        *out = net.masses(bundle, marginal, group, sums, &mut scratch.shallow);
-                    }
-                },
-            );
+            let scratch = &mut scratch.shallow;
+            Arch::new().dispatch(Groups { net, bundle, images, along, sums, scratch, masses });
             return Ok(());
         }
+        let groups = images.chunks_exact(self.width()).zip(along).zip(masses);
         for ((image, along), out) in groups {
             for lane in 0..LANES {
                 let mut p = std::mem::take(&mut scratch.p);
@@ -172,7 +166,7 @@ impl<'a> Kernel<'a> {
                 let mut sum = std::mem::take(&mut scratch.sum);
                 sum.clear();
                 sum.resize(sums.len(), 0.0);
-                let mass = self.mass(&p, bundle.rate, marginal, &mut sum, scratch);
+                let mass = self.mass(&p, bundle.rate, bundle.marginal, &mut sum, scratch);
                 sums.iter_mut().zip(&sum).for_each(|(total, s)| total[lane] += s);
                 (scratch.p, scratch.sum) = (p, sum);
                 out[lane] = mass?;
@@ -227,6 +221,30 @@ impl<'a> Kernel<'a> {
                 }
                 along.failed.map_or(Ok(mass), Err)
             }
+        }
+    }
+}
+
+/// Groups of eight lines on a shallow network, for the vector units that the machine turns out to have.
+struct Groups<'a> {
+    net: &'a Shallow,
+    bundle: &'a Bundle<'a>,
+    images: &'a [Lanes],
+    along: &'a [Lanes],
+    sums: &'a mut [Lanes],
+    scratch: &'a mut shallow::Scratch,
+    masses: &'a mut [Lanes],
+}
+
+impl WithSimd for Groups<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { net, bundle, images, along, sums, scratch, masses } = self;
+        let groups = images.chunks_exact(bundle.base.len()).zip(along).zip(masses);
+        for (group, out) in groups {
+            *out = net.masses(simd, bundle, group, sums, scratch);
         }
     }
 }

@@ -244,10 +244,10 @@ impl<'a> Lines<'a> {
         Ok(self.score)
     }
 
-    /// Where the line through the centre would have its root, were it straight.
+    /// Where the line through the centre would have its root, were it straight, and beside it, lest it be a kink.
     fn expect_root(&mut self) {
-        let root = -self.score / crate::math::dot(&self.slopes, &self.rate);
-        self.guess = if root.is_finite() { root } else { 0.0 };
+        let root = shallow::ASIDE - self.score / crate::math::dot(&self.slopes, &self.rate);
+        self.guess = if root.is_finite() { root.clamp(-shallow::NEAR, shallow::NEAR) } else { 0.0 };
     }
 
     /// The first-order margin at the point aimed at, $s/\sqrt{g^\top\Sigma g}$ with $g = \nabla s$, and its gradient but for the
@@ -332,15 +332,10 @@ impl<'a> Lines<'a> {
             self.errors = errors;
             &own[..]
         };
-        let bundle = Bundle { base: &self.base, rate: &self.rate, guess: self.guess };
-        let traced = self.kernel.masses(
-            &bundle,
-            self.marginal,
-            (images, &self.along),
-            &mut self.sums,
-            &mut self.scratch,
-            masses,
-        );
+        let bundle =
+            Bundle { base: &self.base, rate: &self.rate, guess: self.guess, marginal: self.marginal };
+        let traced =
+            self.kernel.masses(&bundle, (images, &self.along), &mut self.sums, &mut self.scratch, masses);
         self.images = own;
         // Where scores overflow there is no telling: refused.
         for mass in masses.iter_mut().flatten().filter(|mass| !(0.0..=1.0).contains(*mass)) {

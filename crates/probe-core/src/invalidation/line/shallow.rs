@@ -15,9 +15,10 @@
 use super::crossing::{Marginal, Refused, Root};
 use super::{LANES, Lanes};
 use crate::math::NormalTable;
+use pulp::Simd;
 
 /// Half length of the part of a line that the quick way looks at.
-const NEAR: f64 = 6.0;
+pub(super) const NEAR: f64 = 6.0;
 /// $\bar\Phi(6)$ and what a root may be off by, as mass, rounded up.
 const SAFETY: f64 = 4e-7 + 1e-9;
 /// Pieces are not halved further than this.
@@ -46,8 +47,10 @@ pub(super) struct Bundle<'a> {
     /// Image of the centre, and what a unit of $t$ adds to it.
     pub base: &'a [f64],
     pub rate: &'a [f64],
-    /// Where the root is expected.
+    /// Where the root is expected, within $|t| \le T$.
     pub guess: f64,
+    /// How positions along the line are distributed.
+    pub marginal: Marginal<'a>,
 }
 
 /// Eight lines at one position: scores, and slopes of the units of positive and of negative weight.
@@ -65,6 +68,122 @@ struct Piece {
     right: Lanes,
     least: Lanes,
     most: Lanes,
+}
+
+/// Eight numbers in as many vector registers as they take: the first of these parts, the others are idle.
+#[derive(Clone, Copy)]
+struct Wide<S: Simd>([S::f64s; LANES]);
+
+/// Which of `z` are beyond `bound`: above it for units of positive weight, below it for the others.
+#[inline(always)]
+fn beyond<S: Simd, const UP: bool>(simd: S, z: S::f64s, bound: S::f64s) -> S::m64s {
+    if UP { simd.greater_than_f64s(z, bound) } else { simd.less_than_f64s(z, bound) }
+}
+
+/// The part of `z` beyond zero, in the same sense.
+#[inline(always)]
+fn rectified<S: Simd, const UP: bool>(simd: S, z: S::f64s, zero: S::f64s) -> S::f64s {
+    if UP { simd.max_f64s(z, zero) } else { simd.min_f64s(z, zero) }
+}
+
+impl<S: Simd> Wide<S> {
+    const PARTS: usize = LANES / S::F64_LANES;
+
+    #[inline(always)]
+    fn splat(simd: S, x: f64) -> Self {
+        Self([simd.splat_f64s(x); LANES])
+    }
+
+    #[inline(always)]
+    fn load(simd: S, lanes: &Lanes) -> Self {
+        let mut wide = Self::splat(simd, 0.0);
+        wide.0[..Self::PARTS].copy_from_slice(S::as_simd_f64s(lanes).0);
+        wide
+    }
+
+    #[inline(always)]
+    fn store(self, lanes: &mut Lanes) {
+        S::as_mut_simd_f64s(lanes).0.copy_from_slice(&self.0[..Self::PARTS]);
+    }
+
+    #[inline(always)]
+    fn lanes(self) -> Lanes {
+        let mut lanes = [0.0; LANES];
+        self.store(&mut lanes);
+        lanes
+    }
+}
+
+/// [`Shallow::place`] for units of one sign: their images, and what they add to slope bound, score and slope.
+#[inline(always)]
+fn place_units<S: Simd, const UP: bool>(
+    simd: S,
+    (base, rate, guess): (&[f64], &[f64], f64),
+    (image, along): (&[Lanes], Wide<S>),
+    p: &mut [Lanes],
+    [least, score, slope]: &mut [Wide<S>; 3],
+) {
+    let (zero, guess) = (simd.splat_f64s(0.0), simd.splat_f64s(guess));
+    let near = simd.splat_f64s(if UP { NEAR } else { -NEAR });
+    for (((&b, &c), image), p) in base.iter().zip(rate).zip(image).zip(p) {
+        let (b, c, image) = (simd.splat_f64s(b), simd.splat_f64s(c), Wide::load(simd, image));
+        let (settled, moved) = (simd.mul_f64s(near, c), simd.mul_f64s(guess, c));
+        let mut row = image;
+        for h in 0..Wide::<S>::PARTS {
+            let z = simd.sub_f64s(simd.add_f64s(b, image.0[h]), simd.mul_f64s(along.0[h], c));
+            row.0[h] = z;
+            let sure = beyond::<S, UP>(simd, z, settled);
+            least.0[h] = simd.select_f64s(sure, simd.add_f64s(least.0[h], c), least.0[h]);
+            let z = simd.add_f64s(z, moved);
+            let on = beyond::<S, UP>(simd, z, zero);
+            score.0[h] = simd.add_f64s(score.0[h], rectified::<S, UP>(simd, z, zero));
+            slope.0[h] = simd.select_f64s(on, simd.add_f64s(slope.0[h], c), slope.0[h]);
+        }
+        row.store(p);
+    }
+}
+
+/// What units of one sign add to scores and slopes at the lines' positions.
+#[inline(always)]
+fn add_units<S: Simd, const UP: bool>(
+    simd: S,
+    rate: &[f64],
+    p: &[Lanes],
+    t: Wide<S>,
+    (score, slope): (&mut Wide<S>, &mut Wide<S>),
+) {
+    let zero = simd.splat_f64s(0.0);
+    for (&c, row) in rate.iter().zip(p) {
+        let (c, row) = (simd.splat_f64s(c), Wide::load(simd, row));
+        for h in 0..Wide::<S>::PARTS {
+            let z = simd.add_f64s(row.0[h], simd.mul_f64s(t.0[h], c));
+            let on = beyond::<S, UP>(simd, z, zero);
+            score.0[h] = simd.add_f64s(score.0[h], rectified::<S, UP>(simd, z, zero));
+            slope.0[h] = simd.select_f64s(on, simd.add_f64s(slope.0[h], c), slope.0[h]);
+        }
+    }
+}
+
+/// Adds the lines' weights to the sums of those units of one sign that are on at the lines' positions.
+#[inline(always)]
+fn add_weights<S: Simd, const UP: bool>(
+    simd: S,
+    rate: &[f64],
+    p: &[Lanes],
+    (t, weights): (Wide<S>, Wide<S>),
+    leak: f64,
+    sums: &mut [Lanes],
+) {
+    let (zero, leak) = (simd.splat_f64s(0.0), simd.splat_f64s(leak));
+    for ((&c, row), total) in rate.iter().zip(p).zip(sums) {
+        let (c, row, mut sum) = (simd.splat_f64s(c), Wide::load(simd, row), Wide::load(simd, total));
+        for h in 0..Wide::<S>::PARTS {
+            let (z, w) = (simd.add_f64s(row.0[h], simd.mul_f64s(t.0[h], c)), weights.0[h]);
+            let on = simd.select_f64s(beyond::<S, UP>(simd, z, zero), w, zero);
+            sum.0[h] = simd.add_f64s(sum.0[h], simd.add_f64s(on, simd.mul_f64s(leak, w)));
+        }
+        sum.store(total);
+    }
 }
 
 /// Scratch of a tracer.
@@ -110,39 +229,44 @@ impl Shallow {
     /// The refused masses of eight lines with errors `image`, whose position along the line is `along`. If `sums` has room, each
     /// root adds $-\varphi(t)/f'(t)$ to the sums of the units that are on there, lane by lane.
     #[inline(always)]
-    pub(super) fn masses(
+    pub(super) fn masses<S: Simd>(
         &self,
+        simd: S,
         bundle: &Bundle<'_>,
-        marginal: Marginal<'_>,
         (image, along): (&[Lanes], &Lanes),
         sums: &mut [Lanes],
         scratch: &mut Scratch,
     ) -> Lanes {
         let table = NormalTable::default();
         scratch.p.resize(image.len(), [0.0; LANES]);
-        let mut sure = self.place(bundle, image, along, &mut scratch.p);
-        if !matches!(marginal, Marginal::Normal) {
+        let mut start = self.place(simd, bundle, (image, along), &mut scratch.p);
+        if !matches!(bundle.marginal, Marginal::Normal) {
             // What lies beyond T is known for normal positions only.
-            sure = [f64::NEG_INFINITY; LANES];
+            start[0] = Wide::splat(simd, f64::NEG_INFINITY);
         }
-        let (at, slope) = self.newton(bundle, &scratch.p, &sure);
-        let (mut masses, mut weights) = ([0.0; LANES], [0.0; LANES]);
-        for lane in 0..LANES {
-            let (below, density) = table.cdf_and_pdf(at[lane]);
-            masses[lane] = (below + SAFETY).min(1.0);
-            // A line without a root has no density.
-            weights[lane] = if at[lane].abs() < NEAR { -density / slope[lane] } else { 0.0 };
-        }
-        if !sums.is_empty() {
-            self.add_slopes(bundle.rate, &scratch.p, &at, &weights, sums);
+        let (at, slope) = self.newton(simd, bundle, &scratch.p, start);
+        let mut masses = [0.0; LANES];
+        if sums.is_empty() {
+            for lane in 0..LANES {
+                masses[lane] = (table.cdf(at[lane]) + SAFETY).min(1.0);
+            }
+        } else {
+            let mut weights = [0.0; LANES];
+            for lane in 0..LANES {
+                let (below, density) = table.cdf_and_pdf(at[lane]);
+                masses[lane] = (below + SAFETY).min(1.0);
+                // A line without a root has no density.
+                weights[lane] = if at[lane].abs() < NEAR { -density / slope[lane] } else { 0.0 };
+            }
+            self.add_slopes(simd, bundle.rate, &scratch.p, (&at, &weights), sums);
         }
         if at.iter().any(|t| t.is_nan()) {
             let mut todo: Lanes = at.map(|t| if t.is_nan() { 1.0 } else { 0.0 });
-            if matches!(marginal, Marginal::Normal) {
-                self.divide(bundle.rate, &mut todo, &mut masses, sums, scratch);
+            if matches!(bundle.marginal, Marginal::Normal) {
+                self.divide(simd, bundle.rate, &mut todo, &mut masses, sums, scratch);
             }
             for lane in (0..LANES).filter(|&lane| todo[lane] > 0.0) {
-                masses[lane] = self.walk(bundle, marginal, lane, sums, scratch);
+                masses[lane] = self.walk(bundle, lane, sums, scratch);
             }
         }
         masses
@@ -151,8 +275,9 @@ impl Shallow {
     /// Masses of the lines in `todo` that do not rise throughout: the part within $T$ is halved until each piece is known to be
     /// monotone or to keep its sign, all lines side by side. Lines that resist stay in `todo`.
     #[inline(always)]
-    fn divide(
+    fn divide<S: Simd>(
         &self,
+        simd: S,
         rate: &[f64],
         todo: &mut Lanes,
         masses: &mut Lanes,
@@ -162,8 +287,8 @@ impl Shallow {
         let Scratch { p, pieces, found, .. } = scratch;
         pieces.clear();
         found.clear();
-        let mut left = self.end(rate, p, -NEAR);
-        pieces.extend([self.end(rate, p, NEAR), self.end(rate, p, 0.0)]);
+        let mut left = self.end(simd, rate, p, -NEAR);
+        pieces.extend([self.end(simd, rate, p, NEAR), self.end(simd, rate, p, 0.0)]);
         let (first, mut pending) = (left.score, *todo);
         // From the left to the right: the piece at hand ends where the next one begins.
         while let Some(right) = pieces.last() {
@@ -193,7 +318,7 @@ impl Shallow {
                 roots += crossing[lane];
             }
             if split > 0.0 && b - a > SMALLEST {
-                pieces.push(self.end(rate, p, 0.5 * (a + b)));
+                pieces.push(self.end(simd, rate, p, 0.5 * (a + b)));
                 continue;
             }
             if split > 0.0 {
@@ -202,7 +327,7 @@ impl Shallow {
                 }
             }
             if roots > 0.0 {
-                let (at, slope) = self.newton_within(rate, p, &piece, (a, b), &crossing);
+                let (at, slope) = self.newton_within(simd, rate, p, &piece, (a, b), &crossing);
                 for lane in 0..LANES {
                     let lost = crossing[lane] > 0.0 && at[lane].is_nan();
                     pending[lane] = if lost { 0.0 } else { pending[lane] };
@@ -213,15 +338,15 @@ impl Shallow {
             left = *right;
             pieces.pop();
         }
-        self.add_up(rate, p, (&first, &pending), found, (todo, masses), sums);
+        self.add_up(simd, (rate, p), (&first, &pending), found, (todo, masses), sums);
     }
 
     /// Adds up the masses of `pending` lines from their roots, in order from the left, where the scores are `first`.
     #[inline(always)]
-    fn add_up(
+    fn add_up<S: Simd>(
         &self,
-        rate: &[f64],
-        p: &[Lanes],
+        simd: S,
+        (rate, p): (&[f64], &[Lanes]),
         (first, pending): (&Lanes, &Lanes),
         found: &[(Lanes, Lanes, Lanes)],
         (todo, masses): (&mut Lanes, &mut Lanes),
@@ -242,7 +367,7 @@ impl Shallow {
                 }
             }
             if !sums.is_empty() {
-                self.add_slopes(rate, p, at, &weights, sums);
+                self.add_slopes(simd, rate, p, (at, &weights), sums);
             }
         }
         for lane in 0..LANES {
@@ -253,42 +378,24 @@ impl Shallow {
         }
     }
 
-    /// Scores and slopes of all lines at one position, rising and falling units apart.
+    /// Scores and slopes of all lines at one position, units of positive and of negative weight apart.
     #[inline(always)]
-    fn end(&self, rate: &[f64], p: &[Lanes], t: f64) -> End {
-        let rate = &rate[..p.len()];
-        let (mut score, mut up, mut down) = ([self.bias; LANES], [0.0; LANES], [0.0; LANES]);
-        for i in 0..self.n_up {
-            let (c, moved) = (rate[i], t * rate[i]);
-            for lane in 0..LANES {
-                let z = p[i][lane] + moved;
-                score[lane] += if z > 0.0 { z } else { 0.0 };
-                up[lane] += if z > 0.0 { c } else { 0.0 };
-            }
-        }
-        for i in self.n_up..p.len() {
-            let (c, moved) = (rate[i], t * rate[i]);
-            for lane in 0..LANES {
-                let z = p[i][lane] + moved;
-                score[lane] += if z < 0.0 { z } else { 0.0 };
-                down[lane] += if z < 0.0 { c } else { 0.0 };
-            }
-        }
-        if self.leak != 0.0 {
-            for (p, c) in p.iter().zip(rate) {
-                for lane in 0..LANES {
-                    score[lane] += self.leak * (p[lane] + t * c);
-                    up[lane] += self.leak * c;
-                }
-            }
-        }
-        End { at: t, score, up, down }
+    fn end<S: Simd>(&self, simd: S, rate: &[f64], p: &[Lanes], at: f64) -> End {
+        let [mut score, mut rising, mut falling] = [self.bias, 0.0, 0.0].map(|x| Wide::splat(simd, x));
+        let t = Wide::splat(simd, at);
+        let (up, down) = p.split_at(self.n_up);
+        let (rate_up, rate_down) = rate.split_at(self.n_up);
+        add_units::<S, true>(simd, rate_up, up, t, (&mut score, &mut rising));
+        add_units::<S, false>(simd, rate_down, down, t, (&mut score, &mut falling));
+        self.add_leaks(simd, rate, p, t, (&mut score, &mut rising));
+        End { at, score: score.lanes(), up: rising.lanes(), down: falling.lanes() }
     }
 
     /// Roots of the `crossing` lines, which are monotone between `a` and `b`; NaN where steps do not get there.
     #[inline(always)]
-    fn newton_within(
+    fn newton_within<S: Simd>(
         &self,
+        simd: S,
         rate: &[f64],
         p: &[Lanes],
         piece: &Piece,
@@ -302,8 +409,9 @@ impl Shallow {
         }
         let (mut slope, mut done) = ([0.0; LANES], [0.0; LANES]);
         for _ in 0..MAX_STEPS {
-            let (score, steep) = self.evaluate(rate, p, &t);
-            slope = steep;
+            let (score, steep) = self.evaluate(simd, rate, p, Wide::load(simd, &t));
+            let score = score.lanes();
+            slope = steep.lanes();
             let mut open = 0.0;
             for lane in 0..LANES {
                 let least = piece.least[lane].max(-piece.most[lane]);
@@ -324,89 +432,107 @@ impl Shallow {
         (t, slope)
     }
 
-    /// Puts the images of the lines' bases into `p`; returns a lower bound on each line's slope over $|t| \le T$.
+    /// Puts the images of the lines' bases into `p`; returns a lower bound on each line's slope over $|t| \le T$, and scores and slopes
+    /// where the root is expected.
     #[inline(always)]
-    fn place(&self, bundle: &Bundle<'_>, image: &[Lanes], along: &Lanes, p: &mut [Lanes]) -> Lanes {
+    fn place<S: Simd>(
+        &self,
+        simd: S,
+        bundle: &Bundle<'_>,
+        (image, along): (&[Lanes], &Lanes),
+        p: &mut [Lanes],
+    ) -> [Wide<S>; 3] {
         let leaked = if self.leak != 0.0 { self.leak * bundle.rate.iter().sum::<f64>() } else { 0.0 };
-        let mut least = [leaked; LANES];
-        let (base, rate) = (&bundle.base[..p.len()], &bundle.rate[..p.len()]);
-        let image = &image[..p.len()];
-        for i in 0..self.n_up {
-            let (c, settled) = (rate[i], NEAR * rate[i]);
-            for lane in 0..LANES {
-                let z = (base[i] + image[i][lane]) - along[lane] * c;
-                p[i][lane] = z;
-                least[lane] += if z > settled { c } else { 0.0 };
-            }
-        }
-        for i in self.n_up..p.len() {
-            let (c, settled) = (rate[i], -NEAR * rate[i]);
-            for lane in 0..LANES {
-                let z = (base[i] + image[i][lane]) - along[lane] * c;
-                p[i][lane] = z;
-                least[lane] += if z < settled { c } else { 0.0 };
-            }
-        }
-        least
+        let mut start = [leaked, self.bias, 0.0].map(|x| Wide::splat(simd, x));
+        let Bundle { base, rate, guess, .. } = *bundle;
+        let (up, down) = p.split_at_mut(self.n_up);
+        let (image_up, image_down) = image.split_at(self.n_up);
+        let (base_up, base_down) = base.split_at(self.n_up);
+        let (rate_up, rate_down) = rate.split_at(self.n_up);
+        let along = Wide::load(simd, along);
+        place_units::<S, true>(simd, (base_up, rate_up, guess), (image_up, along), up, &mut start);
+        place_units::<S, false>(simd, (base_down, rate_down, guess), (image_down, along), down, &mut start);
+        let [least, mut score, mut slope] = start;
+        self.add_leaks(simd, rate, p, Wide::splat(simd, guess), (&mut score, &mut slope));
+        [least, score, slope]
     }
 
     /// Score and slope of eight lines, each at its own position.
     #[inline(always)]
-    fn evaluate(&self, rate: &[f64], p: &[Lanes], t: &Lanes) -> (Lanes, Lanes) {
-        let (mut score, mut slope) = ([self.bias; LANES], [0.0; LANES]);
-        let rate = &rate[..p.len()];
-        for i in 0..self.n_up {
-            let c = rate[i];
-            for lane in 0..LANES {
-                let z = p[i][lane] + t[lane] * c;
-                score[lane] += if z > 0.0 { z } else { 0.0 };
-                slope[lane] += if z > 0.0 { c } else { 0.0 };
-            }
-        }
-        for i in self.n_up..p.len() {
-            let c = rate[i];
-            for lane in 0..LANES {
-                let z = p[i][lane] + t[lane] * c;
-                score[lane] += if z < 0.0 { z } else { 0.0 };
-                slope[lane] += if z < 0.0 { c } else { 0.0 };
-            }
-        }
-        if self.leak != 0.0 {
-            for (p, c) in p.iter().zip(rate) {
-                for lane in 0..LANES {
-                    score[lane] += self.leak * (p[lane] + t[lane] * c);
-                    slope[lane] += self.leak * c;
-                }
-            }
-        }
+    fn evaluate<S: Simd>(&self, simd: S, rate: &[f64], p: &[Lanes], t: Wide<S>) -> (Wide<S>, Wide<S>) {
+        let [mut score, mut slope] = [self.bias, 0.0].map(|x| Wide::splat(simd, x));
+        let (up, down) = p.split_at(self.n_up);
+        let (rate_up, rate_down) = rate.split_at(self.n_up);
+        add_units::<S, true>(simd, rate_up, up, t, (&mut score, &mut slope));
+        add_units::<S, false>(simd, rate_down, down, t, (&mut score, &mut slope));
+        self.add_leaks(simd, rate, p, t, (&mut score, &mut slope));
         (score, slope)
     }
 
-    /// Roots and slopes there: ∞ where a line is refused throughout, −∞ where nowhere, NaN where the quick way does not know.
+    /// What rectifiers that leak add to scores and slopes.
     #[inline(always)]
-    fn newton(&self, bundle: &Bundle<'_>, p: &[Lanes], least: &Lanes) -> (Lanes, Lanes) {
-        let mut t = [bundle.guess.clamp(-NEAR, NEAR); LANES];
-        let (mut found, mut slope) = ([0.0; LANES], [0.0; LANES]);
-        for _ in 0..MAX_STEPS {
-            let (score, steep) = self.evaluate(bundle.rate, p, &t);
-            slope = steep;
-            let mut open = 0.0;
-            for lane in 0..LANES {
-                let (here, low) = (t[lane], least[lane]);
-                let next = (here + ASIDE) - score[lane] / slope[lane];
-                let next = if next > NEAR { NEAR } else { next };
-                let next = if next < -NEAR { -NEAR } else { next };
-                let close = if score[lane].abs() <= PRECISION * low { 1.0 } else { 0.0 };
-                // Still refused at the right end, or accepted already at the left one.
-                let end = if next == here { 1.0 } else { 0.0 };
-                found[lane] = close + end;
-                t[lane] = next;
-                open += if found[lane] == 0.0 && low > 0.0 { 1.0 } else { 0.0 };
+    fn add_leaks<S: Simd>(
+        &self,
+        simd: S,
+        rate: &[f64],
+        p: &[Lanes],
+        t: Wide<S>,
+        (score, slope): (&mut Wide<S>, &mut Wide<S>),
+    ) {
+        if self.leak != 0.0 {
+            let leak = simd.splat_f64s(self.leak);
+            for (p, c) in p.iter().zip(rate) {
+                let (c, p) = (simd.splat_f64s(*c), Wide::load(simd, p));
+                for h in 0..Wide::<S>::PARTS {
+                    let z = simd.add_f64s(p.0[h], simd.mul_f64s(t.0[h], c));
+                    score.0[h] = simd.add_f64s(score.0[h], simd.mul_f64s(leak, z));
+                    slope.0[h] = simd.add_f64s(slope.0[h], simd.mul_f64s(leak, c));
+                }
             }
-            if open == 0.0 {
+        }
+    }
+
+    /// Roots and slopes there, from scores and slopes where the root is expected: ∞ where a line is refused throughout, −∞ where
+    /// nowhere, NaN where the quick way does not know.
+    #[inline(always)]
+    fn newton<S: Simd>(
+        &self,
+        simd: S,
+        bundle: &Bundle<'_>,
+        p: &[Lanes],
+        [least, mut score, mut slope]: [Wide<S>; 3],
+    ) -> (Lanes, Lanes) {
+        let mut t = Wide::splat(simd, bundle.guess);
+        let mut found = Wide::splat(simd, 0.0);
+        let (zero, one) = (simd.splat_f64s(0.0), simd.splat_f64s(1.0));
+        let [near, precision, aside] = [NEAR, PRECISION, ASIDE].map(|x| simd.splat_f64s(x));
+        for step in 0..MAX_STEPS {
+            if step > 0 {
+                (score, slope) = self.evaluate(simd, bundle.rate, p, t);
+            }
+            let mut open = zero;
+            for h in 0..Wide::<S>::PARTS {
+                let (here, low) = (t.0[h], least.0[h]);
+                let beside = simd.add_f64s(here, aside);
+                let next = simd.sub_f64s(beside, simd.div_f64s(score.0[h], slope.0[h]));
+                let next = simd.select_f64s(simd.greater_than_f64s(next, near), near, next);
+                let far = simd.neg_f64s(near);
+                let next = simd.select_f64s(simd.less_than_f64s(next, far), far, next);
+                let off = simd.abs_f64s(score.0[h]);
+                let close = simd.less_than_or_equal_f64s(off, simd.mul_f64s(precision, low));
+                // Still refused at the right end, or accepted already at the left one.
+                let end = simd.equal_f64s(next, here);
+                let done = simd.or_m64s(close, end);
+                found.0[h] = simd.select_f64s(done, one, zero);
+                t.0[h] = next;
+                let rising = simd.select_f64s(simd.greater_than_f64s(low, zero), one, zero);
+                open = simd.add_f64s(open, simd.select_f64s(done, zero, rising));
+            }
+            if simd.reduce_sum_f64s(open) == 0.0 {
                 break;
             }
         }
+        let (mut t, least, found) = (t.lanes(), least.lanes(), found.lanes());
         for lane in 0..LANES {
             let sure = least[lane] > 0.0 && found[lane] > 0.0;
             t[lane] = match t[lane] {
@@ -416,49 +542,36 @@ impl Shallow {
                 beside => beside - ASIDE,
             };
         }
-        (t, slope)
+        (t, slope.lanes())
     }
 
+    /// Adds `weights` to the sums of the units that are on at the lines' positions.
     #[inline(always)]
-    fn add_slopes(&self, rate: &[f64], p: &[Lanes], at: &Lanes, weights: &Lanes, sums: &mut [Lanes]) {
-        let (p, rate) = (&p[..sums.len()], &rate[..sums.len()]);
+    fn add_slopes<S: Simd>(
+        &self,
+        simd: S,
+        rate: &[f64],
+        p: &[Lanes],
+        (at, weights): (&Lanes, &Lanes),
+        sums: &mut [Lanes],
+    ) {
         // Positions of lines without a root must not poison the others.
         let t: Lanes = std::array::from_fn(|lane| if weights[lane] != 0.0 { at[lane] + ASIDE } else { 0.0 });
-        for i in 0..self.n_up {
-            for lane in 0..LANES {
-                let z = p[i][lane] + t[lane] * rate[i];
-                sums[i][lane] += if z > 0.0 { weights[lane] } else { 0.0 };
-            }
-        }
-        for i in self.n_up..sums.len() {
-            for lane in 0..LANES {
-                let z = p[i][lane] + t[lane] * rate[i];
-                sums[i][lane] += if z < 0.0 { weights[lane] } else { 0.0 };
-            }
-        }
-        if self.leak != 0.0 {
-            for sum in sums {
-                for lane in 0..LANES {
-                    sum[lane] += self.leak * weights[lane];
-                }
-            }
-        }
+        let lines = (Wide::load(simd, &t), Wide::load(simd, weights));
+        let (up, down) = p.split_at(self.n_up);
+        let (rate_up, rate_down) = rate.split_at(self.n_up);
+        let (sums_up, sums_down) = sums.split_at_mut(self.n_up);
+        add_weights::<S, true>(simd, rate_up, up, lines, self.leak, sums_up);
+        add_weights::<S, false>(simd, rate_down, down, lines, self.leak, sums_down);
     }
 
     /// Mass of one lane by the walk; its roots add to `sums`.
     #[inline(never)]
-    fn walk(
-        &self,
-        bundle: &Bundle<'_>,
-        marginal: Marginal<'_>,
-        lane: usize,
-        sums: &mut [Lanes],
-        scratch: &mut Scratch,
-    ) -> f64 {
+    fn walk(&self, bundle: &Bundle<'_>, lane: usize, sums: &mut [Lanes], scratch: &mut Scratch) -> f64 {
         let Scratch { p, line, kinks, roots, .. } = scratch;
         line.clear();
         line.extend(p.iter().map(|p| p[lane]));
-        let mass = self.refused_mass(marginal, line, bundle.rate, kinks, roots);
+        let mass = self.refused_mass(bundle.marginal, line, bundle.rate, kinks, roots);
         if sums.is_empty() {
             return mass;
         }
@@ -470,7 +583,7 @@ impl Shallow {
                 f64::from(u8::from(on)) + self.leak
             });
             let slope: f64 = shares.clone().zip(bundle.rate).map(|(share, c)| share * c).sum();
-            let weight = -marginal.density(root.at) / slope.abs();
+            let weight = -bundle.marginal.density(root.at) / slope.abs();
             if weight.is_finite() {
                 sums.iter_mut().zip(shares).for_each(|(sum, share)| sum[lane] += weight * share);
             }
@@ -545,6 +658,23 @@ mod tests {
         Case { net, p: image(p), c: image(q) }
     }
 
+    /// One group of lines for the machine's vector units.
+    struct Trace<'a> {
+        net: &'a Shallow,
+        bundle: &'a Bundle<'a>,
+        lines: (&'a [Lanes], &'a Lanes),
+        sums: &'a mut [Lanes],
+        scratch: &'a mut Scratch,
+    }
+
+    impl pulp::WithSimd for Trace<'_> {
+        type Output = Lanes;
+
+        fn with_simd<S: Simd>(self, simd: S) -> Lanes {
+            self.net.masses(simd, self.bundle, self.lines, self.sums, self.scratch)
+        }
+    }
+
     impl Case {
         fn walked(&self) -> (f64, Vec<Root>) {
             let mut roots = Vec::new();
@@ -556,14 +686,15 @@ mod tests {
         fn traced(&self, sums: &mut [Lanes], guess: f64) -> f64 {
             let image: Vec<Lanes> = self.p.iter().map(|&p| [p; LANES]).collect();
             let zero = vec![0.0; self.p.len()];
-            let bundle = Bundle { base: &zero, rate: &self.c, guess };
-            let masses = self.net.masses(
-                &bundle,
-                Marginal::Normal,
-                (&image, &[0.0; LANES]),
-                sums,
-                &mut Scratch::default(),
-            );
+            let bundle = Bundle { base: &zero, rate: &self.c, guess, marginal: Marginal::Normal };
+            let scratch = &mut Scratch::default();
+            let lines = (&image[..], &[0.0; LANES]);
+            let mut plain_sums = sums.to_vec();
+            let plain = self.net.masses(pulp::Scalar::new(), &bundle, lines, &mut plain_sums, scratch);
+            let trace = Trace { net: &self.net, bundle: &bundle, lines, sums, scratch };
+            let masses = pulp::Arch::new().dispatch(trace);
+            // Vector units give the bits of plain numbers.
+            assert_eq!((masses, &*sums), (plain, &plain_sums[..]));
             assert!(masses.iter().all(|m| *m == masses[0]));
             masses[0]
         }
