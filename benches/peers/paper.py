@@ -41,7 +41,8 @@ def recourse(net, person, sigma, r, generator):
             adam.zero_grad()
             loss.backward()
             adam.step()
-            if net.score(x[None].detach()).item() > 0 and sampled_rate(net, x.detach(), sigma, generator) <= r:
+            sampled = sampled_rate(net, x.detach(), sigma, generator)
+            if sampled <= r and net.score(x[None].detach()).item() > 0:
                 return x.detach(), True
     return person, False
 

@@ -27,7 +27,7 @@ pub(crate) struct Options {
     /// People that the paper's procedure is run for
     #[arg(long, default_value_t = 10)]
     paper: usize,
-    /// Times that ours and the tuned one are run, in turns
+    /// Times that ours and the batched ones are run, in turns
     #[arg(long, default_value_t = 3)]
     repeats: usize,
     /// Data sets, by name: adult, compas, gmc
@@ -81,6 +81,10 @@ const COLUMNS: &str = "
 - **cost to ours**: mean l1 cost over that of our answers for the same people. **changed**: features changed by more than 1e-6.
 - **ours is**: how many times as many answers per CPU second, this run.";
 
+/// The batched search in PyTorch: with a plain bisection at the end, and with all that we could think of.
+const TUNED: [(&str, &[&str]); 2] =
+    [("batched PyTorch", &[]), ("tuned further: secants", &["--secants", "--compile"])];
+
 /// One method's answers for some people.
 struct Answers {
     name: String,
@@ -88,11 +92,11 @@ struct Answers {
     cpu_seconds: f64,
 }
 
-/// Ours, tuned and the paper's, as rows of the table.
+/// Ours, theirs and the paper's, as rows of the table.
 fn compare(python: &Path, subject: &Subject, r: f64, options: &Options) -> Result<Vec<String>> {
     eprintln!("{}, r = {r}: {} people", subject.title, subject.n_people());
-    let (mut times, mut their_times) = (Vec::new(), Vec::new());
-    let (mut ours, mut tuned) = (None, None);
+    let (mut times, mut ours) = (Vec::new(), None);
+    let mut theirs = TUNED.map(|(name, flags)| (name, flags, Vec::new(), None));
     for turn in 0..options.repeats.max(1) {
         // Who goes first changes, so that neither profits from the machine's mood.
         for first in [turn % 2 == 0, turn % 2 != 0] {
@@ -100,28 +104,31 @@ fn compare(python: &Path, subject: &Subject, r: f64, options: &Options) -> Resul
                 let (answers, seconds) = solve(subject, r)?;
                 times.push(seconds);
                 ours = Some(answers);
-            } else {
-                let outcome = ask(python, "tuned.py", subject, r, subject.n_people(), &["--compile"])?;
+                continue;
+            }
+            for (_, flags, their_times, tuned) in &mut theirs {
+                let outcome = ask(python, "tuned.py", subject, r, subject.n_people(), flags)?;
                 their_times.push(outcome.cpu_seconds);
-                tuned = Some(outcome);
+                *tuned = Some(outcome);
             }
         }
     }
-    let (ours, tuned) = (ours.context("ours ran")?, tuned.context("theirs ran")?);
-    let ours = Answers { name: "probe".to_owned(), points: ours, cpu_seconds: median(&mut times) };
-    let tuned = Answers {
-        name: format!("tuned PyTorch, {}", tuned.note),
-        points: tuned.points,
-        cpu_seconds: median(&mut their_times),
-    };
+    let points = ours.context("ours ran")?;
+    let ours = Answers { name: "probe".to_owned(), points, cpu_seconds: median(&mut times) };
+    let mut all = Vec::new();
+    for (name, _, mut their_times, tuned) in theirs {
+        let tuned = tuned.context("theirs ran")?;
+        let name = format!("{name}, {}", tuned.note);
+        all.push(Answers { name, points: tuned.points, cpu_seconds: median(&mut their_times) });
+    }
     let n = options.paper.min(subject.n_people());
     let paper = ask(python, "paper.py", subject, r, n, &[])?;
-    let paper = Answers {
+    all.push(Answers {
         name: "paper's procedure".to_owned(),
         points: paper.points,
         cpu_seconds: paper.cpu_seconds,
-    };
-    Ok([&ours, &tuned, &paper].map(|theirs| row(subject, r, theirs, &ours)).to_vec())
+    });
+    Ok(std::iter::once(&ours).chain(&all).map(|theirs| row(subject, r, theirs, &ours)).collect())
 }
 
 fn row(subject: &Subject, r: f64, theirs: &Answers, ours: &Answers) -> String {

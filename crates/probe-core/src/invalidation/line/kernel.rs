@@ -10,7 +10,7 @@ use super::network::{self, Network};
 use super::shallow::{self, Bundle, Shallow};
 use super::{LANES, Lanes};
 use crate::error::{Error, Result};
-use crate::math::dot;
+use crate::math::{dot, vectorised};
 use crate::model::{Activation, Differentiable, Mlp, Model};
 use pulp::{Arch, Simd, WithSimd};
 
@@ -79,10 +79,14 @@ impl<'a> Kernel<'a> {
         } else {
             image.copy_from_slice(&self.offset);
         }
-        self.add_image(x.iter().copied().enumerate(), image);
+        vectorised(
+            #[inline(always)]
+            || self.add_image(x.iter().copied().enumerate(), image),
+        );
     }
 
     /// Adds the image of a difference, given as features with values.
+    #[inline(always)]
     pub(super) fn add_image(&self, x: impl Iterator<Item = (usize, f64)>, image: &mut [f64]) {
         let n = self.width();
         for (j, value) in x {
@@ -118,9 +122,14 @@ impl<'a> Kernel<'a> {
             gradient.copy_from_slice(slopes);
             return;
         }
-        for (g, row) in gradient.iter_mut().zip(self.map.chunks_exact(self.width())) {
-            *g = dot(row, slopes);
-        }
+        vectorised(
+            #[inline(always)]
+            || {
+                for (g, row) in gradient.iter_mut().zip(self.map.chunks_exact(self.width())) {
+                    *g = dot(row, slopes);
+                }
+            },
+        );
     }
 
     /// The score at an image, and its slopes with respect to the image.

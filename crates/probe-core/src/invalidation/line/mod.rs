@@ -313,12 +313,13 @@ impl<'a> Lines<'a> {
             #[inline(always)]
             || {
                 for (along, group) in along.iter_mut().zip(coordinates.chunks_exact(d)) {
-                    *along = [0.0; LANES];
+                    let mut sum = [0.0; LANES];
                     for (z, u) in group.iter().zip(unit) {
                         for lane in 0..LANES {
-                            along[lane] += u * z[lane];
+                            sum[lane] += u * z[lane];
                         }
                     }
+                    *along = sum;
                 }
             },
         );

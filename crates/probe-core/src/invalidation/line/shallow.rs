@@ -14,7 +14,7 @@
 
 use super::crossing::{Marginal, Refused, Root};
 use super::{LANES, Lanes};
-use crate::math::NormalTable;
+use crate::math::{NormalTable, dot};
 use pulp::Simd;
 
 /// Half length of the part of a line that the quick way looks at.
@@ -217,13 +217,15 @@ impl Shallow {
 
     /// The score at an image, and its slopes with respect to the image.
     pub(super) fn score_and_slopes(&self, image: &[f64], slopes: &mut [f64]) -> f64 {
-        let mut score = self.bias;
-        for (i, (z, slope)) in image.iter().zip(slopes).enumerate() {
-            let on = if i < self.n_up { *z > 0.0 } else { *z < 0.0 };
-            *slope = f64::from(u8::from(on)) + self.leak;
-            score += *slope * z;
+        let (up, down) = image.split_at(self.n_up);
+        let (slopes_up, slopes_down) = slopes.split_at_mut(self.n_up);
+        for (z, slope) in up.iter().zip(slopes_up) {
+            *slope = if *z > 0.0 { 1.0 + self.leak } else { self.leak };
         }
-        score
+        for (z, slope) in down.iter().zip(slopes_down) {
+            *slope = if *z < 0.0 { 1.0 + self.leak } else { self.leak };
+        }
+        self.bias + dot(slopes, image)
     }
 
     /// The refused masses of eight lines with errors `image`, whose position along the line is `along`. If `sums` has room, each
