@@ -44,10 +44,11 @@ pub trait Worker {
     /// Writes the cheapest point for `goal` into `proposal`, in scaled space.
     fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()>;
 
-    /// Moves a proposal of [`Worker::find`] for the same person to a goal nearby. Methods that can do so at less than the cost of a
-    /// search do.
-    fn adjust(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
-        self.find(factual, goal, proposal)
+    /// Finds a point whose rate is below `rate` by about `gap`, for an answer that is to be certified on samples; returns the rate that
+    /// it aimed at. Methods that know what a lower rate costs may stay closer where it is dear.
+    fn find_below(&mut self, factual: &[f64], rate: f64, gap: f64, proposal: &mut Proposal) -> Result<f64> {
+        self.find(factual, Goal::Rate(rate - gap), proposal)?;
+        Ok(rate - gap)
     }
 
     /// Whether the engine may ask again with a lower rate where the printed answer did not hold. A method that is to be seen

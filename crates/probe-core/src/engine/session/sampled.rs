@@ -15,7 +15,6 @@ use crate::engine::tolerance::ROOM;
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
 use crate::invalidation::{BLOCK, Ladder, Lines, Models, Pool, has_lines};
-use crate::math::normal::upper_quantile;
 use crate::model::ModelShift;
 use crate::noise::Residuals;
 use crate::recourse::{Goal, Proposal, Reason, Task, Verdict};
@@ -39,11 +38,6 @@ const SCOUT_DRAWS: usize = 16_384;
 const SCOUT_MODELS: usize = 512;
 /// Searches that correct the aim of a method which does not know the noise itself.
 const CORRECTIONS: usize = 8;
-/// What staying under the target may add to the cost before the aim is taken closer, what it is to add then, and how many lines that
-/// may come to.
-const DEAR: f64 = 0.022;
-const FAIR: f64 = 0.010;
-const FAIR_LINES: f64 = 10_000.0;
 /// The gap under the target with which a certificate gets by with three quarters of the lines that it may read, at confidence 0.99.
 const LEAST_GAP: f64 = 1.7e-4;
 /// Share of the error probability that pays for the reported upper bound; the rest pays for the certificate.
@@ -159,7 +153,7 @@ impl<'e> Sampler<'e> {
     fn first_aim(&self, rate: f64) -> f64 {
         match self.kind {
             Kind::Lines { .. } => {
-                let near = rate * (1.0 - 0.017 * (0.35 / rate).sqrt()).max(0.85);
+                let near = rate * (1.0 - 0.018 * (0.35 / rate).sqrt()).max(0.85);
                 // A line wins the gap times 1/(1-r) at most: very small rates need a wide one.
                 near.min(rate - LEAST_GAP).max(0.3 * rate)
             }
@@ -418,6 +412,11 @@ impl<'e> Session<'e> {
                 Goal::Rate(rate) if retries && !sampler.trusts_the_search() => {
                     self.propose_corrected(sampler, person, rate, proposal)?
                 }
+                Goal::Rate(_) if retries && attempt == 0 && !further && setup.aim.is_none() => {
+                    asked = self.worker.find_below(&self.scaled, max_rate, max_rate - aim, proposal)?;
+                    let proposed = self.weigh(sampler, person, proposal)?;
+                    self.correct(sampler, person, asked, proposal, proposed)?
+                }
                 Goal::Rate(mut rate) if retries => {
                     let mut proposed = self.propose(sampler, person, goal, proposal)?;
                     if attempt == 0 && further && setup.aim.is_none() && proposal.verdict != Verdict::Reached
@@ -436,9 +435,6 @@ impl<'e> Session<'e> {
             if !(favourable && admissible) {
                 return self.no_recourse(sampler, person, proposal, admissible, answer);
             }
-            if attempt == 0 && retries && !further && setup.aim.is_none() && setup.budget.is_none() {
-                asked = self.aim_closer(sampler, person, (aim, max_rate), proposal)?;
-            }
             if !setup.certify {
                 break;
             }
@@ -451,7 +447,7 @@ impl<'e> Session<'e> {
         self.fill(sampler, person, max_rate, proposal, last, answer)
     }
 
-    /// Asks the method once; the printed row's score and whether it is admissible. The sampler looks at it, if it is both.
+    /// Asks the method once, and judges what it proposes.
     fn propose(
         &mut self,
         sampler: &mut Sampler<'e>,
@@ -459,8 +455,18 @@ impl<'e> Session<'e> {
         goal: Goal,
         proposal: &mut Proposal,
     ) -> Result<(f64, bool)> {
-        let setup = self.setup();
         self.worker.find(&self.scaled, goal, proposal)?;
+        self.weigh(sampler, person, proposal)
+    }
+
+    /// The printed row's score and whether it is admissible. The sampler looks at it, if it is both.
+    fn weigh(
+        &mut self,
+        sampler: &mut Sampler<'e>,
+        person: &[f64],
+        proposal: &Proposal,
+    ) -> Result<(f64, bool)> {
+        let setup = self.setup();
         self.print(person, &proposal.point);
         let mut worth = self.worth(person)?;
         if let Some(budget) = setup.budget {
@@ -494,48 +500,6 @@ impl<'e> Session<'e> {
             proposed = self.propose(sampler, person, Goal::Rate(asked), proposal)?;
         }
         Ok(proposed)
-    }
-
-    /// Aims closer to the target where staying so far under it is dear, as it is where a little effort goes a long way. More samples
-    /// will be needed; what decides is what the scouts saw. Returns the aim.
-    fn aim_closer(
-        &mut self,
-        sampler: &mut Sampler<'e>,
-        person: &[f64],
-        (aim, max_rate): (f64, f64),
-        proposal: &mut Proposal,
-    ) -> Result<f64> {
-        let Kind::Lines { gradient, .. } = &sampler.kind else { return Ok(aim) };
-        let cost = &self.setup().cost;
-        // The cheapest margin that the changed features sell.
-        let price = (0..gradient.len())
-            .filter(|&j| self.target[j] != self.scaled[j] && gradient[j] != 0.0)
-            .map(|j| cost.weight(j, self.target[j] - self.scaled[j]) / gradient[j].abs())
-            .fold(f64::INFINITY, f64::min);
-        let margin = upper_quantile(aim) - upper_quantile(max_rate);
-        let surcharge = price * margin / cost.between(&self.scaled, &self.target);
-        if !(surcharge > DEAR && surcharge.is_finite()) || proposal.verdict != Verdict::Reached {
-            return Ok(aim);
-        }
-        // A bet that is limited by the spread of the lines takes about 2 ln(1/δ) variance/gap² of them.
-        let affordable = (14.0 * sampler.variance / FAIR_LINES).sqrt();
-        let gap = ((max_rate - aim) * (FAIR / surcharge).max(0.1)).max(affordable);
-        if gap >= 0.9 * (max_rate - aim) {
-            return Ok(aim);
-        }
-        let (point, before) = (proposal.clone(), self.printed.clone());
-        self.worker.adjust(&self.scaled, Goal::Rate(max_rate - gap), proposal)?;
-        self.print(person, &proposal.point);
-        let admissible = self.printed.iter().all(|v| v.is_finite())
-            && self.worth(person)?.score > 0.0
-            && self.setup().actions.violations(&self.scaled, &self.target).is_empty();
-        if !admissible {
-            *proposal = point;
-            self.printed = before;
-            self.worth(person)?;
-        }
-        self.look(sampler, person)?;
-        Ok(if admissible { max_rate - gap } else { aim })
     }
 
     /// [`Session::propose`] for a method that searched under other noise: asks again, for a lower or a higher rate, until the

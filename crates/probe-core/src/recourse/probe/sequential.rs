@@ -15,7 +15,7 @@ use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
 use super::linear::Step;
 use crate::error::{Error, Result};
 use crate::invalidation::{Lines, Pool, has_lines};
-use crate::math::normal::{upper_quantile, upper_tail};
+use crate::math::normal::upper_quantile;
 use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::seed::Purpose;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Lines for a first look at a point and for a search step; least and most lines for the last corrections.
 const GLANCE: usize = 8;
 const COARSE: usize = 64;
-const FINE: usize = 256;
+const FINE: usize = 128;
 const FINEST: usize = 2_048;
 /// Steps on the first-order margin, and on lines.
 const FIRST_STEPS: usize = 12;
@@ -39,6 +39,13 @@ const LEAST_GAIN: f64 = 2e-4;
 /// Under noise on changed features: rounds that change the set of them, and features that are tried besides in each.
 const ROUNDS: usize = 4;
 const NEWCOMERS: usize = 4;
+
+/// What staying under a target may add to the cost; what it may add where it would add more than `DEAR`; and how many lines that may
+/// come to.
+const FAIR: f64 = 0.0165;
+const DEAR: f64 = 0.03;
+const CHEAP: f64 = 0.009;
+const FAIR_LINES: f64 = 10_000.0;
 
 /// The search, prepared for a task.
 pub(crate) struct SequentialSolver {
@@ -91,31 +98,27 @@ struct SequentialWorker<'a> {
 impl Worker for SequentialWorker<'_> {
     fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
         goal.check()?;
+        let search = self.search_from(factual)?;
+        match goal {
+            Goal::Rate(rate) => search.reach(factual, rate, None, proposal).map(|_| ()),
+            Goal::Budget(budget) => search.spend(factual, budget, proposal),
+        }
+    }
+
+    fn find_below(&mut self, factual: &[f64], rate: f64, gap: f64, proposal: &mut Proposal) -> Result<f64> {
+        Goal::Rate(rate - gap).check()?;
+        self.search_from(factual)?.reach(factual, rate - gap, Some(rate), proposal)
+    }
+}
+
+impl<'a> SequentialWorker<'a> {
+    fn search_from(&mut self, factual: &[f64]) -> Result<&mut Search<'a>> {
         let search = match &mut self.search {
             Some(search) => search,
             none => none.insert(Search::new(self.solver)?),
         };
         search.factual.copy_from_slice(factual);
-        match goal {
-            Goal::Rate(rate) => search.reach(factual, rate, proposal),
-            Goal::Budget(budget) => search.spend(factual, budget, proposal),
-        }
-    }
-
-    fn adjust(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
-        match (goal, &mut self.search) {
-            (Goal::Rate(rate), Some(search)) if proposal.verdict == Verdict::Reached => {
-                goal.check()?;
-                search.factual.copy_from_slice(factual);
-                let mut here = proposal.point.clone();
-                search.restrict_support(factual, &here);
-                if search.settle(factual, upper_quantile(rate), &mut here)? {
-                    proposal.point.copy_from_slice(&here);
-                }
-                Ok(())
-            }
-            _ => self.find(factual, goal, proposal),
-        }
+        Ok(search)
     }
 }
 
@@ -133,8 +136,9 @@ struct Search<'a> {
     /// A gradient of the margin from nearby, for the direction of lines; empty if there is none.
     hint: Vec<f64>,
     trial: Vec<f64>,
-    /// Variance of the lines at the last point that was looked at.
+    /// Variance of the lines at the last point that was looked at, and whether that point is favourable itself.
     variance: f64,
+    favourable: bool,
 }
 
 /// How closely a point is looked at.
@@ -184,10 +188,18 @@ impl<'a> Search<'a> {
             hint: Vec::new(),
             trial: vec![0.0; n],
             variance: 0.0,
+            favourable: false,
         })
     }
 
-    fn reach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
+    /// The cheapest point of this rate; if it is to stay below a target only, of a rate closer to that where it pays. Returns the rate.
+    fn reach(
+        &mut self,
+        factual: &[f64],
+        mut rate: f64,
+        target: Option<f64>,
+        proposal: &mut Proposal,
+    ) -> Result<f64> {
         let z = upper_quantile(rate);
         let mut best = Incumbent {
             point: factual.to_vec(),
@@ -225,7 +237,7 @@ impl<'a> Search<'a> {
         let found = if best.cost.is_finite() { &best.point } else { &best.most };
         here.copy_from_slice(found);
         self.restrict_support(factual, &here);
-        let reached = self.settle(factual, z, &mut here)?;
+        let reached = self.settle(factual, &mut rate, target, &mut here)?;
         proposal.verdict = if reached {
             Verdict::Reached
         } else {
@@ -234,7 +246,7 @@ impl<'a> Search<'a> {
             Verdict::Short(if stuck { Reason::NoAdmissibleMove } else { Reason::RateNotReachable })
         };
         proposal.point.copy_from_slice(&here);
-        Ok(())
+        Ok(rate)
     }
 
     /// The most robust point within a budget: the same steps, with cost and margin in each other's place.
@@ -316,6 +328,7 @@ impl<'a> Search<'a> {
         let hint = (!self.hint.is_empty() && look != Look::FirstOrder).then_some(&self.hint[..]);
         self.lines.aim(x, hint)?;
         let own = self.lines.first_order(&mut self.gradient);
+        self.favourable = own > 1e-9;
         let Look::Lines(n) = look else { return Ok((own - z).min(own - 1e-9)) };
         if own <= 1e-9 && z <= 0.0 {
             return Ok(own - 1e-9);
@@ -664,17 +677,30 @@ impl<'a> Search<'a> {
         Ok(self.lines.margin(&self.solver.pool, lines, None)?.0 - z)
     }
 
-    /// Moves `here` onto the target as seen by more lines, changing no further feature; says whether the target is met.
-    fn settle(&mut self, factual: &[f64], z: f64, here: &mut [f64]) -> Result<bool> {
+    /// Moves `here` to the point of this `rate` as seen by more lines, changing no further feature; says whether it is reached. With a
+    /// target to stay below, the rate is taken closer to it where that pays.
+    fn settle(
+        &mut self,
+        factual: &[f64],
+        rate: &mut f64,
+        target: Option<f64>,
+        here: &mut [f64],
+    ) -> Result<bool> {
         let solver = self.solver;
         let task = &*solver.task;
         let n = here.len();
-        let mut lines = self.fine_lines(z);
+        let mut z = upper_quantile(*rate);
+        let mut lines = self.fine_lines(*rate);
         let mut slack = self.slack(here, z, Look::Lines(lines))?;
-        if self.fine_lines(z) > lines {
+        if self.fine_lines(*rate) > lines {
             // The lines here spread more than those of the search did.
-            lines = self.fine_lines(z);
+            lines = self.fine_lines(*rate);
             slack = self.slack(here, z, Look::Lines(lines))?;
+        }
+        if let (Some(target), true) = (target, self.favourable) {
+            *rate = target - self.fair_gap(factual, here, target, target - *rate);
+            slack += z - upper_quantile(*rate);
+            z = upper_quantile(*rate);
         }
         let look = Look::Lines(lines);
         for _ in 0..6 {
@@ -722,10 +748,29 @@ impl<'a> Search<'a> {
         self.scale_back(factual, z, look, here, slack)
     }
 
+    /// How far under the target `rate` to stay, where `gap` is usual: less where that adds much to the cost, at the price of margin that
+    /// was last seen. More lines will be needed then, within reason.
+    fn fair_gap(&self, factual: &[f64], here: &[f64], rate: f64, gap: f64) -> f64 {
+        let cost = &self.task().cost;
+        // The cheapest margin that the changed features sell.
+        let price = (0..here.len())
+            .filter(|&j| here[j] != factual[j] && self.gradient[j] != 0.0)
+            .map(|j| cost.weight(j, here[j] - factual[j]) / self.gradient[j].abs())
+            .fold(f64::INFINITY, f64::min);
+        let margin = upper_quantile(rate - gap) - upper_quantile(rate);
+        let surcharge = price * margin / cost.between(factual, here);
+        let fair = if surcharge > DEAR { CHEAP } else { FAIR };
+        if !(surcharge > fair && surcharge.is_finite()) {
+            return gap;
+        }
+        // A bet that is limited by the spread of the lines takes about 2 ln(1/δ) variance/gap² of them.
+        let affordable = (14.0 * self.variance / FAIR_LINES).sqrt();
+        (gap * (fair / surcharge).max(0.1)).max(affordable).min(gap)
+    }
+
     /// Lines that tell the rate to a sixth of what an aim stays under the target, given the variance that was last seen: a quarter of a
     /// percent at 0.35. Evenly spread lines are worth three independent ones at least.
-    fn fine_lines(&self, z: f64) -> usize {
-        let rate = upper_tail(z);
+    fn fine_lines(&self, rate: f64) -> usize {
         let error = 0.0025 * (0.35 * rate).sqrt();
         let needed = self.variance / (error * error) / 3.0;
         (needed.min(1e9) as usize).next_power_of_two().clamp(FINE, FINEST)
