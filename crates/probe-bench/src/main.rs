@@ -44,7 +44,7 @@ enum What {
     },
     /// Networks on the paper's data: certificates, costs and speed; a full run writes docs/networks.md
     Networks(networks::Options),
-    /// The same people by a tuned PyTorch search and by the paper's procedure
+    /// The same people by a batched PyTorch search and by the paper's procedure; a full run writes docs/peers.md
     Peers(peers::Options),
     /// Scoring rows in batches, against a matrix product
     Kernels,

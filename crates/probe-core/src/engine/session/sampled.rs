@@ -38,8 +38,8 @@ const SCOUT_DRAWS: usize = 16_384;
 const SCOUT_MODELS: usize = 512;
 /// Searches that correct the aim of a method which does not know the noise itself.
 const CORRECTIONS: usize = 8;
-/// The gap under the target with which a certificate gets by with three quarters of the lines that it may read, at confidence 0.99.
-const LEAST_GAP: f64 = 1.7e-4;
+/// The gap under the target with which a certificate gets by with three quarters of the lines that it may read, at confidence 0.999.
+const LEAST_GAP: f64 = 2.4e-4;
 /// Share of the error probability that pays for the reported upper bound; the rest pays for the certificate.
 const SHARE_OF_BOUND: f64 = 0.02;
 
