@@ -280,19 +280,26 @@ impl Walk {
             let step = if step > 0.0 { step } else { 0.0 };
             if heads > 0.0 { step } else { f64::INFINITY }
         };
-        let units = || self.z.iter().zip(&self.dz).zip(&self.share);
-        let mut least = [f64::INFINITY; LANES];
+        let (mut least, mut whose) = ([f64::INFINITY; LANES], [0.0; LANES]);
         let (z, dz, share) = (self.z.as_chunks().0, self.dz.as_chunks().0, self.share.as_chunks().0);
+        let mut number = 0.0;
         for ((z, dz), share) in z.iter().zip(dz).zip(share) {
             let (z, dz, share): (&Lanes, &Lanes, &Lanes) = (z, dz, share);
             for lane in 0..LANES {
                 let here = distance(((&z[lane], &dz[lane]), &share[lane]));
-                least[lane] = if here < least[lane] { here } else { least[lane] };
+                let nearer = here < least[lane];
+                least[lane] = if nearer { here } else { least[lane] };
+                whose[lane] = if nearer { number } else { whose[lane] };
             }
+            number += 1.0;
         }
-        let rest = units().skip(self.z.len() / LANES * LANES).map(distance);
-        let least = least.into_iter().chain(rest).fold(f64::INFINITY, f64::min);
-        (units().position(|unit| distance(unit) == least).unwrap_or(0), least)
+        // The nearest of all; of several, the first.
+        let whole = self.z.len() / LANES * LANES;
+        let units = (0..LANES).map(|lane| (whose[lane] as usize * LANES + lane, least[lane]));
+        let rest = self.z.iter().zip(&self.dz).zip(&self.share).enumerate().skip(whole);
+        units.chain(rest.map(|(i, unit)| (i, distance(unit)))).fold((0, f64::INFINITY), |best, unit| {
+            if unit.1 < best.1 || (unit.1 == best.1 && unit.0 < best.0) { unit } else { best }
+        })
     }
 
     /// Moves all units on by `step`.
