@@ -7,6 +7,7 @@
 mod budget;
 mod certificates;
 mod changed;
+mod edges;
 mod hopeless;
 mod limits;
 mod lines;

@@ -4,7 +4,6 @@
 //! a line through their image alone, so the images of a fixed set of errors are computed once and a line then costs O(image),
 //! not O(features × image). Slopes are summed in image space too, and pulled back to the features once.
 
-use super::crossing::Marginal;
 use super::follow::{self, Profile};
 use super::network::{self, Network};
 use super::shallow::{self, Bundle, Shallow};
@@ -14,6 +13,9 @@ use crate::math::{dot, vectorised};
 use crate::model::{Activation, Differentiable, Mlp, Model};
 use pulp::{Arch, Simd, WithSimd};
 
+/// Standard deviations that noise may reach.
+const REACH: f64 = 8.0;
+
 /// A model prepared for lines.
 pub(super) struct Kernel<'a> {
     model: &'a dyn Differentiable,
@@ -21,6 +23,8 @@ pub(super) struct Kernel<'a> {
     map: Vec<f64>,
     /// Image of the origin.
     offset: Vec<f64>,
+    /// Lengths of what makes each number of the image.
+    lengths: Vec<f64>,
     rest: Rest<'a>,
 }
 
@@ -64,7 +68,10 @@ impl<'a> Kernel<'a> {
             (None, Some(mlp)) => of_network(mlp),
             (None, None) => (Vec::new(), vec![0.0; d], Rest::Opaque),
         };
-        Ok(Self { model: differentiable, map, offset, rest })
+        let lengths = (0..offset.len())
+            .map(|i| map.iter().skip(i).step_by(offset.len()).map(|w| w * w).sum::<f64>().sqrt())
+            .collect();
+        Ok(Self { model: differentiable, map, offset, lengths, rest })
     }
 
     /// Numbers in an image.
@@ -150,6 +157,28 @@ impl<'a> Kernel<'a> {
         }
     }
 
+    /// More than rounding makes of a score that is zero, on lines around `base` along `rate` under noise of deviation `sd`. Rounding grows with
+    /// the number of terms and with their magnitude.
+    pub(super) fn dust(&self, base: &[f64], rate: &[f64], sd: f64, scratch: &mut Scratch) -> f64 {
+        let magnitudes = base.iter().zip(rate).zip(&self.lengths);
+        let magnitudes = magnitudes.map(|((b, c), length)| b.abs() + REACH * (c.abs() + sd * length));
+        let (units, magnitude) = match &self.rest {
+            Rest::Affine | Rest::Opaque => return 0.0,
+            Rest::Shallow(net) => {
+                scratch.sum.clear();
+                scratch.sum.extend(magnitudes);
+                (self.width(), net.magnitude(&scratch.sum))
+            }
+            Rest::Network(net) => {
+                scratch.sum.clear();
+                scratch.sum.extend(magnitudes);
+                (net.n_units(), net.magnitude(&scratch.sum))
+            }
+        };
+        let dust = 4.0 * (units as f64 + 16.0) * f64::EPSILON * magnitude;
+        if dust.is_finite() { dust } else { 0.0 }
+    }
+
     /// The refused masses of groups of eight lines: `images` and `along` hold the groups' errors one after the other. If `sums` has
     /// room for an image, the masses' slopes with respect to the image of the bundle are added to it, lane by lane.
     pub(super) fn masses(
@@ -175,7 +204,7 @@ impl<'a> Kernel<'a> {
                 let mut sum = std::mem::take(&mut scratch.sum);
                 sum.clear();
                 sum.resize(sums.len(), 0.0);
-                let mass = self.mass(&p, bundle.rate, bundle.marginal, &mut sum, scratch);
+                let mass = self.mass(&p, bundle, &mut sum, scratch);
                 sums.iter_mut().zip(&sum).for_each(|(total, s)| total[lane] += s);
                 (scratch.p, scratch.sum) = (p, sum);
                 out[lane] = mass?;
@@ -184,19 +213,13 @@ impl<'a> Kernel<'a> {
         Ok(())
     }
 
-    /// One line `p + t q`; its slopes are added to `sum` if that has room.
-    fn mass(
-        &self,
-        p: &[f64],
-        q: &[f64],
-        marginal: Marginal<'_>,
-        sum: &mut [f64],
-        scratch: &mut Scratch,
-    ) -> Result<f64> {
+    /// One line from `p`; its slopes are added to `sum` if that has room.
+    fn mass(&self, p: &[f64], bundle: &Bundle<'_>, sum: &mut [f64], scratch: &mut Scratch) -> Result<f64> {
         let Self { model, rest, .. } = self;
+        let Bundle { rate: q, marginal, dust, .. } = *bundle;
         match rest {
             Rest::Network(net) => {
-                Ok(net.mass(p, q, marginal, (!sum.is_empty()).then_some(sum), &mut scratch.network))
+                Ok(net.mass((p, q), dust, marginal, (!sum.is_empty()).then_some(sum), &mut scratch.network))
             }
             Rest::Affine | Rest::Shallow(_) => {
                 let (score, slope) = (p[0], q[0]);

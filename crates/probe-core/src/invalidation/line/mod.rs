@@ -132,6 +132,7 @@ pub(crate) struct Lines<'a> {
     anchor: Vec<f64>,
     score: f64,
     guess: f64,
+    dust: f64,
     slopes: Vec<f64>,
     gradient: Vec<f64>,
     sums: Vec<Lanes>,
@@ -162,6 +163,7 @@ impl<'a> Lines<'a> {
             anchor: vec![0.0; width],
             score: 0.0,
             guess: 0.0,
+            dust: 0.0,
             slopes: vec![0.0; width],
             gradient: vec![0.0; d],
             sums: Vec::new(),
@@ -225,8 +227,24 @@ impl<'a> Lines<'a> {
         }
         self.marginal = self.law.axis_into(&self.gradient, &self.active, &mut self.unit, &mut self.direction);
         self.kernel.image_into(&self.direction, true, &mut self.rate);
+        let sd = self.largest_sd();
+        self.dust = self.kernel.dust(&self.base, &self.rate, sd, &mut self.scratch);
         self.expect_root();
         Ok(())
+    }
+
+    /// Whether the noise has no mean: lines then lie around the point itself.
+    pub(crate) fn is_centred(&self) -> bool {
+        (0..self.active.len()).all(|j| !self.active[j] || self.law.mean(j) == 0.0)
+    }
+
+    /// [`Lines::first_order`] at `point` itself, where noise with a mean is centred elsewhere.
+    pub(crate) fn first_order_at(&mut self, point: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let mut image = vec![0.0; self.image_width()];
+        self.kernel.image_into(point, false, &mut image);
+        let mut slopes = vec![0.0; self.image_width()];
+        let score = self.kernel.score_and_slopes(&image, &mut slopes, &mut self.scratch)?;
+        Ok(self.in_deviations(score, &slopes, gradient))
     }
 
     /// Remembers the point aimed at, for [`Lines::nudge`].
@@ -253,12 +271,17 @@ impl<'a> Lines<'a> {
     /// The first-order margin at the point aimed at, $s/\sqrt{g^\top\Sigma g}$ with $g = \nabla s$, and its gradient but for the
     /// curvature of $s$. Huge where noise does not move the score.
     pub(crate) fn first_order(&self, gradient: &mut [f64]) -> f64 {
-        self.kernel.pull_back(&self.slopes, gradient);
+        self.in_deviations(self.score, &self.slopes, gradient)
+    }
+
+    /// A score of these slopes with respect to the image, in standard deviations that noise gives it; with the gradient.
+    fn in_deviations(&self, score: f64, slopes: &[f64], gradient: &mut [f64]) -> f64 {
+        self.kernel.pull_back(slopes, gradient);
         let sd = self.law.sd_along(gradient, &self.active);
         if sd > 0.0 && sd.is_finite() {
             gradient.iter_mut().for_each(|g| *g /= sd);
-            self.score / sd
-        } else if self.score > 0.0 {
+            score / sd
+        } else if score > 0.0 {
             1e9
         } else {
             -1e9
@@ -333,8 +356,13 @@ impl<'a> Lines<'a> {
             self.errors = errors;
             &own[..]
         };
-        let bundle =
-            Bundle { base: &self.base, rate: &self.rate, guess: self.guess, marginal: self.marginal };
+        let bundle = Bundle {
+            base: &self.base,
+            rate: &self.rate,
+            guess: self.guess,
+            marginal: self.marginal,
+            dust: self.dust,
+        };
         let traced =
             self.kernel.masses(&bundle, (images, &self.along), &mut self.sums, &mut self.scratch, masses);
         self.images = own;

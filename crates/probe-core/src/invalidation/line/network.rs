@@ -38,6 +38,8 @@ struct Walk {
     starts: Vec<usize>,
     score: f64,
     slope: f64,
+    /// What a score must exceed.
+    dust: f64,
 }
 
 /// Beyond this a line of rectifiers is not followed: $2\bar\Phi(6.5) \approx 8\cdot10^{-11}$ of its mass are taken as they are at the end.
@@ -94,16 +96,34 @@ impl<'a> Network<'a> {
         score
     }
 
-    /// The refused mass of the line `p + t q`; its roots add to `sums`, if there are any.
+    /// Number of hidden units and scores.
+    pub(super) fn n_units(&self) -> usize {
+        self.mlp.layers().iter().map(Layer::n_out).sum()
+    }
+
+    /// Sum of the magnitudes that a score is made of, given those of the image.
+    pub(super) fn magnitude(&self, image: &[f64]) -> f64 {
+        let mut units = image.to_vec();
+        for layer in &self.mlp.layers()[1..] {
+            // No activation is larger than its argument and one.
+            units.iter_mut().for_each(|z| *z = self.mlp.activation().value(*z).abs().max(*z));
+            let sum = |i: usize| layer.row(i).iter().zip(&units).map(|(w, z)| w.abs() * z).sum::<f64>();
+            units = (0..layer.n_out()).map(|i| layer.bias()[i].abs() + sum(i)).collect();
+        }
+        units.iter().sum::<f64>() + self.mlp.threshold().abs()
+    }
+
+    /// The refused mass of the line `p + t q`, where scores up to `dust` are refused; its roots add to `sums`, if there are any.
     pub(super) fn mass(
         &self,
-        p: &[f64],
-        q: &[f64],
+        (p, q): (&[f64], &[f64]),
+        dust: f64,
         marginal: Marginal<'_>,
         sums: Option<&mut [f64]>,
         scratch: &mut Scratch,
     ) -> f64 {
         let mut roots = std::mem::take(&mut scratch.roots);
+        scratch.walk.dust = dust;
         let mass = if self.mlp.activation().is_piecewise_linear() {
             vectorised(
                 #[inline(always)]
@@ -192,7 +212,7 @@ impl Network<'_> {
     fn forward(&self, p: &[f64], q: &[f64], t: f64, walk: &mut Walk) {
         let leak = self.mlp.activation().derivative(-1.0);
         let known = !walk.share.is_empty();
-        let Walk { z, dz, share, starts, score, slope } = walk;
+        let Walk { z, dz, share, starts, score, slope, dust } = walk;
         z.clear();
         dz.clear();
         starts.clear();
@@ -226,7 +246,7 @@ impl Network<'_> {
             from = to;
         }
         // The last layer is the score.
-        *score = z[from] - self.mlp.threshold();
+        *score = (z[from] - self.mlp.threshold()) - *dust;
         *slope = dz[from];
         z.truncate(from);
         dz.truncate(from);
@@ -322,7 +342,7 @@ impl Profile for Along<'_> {
     fn value_and_slope(&mut self, t: f64) -> (f64, f64) {
         let mlp = self.net.mlp;
         let activation = mlp.activation();
-        let Scratch { values, slopes, outputs, .. } = &mut *self.scratch;
+        let Scratch { values, slopes, outputs, walk, .. } = &mut *self.scratch;
         outputs.clear();
         outputs.extend(self.p.iter().zip(self.q).map(|(p, q)| (p + t * q, *q)));
         for layer in &mlp.layers()[1..] {
@@ -338,7 +358,7 @@ impl Profile for Along<'_> {
                 (dot(row, values) + layer.bias()[i], dot(row, slopes))
             }));
         }
-        outputs.first().map_or((0.0, 0.0), |&(z, dz)| (z - mlp.threshold(), dz))
+        outputs.first().map_or((0.0, 0.0), |&(z, dz)| ((z - mlp.threshold()) - walk.dust, dz))
     }
 }
 
@@ -380,7 +400,7 @@ mod tests {
                     };
                     let (p, q) = (image(&base, 1.0), image(&direction, 0.0));
                     let net = Network::new(&mlp);
-                    let mass = net.mass(&p, &q, Marginal::Normal, None, &mut Scratch::default());
+                    let mass = net.mass((&p, &q), 0.0, Marginal::Normal, None, &mut Scratch::default());
                     // Cells whose ends differ in sign are halved by the straight line between the ends.
                     let (cells, mut expected, mut before) = (26_000, 0.0, f64::NAN);
                     for cell in 0..=cells {

@@ -32,7 +32,7 @@ const PRECISION: f64 = 1e-6;
 pub(super) const ASIDE: f64 = 1e-10;
 
 /// The network in image space.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Shallow {
     /// Number of units with a positive weight in the score; they come first.
     n_up: usize,
@@ -51,6 +51,8 @@ pub(super) struct Bundle<'a> {
     pub guess: f64,
     /// How positions along the line are distributed.
     pub marginal: Marginal<'a>,
+    /// Scores up to this are refused: more than rounding leaves of a zero.
+    pub dust: f64,
 }
 
 /// Eight lines at one position: scores, and slopes of the units of positive and of negative weight.
@@ -215,6 +217,11 @@ impl Shallow {
         (Self { n_up, bias, leak: alpha / (1.0 - alpha) }, units)
     }
 
+    /// Sum of the magnitudes that a score is made of, given those of the units.
+    pub(super) fn magnitude(&self, units: &[f64]) -> f64 {
+        self.bias.abs() + (1.0 + self.leak) * units.iter().sum::<f64>()
+    }
+
     /// The score at an image, and its slopes with respect to the image.
     pub(super) fn score_and_slopes(&self, image: &[f64], slopes: &mut [f64]) -> f64 {
         let (up, down) = image.split_at(self.n_up);
@@ -239,14 +246,15 @@ impl Shallow {
         sums: &mut [Lanes],
         scratch: &mut Scratch,
     ) -> Lanes {
+        let net = Self { bias: self.bias - bundle.dust, ..*self };
         let table = NormalTable::default();
         scratch.p.resize(image.len(), [0.0; LANES]);
-        let mut start = self.place(simd, bundle, (image, along), &mut scratch.p);
+        let mut start = net.place(simd, bundle, (image, along), &mut scratch.p);
         if !matches!(bundle.marginal, Marginal::Normal) {
             // What lies beyond T is known for normal positions only.
             start[0] = Wide::splat(simd, f64::NEG_INFINITY);
         }
-        let (at, slope) = self.newton(simd, bundle, &scratch.p, start);
+        let (at, slope) = net.newton(simd, bundle, &scratch.p, start);
         let mut masses = [0.0; LANES];
         if sums.is_empty() {
             for lane in 0..LANES {
@@ -260,15 +268,15 @@ impl Shallow {
                 // A line without a root has no density.
                 weights[lane] = if at[lane].abs() < NEAR { -density / slope[lane] } else { 0.0 };
             }
-            self.add_slopes(simd, bundle.rate, &scratch.p, (&at, &weights), sums);
+            net.add_slopes(simd, bundle.rate, &scratch.p, (&at, &weights), sums);
         }
         if at.iter().any(|t| t.is_nan()) {
             let mut todo: Lanes = at.map(|t| if t.is_nan() { 1.0 } else { 0.0 });
             if matches!(bundle.marginal, Marginal::Normal) {
-                self.divide(simd, bundle.rate, &mut todo, &mut masses, sums, scratch);
+                net.divide(simd, bundle.rate, &mut todo, &mut masses, sums, scratch);
             }
             for lane in (0..LANES).filter(|&lane| todo[lane] > 0.0) {
-                masses[lane] = self.walk(bundle, lane, sums, scratch);
+                masses[lane] = net.walk(bundle, lane, sums, scratch);
             }
         }
         masses
@@ -688,7 +696,7 @@ mod tests {
         fn traced(&self, sums: &mut [Lanes], guess: f64) -> f64 {
             let image: Vec<Lanes> = self.p.iter().map(|&p| [p; LANES]).collect();
             let zero = vec![0.0; self.p.len()];
-            let bundle = Bundle { base: &zero, rate: &self.c, guess, marginal: Marginal::Normal };
+            let bundle = Bundle { base: &zero, rate: &self.c, guess, marginal: Marginal::Normal, dust: 0.0 };
             let scratch = &mut Scratch::default();
             let lines = (&image[..], &[0.0; LANES]);
             let mut plain_sums = sums.to_vec();

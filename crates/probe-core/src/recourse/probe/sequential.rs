@@ -32,6 +32,8 @@ const MAX_STEPS: usize = 40;
 const DOUBT: f64 = 0.12;
 /// How closely the answer meets the target, in units of the margin.
 const PRECISION: f64 = 2e-4;
+/// A point that is refused itself misses by this and by what its score misses, in standard deviations: more than precision forgives.
+const EDGE: f64 = 2e-3;
 /// A margin that misses by less than this is straight in between: what a step of that length leaves is its square at most.
 const STRAIGHT: f64 = 0.01;
 /// A step that promises less than this share of the cost is the last.
@@ -327,19 +329,29 @@ impl<'a> Search<'a> {
         self.lines.enter(&self.factual, x, &self.support)?;
         let hint = (!self.hint.is_empty() && look != Look::FirstOrder).then_some(&self.hint[..]);
         self.lines.aim(x, hint)?;
-        let own = self.lines.first_order(&mut self.gradient);
-        self.favourable = own > 1e-9;
-        let Look::Lines(n) = look else { return Ok((own - z).min(own - 1e-9)) };
-        if own <= 1e-9 && z <= 0.0 {
-            return Ok(own - 1e-9);
-        }
+        let centre = self.lines.first_order(&mut self.gradient);
         self.kept.copy_from_slice(&self.gradient);
+        let own = match self.lines.is_centred() {
+            true => centre,
+            false => self.lines.first_order_at(x, &mut self.kept)?,
+        };
+        self.favourable = own > 1e-9;
+        let Look::Lines(n) = look else {
+            if own - EDGE < centre - z {
+                self.gradient.copy_from_slice(&self.kept);
+            }
+            return Ok((centre - z).min(own - EDGE));
+        };
+        if own <= 1e-9 && z <= 0.0 {
+            self.gradient.copy_from_slice(&self.kept);
+            return Ok(own - EDGE);
+        }
         let (margin, spread) = self.lines.margin(&self.solver.pool, n, Some(&mut self.gradient))?;
         self.variance = spread.variance();
-        if own <= 0.0 && margin >= z {
+        if !self.favourable && own - EDGE < margin - z {
             // Robust on paper, refused itself.
             self.gradient.copy_from_slice(&self.kept);
-            return Ok(own - 1e-9);
+            return Ok(own - EDGE);
         }
         Ok(margin - z)
     }
@@ -620,6 +632,16 @@ impl<'a> Search<'a> {
         // Worth it only if clearly cheaper; without an answer so far, look further and further out.
         let known = best.cost.is_finite();
         let mut far = if known { room.min((1.0 - LEAST_GAIN) * best.cost / weight) } else { room.min(0.25) };
+        if own >= 0.0 {
+            // The noise alone meets the target: only the point itself must become favourable, and the nearest such place may be small.
+            let mut closer = far;
+            for _ in 0..8 {
+                closer /= 3.0;
+                if self.slack_of_single(factual, z, (j, way * closer), GLANCE)? >= -DOUBT {
+                    far = closer;
+                }
+            }
+        }
         let (mut near, mut missed) = (0.0, own);
         while self.slack_of_single(factual, z, (j, way * far), GLANCE)? < -DOUBT {
             if known || far >= room || far > 1e3 {
@@ -664,7 +686,7 @@ impl<'a> Search<'a> {
         (j, change): (usize, f64),
         lines: usize,
     ) -> Result<f64> {
-        if !self.lines.is_fixed() {
+        if !(self.lines.is_fixed() && self.lines.is_centred()) {
             let mut x = factual.to_vec();
             x[j] += change;
             self.restrict_support(factual, &x);
@@ -703,6 +725,7 @@ impl<'a> Search<'a> {
             z = upper_quantile(*rate);
         }
         let look = Look::Lines(lines);
+        let mut favourable = self.favourable;
         for _ in 0..6 {
             if (-PRECISION..=2.0 * PRECISION).contains(&slack) || !slack.is_finite() {
                 return Ok(slack >= -PRECISION);
@@ -728,14 +751,16 @@ impl<'a> Search<'a> {
             let reached =
                 step.cheapest(task, (factual, slack + offset), &gradient, 0.0, interval, &mut trial);
             let moved = trial != here;
-            if reached && moved && slack.abs() <= STRAIGHT {
+            if reached && moved && favourable && slack.abs() <= STRAIGHT {
                 // So short a step is as good as straight: no need to look again.
                 here.copy_from_slice(&trial);
                 (self.trial, self.step) = (trial, step);
                 return Ok(true);
             }
             let new = if moved { self.slack(&trial, z, look)? } else { slack };
-            let better = new.abs() < 0.5 * slack.abs();
+            // Not off the edge of what is favourable, beyond which the slack says something else.
+            let better = new.abs() < 0.5 * slack.abs() && (self.favourable || !favourable);
+            favourable = if better { self.favourable } else { favourable };
             if better {
                 here.copy_from_slice(&trial);
                 slack = new;
