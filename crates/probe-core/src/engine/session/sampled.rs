@@ -33,7 +33,9 @@ const SCOUTS: usize = 64;
 const AUDITORS: usize = 128;
 const MAX_AUDITORS: usize = 8_192;
 /// Standard error of the reported rate at which no more lines are read, as a share of the rate or of the target, if that is higher.
+/// Under Gaussian noise evenly spread lines do far better than independent ones, which this is the error of.
 const AUDITED_SHARE: f64 = 0.015;
+const AUDITED_SHARE_GAUSSIAN: f64 = 0.03;
 /// Draws at a time, where there are no lines, and draws that look around a point.
 const DRAWS: usize = 64;
 const SCOUT_DRAWS: usize = 16_384;
@@ -313,6 +315,10 @@ impl<'e> Sampler<'e> {
             Kind::Lines { pools, lines, masses, .. } => {
                 let (mut sum, mut squares, mut read, mut enough) = (0.0, 0.0, 0, AUDITORS);
                 let mut spare = None;
+                let share = match self.task.noise.as_gaussian() {
+                    Some(_) => AUDITED_SHARE_GAUSSIAN,
+                    None => AUDITED_SHARE,
+                };
                 loop {
                     while read < enough {
                         let block = pools.auditors.block(0, read / BLOCK, lines, &mut spare);
@@ -325,7 +331,7 @@ impl<'e> Sampler<'e> {
                     let mean = sum / n;
                     // That of independent lines; evenly spread ones do no worse.
                     let error = ((squares / n - mean * mean).max(0.0) / n).sqrt();
-                    if error <= AUDITED_SHARE * mean.max(max_rate) || read >= MAX_AUDITORS {
+                    if error <= share * mean.max(max_rate) || read >= MAX_AUDITORS {
                         return Ok(mean);
                     }
                     enough *= 2;
