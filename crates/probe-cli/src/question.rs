@@ -6,7 +6,7 @@ use crate::usage::Usage;
 use anyhow::{Context as _, Result, bail};
 use probe_core::noise::NoiseSpec;
 use probe_core::recourse::method;
-use probe_core::{Actions, MethodOptions, ModelInput, NoiseOn, Schema, Seed, Setup};
+use probe_core::{Actions, Engine, MethodOptions, ModelInput, NoiseOn, Schema, Seed, Setup};
 use probe_io::{Chunk, ModelFile, TableReader, load_noise, load_schema};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -134,6 +134,17 @@ impl Question {
             printer.warn(&format!(
                 "{} was fitted for a rate of {fitted} and is too optimistic for {smallest}: fit it with probe noise fit -r {smallest}",
                 self.noise
+            ));
+        }
+    }
+
+    /// Warns where rates are too small for a certificate by sampling.
+    pub(crate) fn warn_of_small_rates(&self, engine: &Engine, rates: &[f64], printer: &Printer) {
+        let smallest = rates.iter().copied().fold(f64::INFINITY, f64::min);
+        if let Some(least) = engine.least_certifiable_rate(rates.len()).filter(|&least| smallest < least) {
+            printer.warn(&format!(
+                "a rate of {smallest} is too small to be certified by sampling: at a confidence of {}, about {least:.1e} is the smallest",
+                self.setup.confidence
             ));
         }
     }

@@ -19,6 +19,7 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
     }
     question.warn_of_fit(&args.rates, printer);
     let engine = Engine::new(question.setup.clone())?;
+    question.warn_of_small_rates(&engine, &args.rates, printer);
     let heavy = question.is_heavy();
     let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, heavy };
     let names = &question.setup.names;

@@ -23,17 +23,19 @@ struct Worker<'e> {
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     certified: u64,
-    found: u64,
+    above: u64,
+    uncertified: u64,
     none: u64,
     favourable: u64,
 }
 
 impl Tally {
-    fn count(&mut self, answers: &[Answer]) {
+    fn count(&mut self, answers: &[Answer], max_rate: f64) {
         for answer in answers {
             match answer.status {
                 Status::Certified => self.certified += 1,
-                Status::Found => self.found += 1,
+                Status::Found if answer.rate > max_rate => self.above += 1,
+                Status::Found => self.uncertified += 1,
                 Status::None => self.none += 1,
                 Status::Favourable => self.favourable += 1,
             }
@@ -48,6 +50,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     question.promise(&args.assurance, &args.ask, &args.table)?;
     question.warn_of_fit(&[args.ask.max_rate], printer);
     let engine = Engine::new(question.setup.clone())?;
+    question.warn_of_small_rates(&engine, &[args.ask.max_rate], printer);
     let heavy = question.is_heavy();
     let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, heavy };
     let names = &question.setup.names;
@@ -70,7 +73,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         question.check_rows(chunk)?;
         worker.answer(chunk)?;
         if let Ok(mut tally) = tally.lock() {
-            tally.count(&worker.answers);
+            tally.count(&worker.answers, args.ask.max_rate);
         }
         if as_objects {
             worker.objects(&engine, &question, chunk, per_line.then_some(&meta))
@@ -79,9 +82,13 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         }
     })?;
     let tally = tally.into_inner().unwrap_or_default();
+    let uncertified = match tally.uncertified {
+        0 => String::new(),
+        n => format!(" {n} found but not certified,"),
+    };
     printer.note(&format!(
-        "{} people: {} certified, {} found above r, {} without recourse, {} favourable already",
-        summary.rows_in, tally.certified, tally.found, tally.none, tally.favourable
+        "{} people: {} certified, {} found above r,{uncertified} {} without recourse, {} favourable already",
+        summary.rows_in, tally.certified, tally.above, tally.none, tally.favourable
     ));
     Ok(())
 }

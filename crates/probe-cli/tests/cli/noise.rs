@@ -186,6 +186,14 @@ fn a_fit_is_in_scaled_units_and_may_be_the_misses_themselves() {
     let ran = folder.run("noise fit few.csv");
     assert!(ran.err.contains("warning: ") && ran.err.contains("shrunk"), "{}", ran.err);
     assert!(json(&ran.text())["fit"]["shrinkage"].as_f64().unwrap() > 0.0);
+    // Two pairs do not even tell by how much.
+    let two: String = PAIRS.lines().take(3).map(|line| format!("{line}\n")).collect();
+    folder.write("two.csv", &two);
+    let ran = folder.run("noise fit two.csv");
+    assert!(ran.err.contains("warning: ") && ran.err.contains("fewer than five pairs"), "{}", ran.err);
+    // One feature has no correlations.
+    let ran = folder.run_with("noise fit -", "x,x__implemented\n1,2\n2,3.5\n");
+    assert!(ran.code == Some(0) && !ran.err.contains("warning"), "{}", ran.err);
 }
 
 #[test]

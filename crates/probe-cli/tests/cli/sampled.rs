@@ -264,3 +264,115 @@ fn a_network_s_tolerance_may_be_asked_for() {
     assert!(near.iter().all(|row| (number(&row["rate"]) / 0.27 - 1.0).abs() < 0.05), "{near:?}");
     assert!(near.iter().all(|row| number(&row["rate_upper"]) < 0.3), "{near:?}");
 }
+
+/// A network that bends across every line, under noise with tails: 128 lines say little of its rate.
+const BENT: &str = r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "activation": "relu",
+    "layers": [{"weight": [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], "bias": [0.0, 0.0, 0.0, -0.1]},
+               {"weight": [[1.0, -1.0, 2.0, -3.0]], "bias": [-1.0]}]}"#;
+
+#[test]
+fn a_certified_rate_is_never_above_its_bound() {
+    let folder = folder();
+    folder.write("bent.json", BENT);
+    for (noise, _) in families() {
+        for seed in 0..4 {
+            let line = format!("recourse bent.json people.csv -r 0.05 --noise {noise} --seed {seed}");
+            let table = folder.table(&line);
+            for row in 0..3 {
+                assert_eq!(table.get(row, "status"), "certified", "{noise}");
+                let (rate, upper) = (table.number(row, "rate"), table.number(row, "rate_upper"));
+                assert!(rate <= upper && upper <= 0.05, "{noise}, seed {seed}: {rate} above {upper}");
+                // What it is an estimate of, to one per cent.
+                let point = format!("a,b\n{},{}\n", table.get(row, "a"), table.get(row, "b"));
+                folder.write("point.csv", &point);
+                let line = format!("rate bent.json point.csv --noise {noise} --samples 200000");
+                let truth = folder.table(&line).number(0, "rate");
+                assert!((rate / truth - 1.0).abs() < 0.06, "{noise}, seed {seed}: {rate} for {truth}");
+            }
+        }
+    }
+}
+
+#[test]
+fn fewer_misses_than_features_are_noise_too() {
+    let folder = Folder::with_people("a,b,c,d,e\n0,0,0,0,0\n");
+    folder.write(
+        "wide.json",
+        r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b", "c", "d", "e"], "activation": "tanh",
+        "layers": [{"weight": [[1, 0.5, 0.25, 2, 0.1]], "bias": [0]}, {"weight": [[1]], "bias": [-0.5]}]}"#,
+    );
+    // Two to four misses of five features, of awkward numbers: covariances that are singular up to rounding.
+    for n in 2..=4 {
+        for k in 0..8 {
+            let miss = |i: u32| -> String {
+                let value = |j: u32| 0.3 * f64::from((i + 5 * k) * 7 + j * 3 + 1).powi(2).sin();
+                (0..5).map(|j| value(j).to_string()).collect::<Vec<_>>().join(",")
+            };
+            let rows: Vec<String> = (0..n).map(|i| format!("[{}]", miss(i))).collect();
+            let features = r#"["a", "b", "c", "d", "e"]"#;
+            let text =
+                format!(r#"{{"version": 1, "features": {features}, "residuals": [{}]}}"#, rows.join(","));
+            folder.write("noise.json", &text);
+            let ran = folder.run("recourse wide.json people.csv -r 0.1 --noise file:noise.json");
+            assert_eq!(ran.code, Some(0), "{n}, {k}: {}", ran.err);
+            // Misses with a mean may leave nobody a target: not these three.
+            assert!(n != 3 || ran.text().contains("0,certified,"), "{k}: {}", ran.text());
+        }
+    }
+}
+
+#[test]
+fn the_summary_tells_what_is_above_from_what_was_not_tested() {
+    let folder = folder();
+    let ran = folder.run("recourse network.json people.csv --no-certify");
+    assert!(ran.err.contains("0 found above r, 3 found but not certified"), "{}", ran.err);
+    let ran = folder.run("recourse network.json people.csv --bounds=-1,1.03 --immutable b -r 0.05");
+    assert!(ran.err.contains("3 found above r, ") && !ran.err.contains("not certified"), "{}", ran.err);
+}
+
+#[test]
+fn bounds_are_named_only_where_there_are_some() {
+    let folder = folder();
+    // At most -0.5, though it rises for ever.
+    folder.write(
+        "below.json",
+        r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "activation": "tanh",
+        "layers": [{"weight": [[1, 1]], "bias": [0]}, {"weight": [[0.5]], "bias": [-1]}]}"#,
+    );
+    for (flags, reason) in
+        [("", "not-found"), ("--immutable b", "not-found"), ("--bounds=-2,2", "infeasible-within-bounds")]
+    {
+        let table = folder.table(&format!("recourse below.json people.csv {flags}"));
+        assert_eq!((table.get(0, "status"), table.get(0, "reason")), ("none", reason), "{flags}");
+    }
+}
+
+#[test]
+fn a_first_order_rate_claims_no_exactness() {
+    let folder = folder();
+    let line = "network.json people.csv --estimator closed-form";
+    let table = folder.table(&format!("rate {line}"));
+    assert_eq!(["std_error", "lower", "upper"].map(|name| table.get(0, name)), ["", "0.0", "1.0"]);
+    let ran = folder.run(&format!("rate {line} --format jsonl"));
+    let row: Value = serde_json::from_str(ran.text().lines().next().unwrap()).unwrap();
+    assert_eq!((&row["exact"], &row["std_error"]), (&false.into(), &Value::Null));
+    let table = folder.table("rate model.json people.csv --estimator closed-form");
+    assert_eq!((table.get(0, "std_error"), table.get(0, "lower")), ("0.0", table.get(0, "rate")));
+}
+
+#[test]
+fn rates_too_small_for_samples_are_warned_of() {
+    let folder = folder();
+    let warns = |line: &str| {
+        let ran = folder.run(line);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        ran.err.contains("too small to be certified by sampling")
+    };
+    assert!(warns("recourse network.json people.csv -r 0.0001"));
+    assert!(warns("frontier network.json people.csv --rates 0.1,0.0001"));
+    assert!(!warns("recourse network.json people.csv -r 0.0003"));
+    assert!(warns("recourse network.json people.csv -r 0.0003 --confidence 0.9999999"));
+    // Exact, and not to be certified at all.
+    assert!(!warns("recourse model.json people.csv -r 0.0001"));
+    assert!(!warns("recourse network.json people.csv -r 0.0001 --no-certify"));
+}

@@ -196,6 +196,13 @@ impl Engine {
         &self.setup
     }
 
+    /// About the smallest rate that a certificate by sampling can show, where an answer is one of `of` for the same person; `None` where
+    /// rates are exact or nothing is to be certified.
+    pub fn least_certifiable_rate(&self, of: usize) -> Option<f64> {
+        let sampling = self.sampling.as_ref().filter(|_| self.setup.certify)?;
+        sampling.least_rate((1.0 - self.setup.confidence) / of.max(1) as f64)
+    }
+
     /// The task in scaled space.
     pub fn task(&self) -> &Task {
         &self.task

@@ -62,7 +62,7 @@ fn n_refused(scores: &[f64]) -> u64 {
 pub struct Estimate {
     /// The rate.
     pub rate: f64,
-    /// Standard error; 0 for a closed form.
+    /// Standard error; 0 where the rate is exact, NaN where it is an approximation of unknown error.
     pub std_error: f64,
     /// Lower end of the interval at the estimator's confidence.
     pub lower: f64,

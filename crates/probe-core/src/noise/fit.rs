@@ -41,6 +41,14 @@ pub struct NoiseFit {
     pub shrinkage: f64,
 }
 
+impl NoiseFit {
+    /// Whether there are too few pairs to tell how features are missed together.
+    pub fn has_few_pairs(&self) -> bool {
+        let d = self.noise.mean().len();
+        d > 1 && self.pairs < PAIRS_PER_FEATURE * d
+    }
+}
+
 /// Fits Gaussian noise to `residuals`, one per row, for the target rate `rate`.
 ///
 /// Fails with fewer than two residuals, on numbers that are not finite, and unless `rate` is above 0 and below 1/2.

@@ -48,7 +48,8 @@ impl Gaussian {
         Self::new(vec![0.0; dim], Covariance::Isotropic(sigma))
     }
 
-    /// The Gaussian with the mean and covariance of 4,096 draws of `noise`, for searches that need one to follow.
+    /// The Gaussian with the mean and, up to a tiny share of independent noise, the covariance of 4,096 draws of `noise`, for
+    /// searches that need one to follow.
     pub(crate) fn like(noise: &dyn Noise, stream: &mut Stream) -> Result<Self> {
         const N: usize = 4_096;
         let d = noise.dim();
@@ -69,7 +70,17 @@ impl Gaussian {
                 covariance[i * d + j] = covariance[j * d + i];
             }
         }
-        Self::new(mean, Covariance::Full(covariance))
+        // Singular up to rounding, where there are fewer errors than features: it may come out a little negative in places.
+        let variance = (0..d).map(|j| covariance[j * d + j]).sum::<f64>() / d.max(1) as f64;
+        let mut more = 1e-12 * variance;
+        loop {
+            let found = Self::new(mean.clone(), Covariance::Full(covariance.clone()));
+            if found.is_ok() || !(more > 0.0 && more < variance) {
+                return found;
+            }
+            (0..d).for_each(|j| covariance[j * d + j] += more);
+            more *= 10.0;
+        }
     }
 
     /// Fails on non-finite numbers, a non-positive isotropic σ, a negative standard deviation, wrong lengths, and a

@@ -29,8 +29,13 @@ const MAX_BLOCKS: usize = 640;
 const MORE_BLOCKS: usize = 64;
 /// Lines that look around a point before it is certified.
 const SCOUTS: usize = 64;
-/// Lines behind the reported rate.
+/// Lines behind the reported rate: at least, and at most.
 const AUDITORS: usize = 128;
+const MAX_AUDITORS: usize = 8_192;
+/// Standard error of the reported rate at which no more lines are read, as a share of the rate or of the target, if that is higher.
+/// Under Gaussian noise evenly spread lines do far better than independent ones, which this is the error of.
+const AUDITED_SHARE: f64 = 0.015;
+const AUDITED_SHARE_GAUSSIAN: f64 = 0.03;
 /// Draws at a time, where there are no lines, and draws that look around a point.
 const DRAWS: usize = 64;
 const SCOUT_DRAWS: usize = 16_384;
@@ -40,6 +45,8 @@ const SCOUT_MODELS: usize = 512;
 const CORRECTIONS: usize = 8;
 /// The gap under the target with which a certificate gets by with three quarters of the lines that it may read, at confidence 0.999.
 const LEAST_GAP: f64 = 2.4e-4;
+/// The lowest first aim, as a share of the target.
+const LEAST_AIM: f64 = 0.3;
 /// Share of the error probability that pays for the reported upper bound; the rest pays for the certificate.
 const SHARE_OF_BOUND: f64 = 0.02;
 
@@ -87,6 +94,16 @@ impl Sampling {
             auditors: Pool::even(task.seed, Purpose::Audit, 0, &lines),
             active,
         })))
+    }
+
+    /// About the smallest rate that can be certified with this error probability: a line wins the gap to the target at most, and an
+    /// attempt may read so many. `None` where rates are exact.
+    pub(in crate::engine) fn least_rate(&self, delta: f64) -> Option<f64> {
+        if matches!(self, Self::Finite) {
+            return None;
+        }
+        let own = (1.0 - SHARE_OF_BOUND) * share_of_attempt(delta, 0);
+        Some(-own.ln() / ((1.0 - LEAST_AIM) * (MAX_BLOCKS * BLOCK) as f64))
     }
 }
 
@@ -155,7 +172,7 @@ impl<'e> Sampler<'e> {
             Kind::Lines { .. } => {
                 let near = rate * (1.0 - 0.018 * (0.35 / rate).sqrt()).max(0.85);
                 // A line wins the gap times 1/(1-r) at most: very small rates need a wide one.
-                near.min(rate - LEAST_GAP).max(0.3 * rate)
+                near.min(rate - LEAST_GAP).max(LEAST_AIM * rate)
             }
             Kind::Shifted { .. } => rate * (1.0 - 0.03 * (0.35 / rate).sqrt()).max(0.85),
             Kind::Finite { .. } => rate,
@@ -291,10 +308,35 @@ impl<'e> Sampler<'e> {
         }
     }
 
-    /// The point's rate, from samples that neither search nor certificate saw.
-    fn audit(&mut self) -> Result<f64> {
+    /// The point's rate, from samples that neither search nor certificate saw, and more of them where the rate is hard to see
+    /// beside the target.
+    fn audit(&mut self, max_rate: f64) -> Result<f64> {
         match &mut self.kind {
-            Kind::Lines { pools, lines, .. } => Ok(lines.rate(&pools.auditors, 0, AUDITORS)?.mean()),
+            Kind::Lines { pools, lines, masses, .. } => {
+                let (mut sum, mut squares, mut read, mut enough) = (0.0, 0.0, 0, AUDITORS);
+                let mut spare = None;
+                let share = match self.task.noise.as_gaussian() {
+                    Some(_) => AUDITED_SHARE_GAUSSIAN,
+                    None => AUDITED_SHARE,
+                };
+                loop {
+                    while read < enough {
+                        let block = pools.auditors.block(0, read / BLOCK, lines, &mut spare);
+                        lines.masses(block, &mut masses[..])?;
+                        sum += masses.iter().sum::<f64>();
+                        squares += masses.iter().map(|mass| mass * mass).sum::<f64>();
+                        read += BLOCK;
+                    }
+                    let n = read as f64;
+                    let mean = sum / n;
+                    // That of independent lines; evenly spread ones do no worse.
+                    let error = ((squares / n - mean * mean).max(0.0) / n).sqrt();
+                    if error <= share * mean.max(max_rate) || read >= MAX_AUDITORS {
+                        return Ok(mean);
+                    }
+                    enough *= 2;
+                }
+            }
             Kind::Shifted { .. } => {
                 let mut seen = [0.0; SCOUT_MODELS];
                 self.shifted_masses(Purpose::Audit, 0, 0, &mut seen)?;
@@ -381,7 +423,7 @@ impl<'e> Session<'e> {
         let now = self.start(person, answer)?;
         answer.rate_upper = 1.0;
         if now.score > 0.0 {
-            answer.rate = self.audited_rate(sampler, person)?;
+            answer.rate = self.audited_rate(sampler, person, max_rate)?;
             if !(setup.also_favourable && answer.rate > max_rate) {
                 answer.status = Status::Favourable;
                 answer.cost = Some(0.0);
@@ -433,7 +475,7 @@ impl<'e> Session<'e> {
             // A score that is not a number is no yes.
             let favourable = score > 0.0;
             if !(favourable && admissible) {
-                return self.no_recourse(sampler, person, proposal, admissible, answer);
+                return self.no_recourse(sampler, person, (max_rate, proposal, admissible), answer);
             }
             if !setup.certify {
                 break;
@@ -544,27 +586,42 @@ impl<'e> Session<'e> {
         &mut self,
         sampler: &mut Sampler<'e>,
         person: &[f64],
-        proposal: &Proposal,
-        admissible: bool,
+        (max_rate, proposal, admissible): (f64, &Proposal, bool),
         answer: &mut Answer,
     ) -> Result<()> {
         answer.status = Status::None;
         answer.cost = None;
         answer.reason = Some(match proposal.verdict {
             _ if self.setup().budget.is_some() => Reason::BudgetExhausted,
-            Verdict::Short(Reason::RateNotReachable) | Verdict::Reached => Reason::InfeasibleWithinBounds,
+            Verdict::Short(Reason::RateNotReachable) | Verdict::Reached if self.is_limited() => {
+                Reason::InfeasibleWithinBounds
+            }
+            // Without limits there is always farther to go: the search has ended, and proves nothing.
+            Verdict::Short(Reason::RateNotReachable) | Verdict::Reached => Reason::NotFound,
             Verdict::Short(reason) => reason,
         });
         let near = self.printed.clone();
         self.printed.copy_from_slice(person);
-        answer.rate = self.audited_rate(sampler, person)?;
+        answer.rate = self.audited_rate(sampler, person, max_rate)?;
         answer.best_rate = Some(answer.rate);
         if admissible {
             self.printed.copy_from_slice(&near);
-            answer.best_rate = Some(self.audited_rate(sampler, person)?.min(answer.rate));
+            answer.best_rate = Some(self.audited_rate(sampler, person, max_rate)?.min(answer.rate));
             answer.nearest.extend_from_slice(&near);
         }
         Ok(())
+    }
+
+    /// Whether something that may change has an end for this person.
+    fn is_limited(&self) -> bool {
+        let actions = &self.engine.task().actions;
+        self.scaled.iter().enumerate().any(|(j, x)| match actions.interval(j, *x) {
+            Some((low, high)) => {
+                let may_change = actions.is_mutable_numeric(j) || actions.is_grouped(j);
+                may_change && (low.is_finite() || high.is_finite())
+            }
+            None => true,
+        })
     }
 
     /// Fills in a favourable answer, which the sampler looks at.
@@ -578,7 +635,11 @@ impl<'e> Session<'e> {
         answer: &mut Answer,
     ) -> Result<()> {
         let setup = self.setup();
-        answer.rate = sampler.audit()?;
+        answer.rate = sampler.audit(max_rate)?;
+        if attempt.certified {
+            // The certificate has read far more: an estimate above its bound is off.
+            answer.rate = answer.rate.min(attempt.upper);
+        }
         answer.status = if attempt.certified { Status::Certified } else { Status::Found };
         answer.reason = match proposal.verdict {
             _ if attempt.certified => None,
@@ -607,8 +668,8 @@ impl<'e> Session<'e> {
         sampler.look(&self.scaled, &self.target, &self.active)
     }
 
-    fn audited_rate(&mut self, sampler: &mut Sampler<'e>, person: &[f64]) -> Result<f64> {
+    fn audited_rate(&mut self, sampler: &mut Sampler<'e>, person: &[f64], max_rate: f64) -> Result<f64> {
         self.look(sampler, person)?;
-        sampler.audit()
+        sampler.audit(max_rate)
     }
 }
