@@ -7,7 +7,7 @@
 
 use super::follow::{Enclosure, Profile};
 use crate::math::dot;
-use crate::model::{Layer, Mlp, Model};
+use crate::model::{Activation, Layer, Mlp, Model};
 
 /// Room for the layer at hand.
 #[derive(Default)]
@@ -57,8 +57,9 @@ impl Profile for Along<'_> {
             values.clear();
             slopes.clear();
             for z in units.iter() {
-                values.push(activation.value(z.value));
-                slopes.push(activation.derivative(z.value) * z.slope);
+                let (value, derivative) = jet(activation, z.value);
+                values.push(value);
+                slopes.push(derivative * z.slope);
             }
             units.clear();
             units.extend(rows(layer).map(|(row, bias)| unit(dot(row, values) + bias, dot(row, slopes))));
@@ -84,9 +85,9 @@ impl Profile for Along<'_> {
             for z in units.iter() {
                 let spread = z.spread(half);
                 let most = activation.most_bend(z.value.abs() - spread)?;
-                let derivative = activation.derivative(z.value);
+                let (value, derivative) = jet(activation, z.value);
                 let share = (derivative.abs() + spread * most).min(activation.most_slope());
-                values.push(activation.value(z.value));
+                values.push(value);
                 slopes.push(derivative * z.slope);
                 steepest.push(share * z.steepest);
                 bends.push(most * z.steepest * z.steepest + share * z.bend);
@@ -107,6 +108,18 @@ impl Profile for Along<'_> {
         let score = z.value - self.mlp.threshold();
         Some(Enclosure { score, slope: z.slope, spread: z.spread(half), bend: z.bend })
     }
+}
+
+/// Value and derivative. The latter is accurate to rounding of 1, not in its tails: it is added to others here.
+#[inline(always)]
+fn jet(activation: Activation, z: f64) -> (f64, f64) {
+    let value = activation.value(z);
+    let derivative = match activation {
+        Activation::Tanh => (1.0 - value) * (1.0 + value),
+        Activation::Sigmoid => value * (1.0 - value),
+        other => other.derivative(z),
+    };
+    (value, derivative)
 }
 
 #[inline(always)]
@@ -134,7 +147,7 @@ mod tests {
     use super::super::follow::refused_mass;
     use super::*;
     use crate::math::normal::{cdf, pdf};
-    use crate::model::{Activation, Dense};
+    use crate::model::Dense;
     use crate::seed::{Purpose, Seed};
 
     /// Mass of the line of all `t` through a network of one feature and, on a grid, the same, with what the grid may be off by.
