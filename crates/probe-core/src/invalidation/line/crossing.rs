@@ -13,7 +13,7 @@ pub(super) enum Marginal<'a> {
 }
 
 /// Mass beyond what is followed of a line, on each side.
-const BEYOND: f64 = 1e-13;
+const BEYOND: f64 = 1e-11;
 
 impl<'a> Marginal<'a> {
     /// A feature's own distribution.

@@ -15,6 +15,7 @@ mod law;
 mod network;
 mod pool;
 mod shallow;
+mod smooth;
 
 use super::certificate::UpperBound;
 use super::{Estimate, InvalidationRate, Query};

@@ -1,9 +1,9 @@
 //! Networks along a line, from the first layer's pre-activations on.
 
 use super::crossing::{Marginal, Refused, Root};
-use super::follow::{self, Profile};
+use super::follow;
 use super::shallow::ASIDE;
-use super::{LANES, Lanes};
+use super::{LANES, Lanes, smooth};
 use crate::math::{dot, vectorised};
 use crate::model::{Layer, Mlp, Model};
 
@@ -19,13 +19,13 @@ pub(super) struct Network<'a> {
 pub(super) struct Scratch {
     values: Vec<f64>,
     slopes: Vec<f64>,
-    outputs: Vec<(f64, f64)>,
     /// Pre-activations of all hidden layers, one after the other.
     before: Vec<f64>,
     roots: Vec<Root>,
     at_root: Vec<f64>,
     at_root_slopes: Vec<f64>,
     walk: Walk,
+    smooth: smooth::Scratch,
 }
 
 /// All hidden units at a point of a line, layer after layer: pre-activations, their slopes, and the rectifier's slope there.
@@ -130,8 +130,11 @@ impl<'a> Network<'a> {
                 || self.walk(p, q, marginal, &mut roots, &mut scratch.walk),
             )
         } else {
-            let mut along = Along { net: self, p, q, scratch };
-            follow::refused_mass(&mut along, marginal, &mut roots)
+            let mut along = smooth::Along { mlp: self.mlp, p, q, dust, scratch: &mut scratch.smooth };
+            vectorised(
+                #[inline(always)]
+                || follow::refused_mass(&mut along, marginal, &mut roots),
+            )
         };
         if let Some(sums) = sums {
             let mut at = std::mem::take(&mut scratch.at_root);
@@ -328,37 +331,6 @@ impl Walk {
         for (z, dz) in self.z.iter_mut().zip(&self.dz) {
             *z += step * dz;
         }
-    }
-}
-
-struct Along<'a> {
-    net: &'a Network<'a>,
-    p: &'a [f64],
-    q: &'a [f64],
-    scratch: &'a mut Scratch,
-}
-
-impl Profile for Along<'_> {
-    fn value_and_slope(&mut self, t: f64) -> (f64, f64) {
-        let mlp = self.net.mlp;
-        let activation = mlp.activation();
-        let Scratch { values, slopes, outputs, walk, .. } = &mut *self.scratch;
-        outputs.clear();
-        outputs.extend(self.p.iter().zip(self.q).map(|(p, q)| (p + t * q, *q)));
-        for layer in &mlp.layers()[1..] {
-            values.clear();
-            slopes.clear();
-            for &(z, dz) in outputs.iter() {
-                values.push(activation.value(z));
-                slopes.push(activation.derivative(z) * dz);
-            }
-            outputs.clear();
-            outputs.extend((0..layer.n_out()).map(|i| {
-                let row = layer.row(i);
-                (dot(row, values) + layer.bias()[i], dot(row, slopes))
-            }));
-        }
-        outputs.first().map_or((0.0, 0.0), |&(z, dz)| ((z - mlp.threshold()) - walk.dust, dz))
     }
 }
 

@@ -103,6 +103,36 @@ impl Activation {
         }
     }
 
+    /// At least $|\phi'(t)|$ for every $t$.
+    pub(crate) fn most_slope(self) -> f64 {
+        match self {
+            Self::Relu | Self::LeakyRelu | Self::Tanh | Self::Softplus => 1.0,
+            Self::Sigmoid => 0.25,
+            // At √2 and at 2.3994, where the second derivative is zero.
+            Self::Gelu => 1.128_905,
+            Self::Silu => 1.099_84,
+        }
+    }
+
+    /// At least $|\phi''(t)|$ for every $|t| \ge m$; `None` for those with kinks.
+    #[inline]
+    pub(crate) fn most_bend(self, m: f64) -> Option<f64> {
+        // |φ''| is even. Beyond its last extremum it falls; before that it is at most its largest value, or the larger of what it
+        // is here and at the last extremum.
+        Some(match self {
+            Self::Relu | Self::LeakyRelu => return None,
+            Self::Tanh if m > 0.66 => (8.0 * above_exp(2.0 * m)).min(0.769_801),
+            Self::Tanh => 0.769_801,
+            Self::Sigmoid if m > 1.32 => above_exp(m).min(0.096_226),
+            Self::Sigmoid => 0.096_226,
+            Self::Gelu if m > 2.0 => self.second_derivative(m).abs(),
+            Self::Gelu => 0.797_885,
+            Self::Silu if m > 3.5 => self.second_derivative(m).abs(),
+            Self::Silu => 0.5,
+            Self::Softplus => above_exp(m.max(0.0)).min(0.25),
+        })
+    }
+
     /// $\phi$ in place.
     #[inline(always)]
     pub fn apply(self, values: &mut [f64]) {
@@ -113,6 +143,13 @@ impl Activation {
             _ => values.iter_mut().for_each(|t| *t = self.value(*t)),
         }
     }
+}
+
+/// $(1 + t/16)^{-16} \ge e^{-t}$ for $t \ge 0$: a bound that is cheaper than the thing itself.
+#[inline(always)]
+fn above_exp(t: f64) -> f64 {
+    let square = |x: f64| x * x;
+    square(square(square(square(1.0 / (1.0 + t * 0.0625)))))
 }
 
 #[inline(always)]
