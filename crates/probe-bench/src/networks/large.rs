@@ -87,14 +87,19 @@ fn row(
     };
     let n = certified.len() as f64;
     Ok(format!(
-        "| {title} | {r} | {} | {:.1} % | {above} | {:.4} | {:.2} | {:.3e} | {:.3e} |",
+        "| {title} | {r} | {} | {:.1} % | {above} | {:.4} | {:.2} | {} | {} |",
         answers.len(),
         100.0 * n / answers.len() as f64,
         mean(certified.iter().filter_map(|a| a.cost)),
         mean(certified.iter().map(|a| a.changed as f64)),
-        n / single.cpu,
-        n / many.wall
+        per_second(n / single.cpu),
+        per_second(n / many.wall)
     ))
+}
+
+/// Three figures for the slow ones, no fractions for the fast ones.
+fn per_second(speed: f64) -> String {
+    if speed < 100.0 { format!("{speed:.2}") } else { format!("{speed:.0}") }
 }
 
 /// The network, trained unless it is kept already.

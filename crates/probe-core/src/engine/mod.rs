@@ -223,8 +223,8 @@ impl Engine {
 
     /// As [`Engine::recourse`], into answers that the caller owns and may reuse.
     pub fn recourse_into(&self, people: Rows<'_>, answers: &mut [Answer]) -> Result<()> {
-        // Sampled answers take long: small chunks keep all threads busy.
-        let chunk_len = if self.sampling.is_some() { 8 } else { 256 };
+        // Sampled answers take long: small chunks keep all threads busy, also with few people.
+        let chunk_len = if self.sampling.is_some() { people.n_rows().div_ceil(64).clamp(1, 8) } else { 256 };
         if answers.len() != people.n_rows() {
             return Err(Error::Shape { what: "answers", expected: people.n_rows(), found: answers.len() });
         }
