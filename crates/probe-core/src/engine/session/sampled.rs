@@ -32,8 +32,8 @@ const SCOUTS: usize = 64;
 /// Lines behind the reported rate: at least, and at most.
 const AUDITORS: usize = 128;
 const MAX_AUDITORS: usize = 8_192;
-/// Standard error of the reported rate at which no more lines are read, as a share of the rate or of the target, if that is higher.
-/// Under Gaussian noise evenly spread lines do far better than independent ones, which this is the error of.
+/// Standard error at which no more lines are read for the reported rate, as a share of the rate or of the target, if that is higher. It is that
+/// of independent lines; evenly spread ones are worth three of them at least under Gaussian noise.
 const AUDITED_SHARE: f64 = 0.015;
 const AUDITED_SHARE_GAUSSIAN: f64 = 0.03;
 /// Draws at a time, where there are no lines, and draws that look around a point.
@@ -312,26 +312,16 @@ impl<'e> Sampler<'e> {
     /// beside the target.
     fn audit(&mut self, max_rate: f64) -> Result<f64> {
         match &mut self.kind {
-            Kind::Lines { pools, lines, masses, .. } => {
-                let (mut sum, mut squares, mut read, mut enough) = (0.0, 0.0, 0, AUDITORS);
-                let mut spare = None;
+            Kind::Lines { pools, lines, .. } => {
                 let share = match self.task.noise.as_gaussian() {
                     Some(_) => AUDITED_SHARE_GAUSSIAN,
                     None => AUDITED_SHARE,
                 };
+                let mut enough = AUDITORS;
                 loop {
-                    while read < enough {
-                        let block = pools.auditors.block(0, read / BLOCK, lines, &mut spare);
-                        lines.masses(block, &mut masses[..])?;
-                        sum += masses.iter().sum::<f64>();
-                        squares += masses.iter().map(|mass| mass * mass).sum::<f64>();
-                        read += BLOCK;
-                    }
-                    let n = read as f64;
-                    let mean = sum / n;
-                    // That of independent lines; evenly spread ones do no worse.
-                    let error = ((squares / n - mean * mean).max(0.0) / n).sqrt();
-                    if error <= share * mean.max(max_rate) || read >= MAX_AUDITORS {
+                    let spread = lines.rate(&pools.auditors, 0, enough)?;
+                    let mean = spread.mean();
+                    if spread.std_error() <= share * mean.max(max_rate) || enough >= MAX_AUDITORS {
                         return Ok(mean);
                     }
                     enough *= 2;

@@ -16,6 +16,7 @@ mod network;
 mod pool;
 mod shallow;
 mod smooth;
+mod wide;
 
 use super::certificate::UpperBound;
 use super::{Estimate, InvalidationRate, Query};
@@ -77,7 +78,7 @@ impl InvalidationRate for LineSampling {
             // Every line has the same mass; what differs is rounding.
             return Ok(Estimate { rate, std_error: 0.0, lower: rate, upper: rate, exact });
         }
-        let std_error = (spread.variance() / spread.n).sqrt();
+        let std_error = spread.std_error();
         Ok(Estimate { rate, std_error, lower: (1.0 - lower.upper()).max(0.0), upper: upper.upper(), exact })
     }
 }
@@ -112,6 +113,11 @@ impl Spread {
     /// Variance of one mass.
     pub(crate) fn variance(&self) -> f64 {
         (self.sum_of_squares / self.n - self.mean().powi(2)).max(0.0) * self.n / (self.n - 1.0).max(1.0)
+    }
+
+    /// Standard error of the mean of as many independent masses.
+    pub(crate) fn std_error(&self) -> f64 {
+        (self.variance() / self.n).sqrt()
     }
 }
 

@@ -13,6 +13,7 @@
 //! exactly up to rounding.
 
 use super::crossing::{Marginal, Refused, Root};
+use super::wide::{Wide, add_units, add_weights, place_units};
 use super::{LANES, Lanes};
 use crate::math::{NormalTable, dot};
 use pulp::Simd;
@@ -70,122 +71,6 @@ struct Piece {
     right: Lanes,
     least: Lanes,
     most: Lanes,
-}
-
-/// Eight numbers in as many vector registers as they take: the first of these parts, the others are idle.
-#[derive(Clone, Copy)]
-struct Wide<S: Simd>([S::f64s; LANES]);
-
-/// Which of `z` are beyond `bound`: above it for units of positive weight, below it for the others.
-#[inline(always)]
-fn beyond<S: Simd, const UP: bool>(simd: S, z: S::f64s, bound: S::f64s) -> S::m64s {
-    if UP { simd.greater_than_f64s(z, bound) } else { simd.less_than_f64s(z, bound) }
-}
-
-/// The part of `z` beyond zero, in the same sense.
-#[inline(always)]
-fn rectified<S: Simd, const UP: bool>(simd: S, z: S::f64s, zero: S::f64s) -> S::f64s {
-    if UP { simd.max_f64s(z, zero) } else { simd.min_f64s(z, zero) }
-}
-
-impl<S: Simd> Wide<S> {
-    const PARTS: usize = LANES / S::F64_LANES;
-
-    #[inline(always)]
-    fn splat(simd: S, x: f64) -> Self {
-        Self([simd.splat_f64s(x); LANES])
-    }
-
-    #[inline(always)]
-    fn load(simd: S, lanes: &Lanes) -> Self {
-        let mut wide = Self::splat(simd, 0.0);
-        wide.0[..Self::PARTS].copy_from_slice(S::as_simd_f64s(lanes).0);
-        wide
-    }
-
-    #[inline(always)]
-    fn store(self, lanes: &mut Lanes) {
-        S::as_mut_simd_f64s(lanes).0.copy_from_slice(&self.0[..Self::PARTS]);
-    }
-
-    #[inline(always)]
-    fn lanes(self) -> Lanes {
-        let mut lanes = [0.0; LANES];
-        self.store(&mut lanes);
-        lanes
-    }
-}
-
-/// [`Shallow::place`] for units of one sign: their images, and what they add to slope bound, score and slope.
-#[inline(always)]
-fn place_units<S: Simd, const UP: bool>(
-    simd: S,
-    (base, rate, guess): (&[f64], &[f64], f64),
-    (image, along): (&[Lanes], Wide<S>),
-    p: &mut [Lanes],
-    [least, score, slope]: &mut [Wide<S>; 3],
-) {
-    let (zero, guess) = (simd.splat_f64s(0.0), simd.splat_f64s(guess));
-    let near = simd.splat_f64s(if UP { NEAR } else { -NEAR });
-    for (((&b, &c), image), p) in base.iter().zip(rate).zip(image).zip(p) {
-        let (b, c, image) = (simd.splat_f64s(b), simd.splat_f64s(c), Wide::load(simd, image));
-        let (settled, moved) = (simd.mul_f64s(near, c), simd.mul_f64s(guess, c));
-        let mut row = image;
-        for h in 0..Wide::<S>::PARTS {
-            let z = simd.sub_f64s(simd.add_f64s(b, image.0[h]), simd.mul_f64s(along.0[h], c));
-            row.0[h] = z;
-            let sure = beyond::<S, UP>(simd, z, settled);
-            least.0[h] = simd.select_f64s(sure, simd.add_f64s(least.0[h], c), least.0[h]);
-            let z = simd.add_f64s(z, moved);
-            let on = beyond::<S, UP>(simd, z, zero);
-            score.0[h] = simd.add_f64s(score.0[h], rectified::<S, UP>(simd, z, zero));
-            slope.0[h] = simd.select_f64s(on, simd.add_f64s(slope.0[h], c), slope.0[h]);
-        }
-        row.store(p);
-    }
-}
-
-/// What units of one sign add to scores and slopes at the lines' positions.
-#[inline(always)]
-fn add_units<S: Simd, const UP: bool>(
-    simd: S,
-    rate: &[f64],
-    p: &[Lanes],
-    t: Wide<S>,
-    (score, slope): (&mut Wide<S>, &mut Wide<S>),
-) {
-    let zero = simd.splat_f64s(0.0);
-    for (&c, row) in rate.iter().zip(p) {
-        let (c, row) = (simd.splat_f64s(c), Wide::load(simd, row));
-        for h in 0..Wide::<S>::PARTS {
-            let z = simd.add_f64s(row.0[h], simd.mul_f64s(t.0[h], c));
-            let on = beyond::<S, UP>(simd, z, zero);
-            score.0[h] = simd.add_f64s(score.0[h], rectified::<S, UP>(simd, z, zero));
-            slope.0[h] = simd.select_f64s(on, simd.add_f64s(slope.0[h], c), slope.0[h]);
-        }
-    }
-}
-
-/// Adds the lines' weights to the sums of those units of one sign that are on at the lines' positions.
-#[inline(always)]
-fn add_weights<S: Simd, const UP: bool>(
-    simd: S,
-    rate: &[f64],
-    p: &[Lanes],
-    (t, weights): (Wide<S>, Wide<S>),
-    leak: f64,
-    sums: &mut [Lanes],
-) {
-    let (zero, leak) = (simd.splat_f64s(0.0), simd.splat_f64s(leak));
-    for ((&c, row), total) in rate.iter().zip(p).zip(sums) {
-        let (c, row, mut sum) = (simd.splat_f64s(c), Wide::load(simd, row), Wide::load(simd, total));
-        for h in 0..Wide::<S>::PARTS {
-            let (z, w) = (simd.add_f64s(row.0[h], simd.mul_f64s(t.0[h], c)), weights.0[h]);
-            let on = simd.select_f64s(beyond::<S, UP>(simd, z, zero), w, zero);
-            sum.0[h] = simd.add_f64s(sum.0[h], simd.add_f64s(on, simd.mul_f64s(leak, w)));
-        }
-        sum.store(total);
-    }
 }
 
 /// Scratch of a tracer.

@@ -6,10 +6,10 @@
 //! trust region. The first steps follow the first-order margin, which costs one gradient; then $M$ and its gradient come from lines on common
 //! random numbers, so the search sees a smooth function; the samples of the search never enter a certificate. A search is local, so
 //! single features are tried from the person's own point afterwards: on real networks the best known answers change one feature or two.
-//!
-//! Where noise acts on changed features only, the margin jumps when a feature starts to change, and no step sees that coming. The search then
-//! goes from one set of changed features to the next: the one that moves if all are noisy, the ones that the exact linear solver would take,
-//! single features, and from the best of them on with one more and one less. Within a set the margin is smooth again.
+
+mod settle;
+mod singles;
+mod supports;
 
 use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
 use super::linear::Step;
@@ -20,11 +20,9 @@ use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::seed::Purpose;
 use std::sync::Arc;
 
-/// Lines for a first look at a point and for a search step; least and most lines for the last corrections.
+/// Lines for a first look at a point and for a search step.
 const GLANCE: usize = 8;
 const COARSE: usize = 64;
-const FINE: usize = 128;
-const FINEST: usize = 2_048;
 /// Steps on the first-order margin, and on lines.
 const FIRST_STEPS: usize = 12;
 const MAX_STEPS: usize = 40;
@@ -34,20 +32,8 @@ const DOUBT: f64 = 0.12;
 const PRECISION: f64 = 2e-4;
 /// A point that is refused itself misses by this and by what its score misses, in standard deviations: more than precision forgives.
 const EDGE: f64 = 2e-3;
-/// A margin that misses by less than this is straight in between: what a step of that length leaves is its square at most.
-const STRAIGHT: f64 = 0.01;
 /// A step that promises less than this share of the cost is the last.
 const LEAST_GAIN: f64 = 2e-4;
-/// Under noise on changed features: rounds that change the set of them, and features that are tried besides in each.
-const ROUNDS: usize = 4;
-const NEWCOMERS: usize = 4;
-
-/// What staying under a target may add to the cost; what it may add where it would add more than `DEAR`; and how many lines that may
-/// come to.
-const FAIR: f64 = 0.0165;
-const DEAR: f64 = 0.03;
-const CHEAP: f64 = 0.009;
-const FAIR_LINES: f64 = 10_000.0;
 
 /// The search, prepared for a task.
 pub(crate) struct SequentialSolver {
@@ -462,98 +448,6 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Descends with what differs at `here` moving and noisy, whatever else was noisy on the way here. No effect where that is not
-    /// admissible, or nothing differs.
-    fn refine(&mut self, factual: &[f64], z: f64, here: &mut [f64], best: &mut Incumbent) -> Result<()> {
-        let n_changed = |x: &[f64]| x.iter().zip(factual).filter(|(to, from)| to != from).count();
-        loop {
-            let before = n_changed(here);
-            if before == 0 || !self.is_admissible(factual, here) {
-                return Ok(());
-            }
-            self.restrict_support(factual, here);
-            self.descend(factual, z, Look::Lines(COARSE), f64::INFINITY, here, best)?;
-            // Features that went back take their noise with them: once more without it.
-            if n_changed(here) >= before {
-                return Ok(());
-            }
-        }
-    }
-
-    /// The exact linear solver's answer to the margin's linearisation at `here`, where each feature brings its noise only if it changes.
-    fn choose(&mut self, factual: &[f64], z: f64, here: &[f64], look: Look) -> Result<Vec<f64>> {
-        let task = &*self.solver.task;
-        let margin = self.slack(here, z, look)? + z;
-        let (gradient, lines) = (&self.gradient, &self.lines);
-        let noisy = (0..here.len()).filter(|&j| self.support[j]);
-        // In units of the noise at hand: one, if the score were affine.
-        let unit = noisy.map(|j| (gradient[j] * lines.sd(j)).powi(2)).sum::<f64>().sqrt();
-        let offset: f64 = (0..here.len()).map(|j| gradient[j] * (factual[j] - here[j])).sum();
-        let mut point = factual.to_vec();
-        let value = margin * unit + offset;
-        if value.is_finite() {
-            let sd = |j: usize| lines.sd(j);
-            self.step.cheapest_under_noise(task, (factual, value), gradient, (z, sd), &mut point);
-        }
-        let finite = point.iter().all(|x| x.is_finite());
-        Ok(if finite { point } else { factual.to_vec() })
-    }
-
-    /// Under noise on changed features: the set of features that move from here on, first choices. `free` is the answer where
-    /// all may and all are noisy.
-    fn try_supports(&mut self, factual: &[f64], z: f64, free: &[f64], best: &mut Incumbent) -> Result<()> {
-        self.free_support();
-        let near = self.choose(factual, z, factual, Look::FirstOrder)?;
-        let there = self.choose(factual, z, free, Look::Lines(COARSE))?;
-        for mut here in [free.to_vec(), near, there] {
-            self.refine(factual, z, &mut here, best)?;
-        }
-        Ok(())
-    }
-
-    /// Under noise on changed features: sets of features near that of the best point, as long as one of them does better. Without a
-    /// point that meets the target, the most robust one is improved on.
-    fn change_support(&mut self, factual: &[f64], z: f64, best: &mut Incumbent) -> Result<()> {
-        let actions = &self.solver.task.actions;
-        for _ in 0..ROUNDS {
-            let (cost, slack) = (best.cost, best.slack);
-            let base = if cost.is_finite() { best.point.clone() } else { best.most.clone() };
-            self.restrict_support(factual, &base);
-            let mut here = self.choose(factual, z, &base, Look::Lines(COARSE))?;
-            let gradient = self.gradient.clone();
-            self.refine(factual, z, &mut here, best)?;
-            let moves = |j: usize| base[j] != factual[j];
-            for j in (0..base.len()).filter(|&j| moves(j) && !actions.is_grouped(j)) {
-                // One less, and what it did is up to the others.
-                here.copy_from_slice(&base);
-                here[j] = factual[j];
-                self.refine(factual, z, &mut here, best)?;
-            }
-            // One more: those that sell margin cheapest.
-            let price = |j: usize| self.task().cost.weight(j, gradient[j]) / gradient[j].abs();
-            let may = |&j: &usize| {
-                !moves(j) && gradient[j] != 0.0 && self.room(factual, j, gradient[j].signum()).is_some()
-            };
-            let mut others: Vec<usize> = (0..base.len()).filter(may).collect();
-            others.sort_by(|&a, &b| price(a).total_cmp(&price(b)).then(a.cmp(&b)));
-            for &j in others.iter().take(NEWCOMERS) {
-                here.copy_from_slice(&base);
-                self.restrict_support(factual, &base);
-                self.support[j] = true;
-                self.descend(factual, z, Look::Lines(COARSE), f64::INFINITY, &mut here, best)?;
-                self.refine(factual, z, &mut here, best)?;
-            }
-            let better = match cost.is_finite() {
-                true => best.cost < (1.0 - LEAST_GAIN) * cost,
-                false => best.cost.is_finite() || best.slack > slack + PRECISION,
-            };
-            if !better {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// Steps from `here` towards the most robust point within `budget`; returns its margin.
     fn ascend(&mut self, factual: &[f64], budget: f64, look: Look, here: &mut [f64]) -> Result<f64> {
         let solver = self.solver;
@@ -592,264 +486,5 @@ impl<'a> Search<'a> {
             }
         }
         Ok(slack)
-    }
-
-    /// The cheapest change of one feature alone, where it beats the best so far; says whether one did.
-    fn try_single_features(&mut self, factual: &[f64], z: f64, best: &mut Incumbent) -> Result<bool> {
-        let mut improved = false;
-        let mut hint = std::mem::take(&mut self.hint);
-        if hint.is_empty() {
-            self.lines.enter(factual, &best.most, &self.support)?;
-            self.lines.aim(&best.most, None)?;
-            hint.resize(factual.len(), 0.0);
-            self.lines.first_order(&mut hint);
-        }
-        self.lines.aim(factual, Some(&hint))?;
-        self.lines.anchor();
-        let own = self.lines.margin(&self.solver.pool, COARSE, None)?.0 - z;
-        for j in 0..factual.len() {
-            for way in [1.0, -1.0] {
-                if let Some(room) = self.room(factual, j, way) {
-                    improved |= self.try_single_feature(factual, z, (j, way, room), own, best)?;
-                }
-            }
-        }
-        self.hint = hint;
-        Ok(improved)
-    }
-
-    /// [`Search::try_single_features`] for one feature and direction; `own` is the slack of no move.
-    fn try_single_feature(
-        &mut self,
-        factual: &[f64],
-        z: f64,
-        (j, way, room): (usize, f64, f64),
-        own: f64,
-        best: &mut Incumbent,
-    ) -> Result<bool> {
-        let cost = &self.solver.task.cost;
-        let weight = cost.weight(j, way);
-        // Worth it only if clearly cheaper; without an answer so far, look further and further out.
-        let known = best.cost.is_finite();
-        let mut far = if known { room.min((1.0 - LEAST_GAIN) * best.cost / weight) } else { room.min(0.25) };
-        if own >= 0.0 {
-            // The noise alone meets the target: only the point itself must become favourable, and the nearest such place may be small.
-            let mut closer = far;
-            for _ in 0..8 {
-                closer /= 3.0;
-                if self.slack_of_single(factual, z, (j, way * closer), GLANCE)? >= -DOUBT {
-                    far = closer;
-                }
-            }
-        }
-        let (mut near, mut missed) = (0.0, own);
-        while self.slack_of_single(factual, z, (j, way * far), GLANCE)? < -DOUBT {
-            if known || far >= room || far > 1e3 {
-                return Ok(false);
-            }
-            near = far;
-            missed = f64::NAN;
-            far = (2.0 * far).min(room);
-        }
-        let mut met = self.slack_of_single(factual, z, (j, way * far), COARSE)?;
-        if met < 0.0 {
-            return Ok(false);
-        }
-        // Find where the target is met, by secants kept inside the bracket.
-        for _ in 0..12 {
-            if met <= 5.0 * PRECISION || far - near <= LEAST_GAIN * far {
-                break;
-            }
-            let secant = near + (far - near) * missed / (missed - met);
-            let u = if secant > near && secant < far { secant } else { 0.5 * (near + far) };
-            let slack = self.slack_of_single(factual, z, (j, way * u), COARSE)?;
-            if slack >= 0.0 {
-                (far, met) = (u, slack);
-            } else {
-                (near, missed) = (u, slack);
-            }
-        }
-        let mut x = factual.to_vec();
-        x[j] += way * far;
-        let improves = self.is_admissible(factual, &x) && cost.between(factual, &x) < best.cost;
-        if improves {
-            best.offer(&x, cost.between(factual, &x), met);
-        }
-        Ok(improves)
-    }
-
-    /// [`Search::slack`] of a change of one feature, from the anchored person; without gradient.
-    fn slack_of_single(
-        &mut self,
-        factual: &[f64],
-        z: f64,
-        (j, change): (usize, f64),
-        lines: usize,
-    ) -> Result<f64> {
-        if !(self.lines.is_fixed() && self.lines.is_centred()) {
-            let mut x = factual.to_vec();
-            x[j] += change;
-            self.restrict_support(factual, &x);
-            return self.slack(&x, z, Look::Lines(lines));
-        }
-        // A point that is refused itself is no answer, whatever the noise does: most features fail here.
-        if self.lines.nudge(j, change)? <= 0.0 {
-            return Ok(-1.0);
-        }
-        Ok(self.lines.margin(&self.solver.pool, lines, None)?.0 - z)
-    }
-
-    /// Moves `here` to the point of this `rate` as seen by more lines, changing no further feature; says whether it is reached. With a
-    /// target to stay below, the rate is taken closer to it where that pays.
-    fn settle(
-        &mut self,
-        factual: &[f64],
-        rate: &mut f64,
-        target: Option<f64>,
-        here: &mut [f64],
-    ) -> Result<bool> {
-        let solver = self.solver;
-        let task = &*solver.task;
-        let n = here.len();
-        let mut z = upper_quantile(*rate);
-        let mut lines = self.fine_lines(*rate);
-        let mut slack = self.slack(here, z, Look::Lines(lines))?;
-        if self.fine_lines(*rate) > lines {
-            // The lines here spread more than those of the search did.
-            lines = self.fine_lines(*rate);
-            slack = self.slack(here, z, Look::Lines(lines))?;
-        }
-        if let (Some(target), true) = (target, self.favourable) {
-            *rate = target - self.fair_gap(factual, here, target, target - *rate);
-            slack += z - upper_quantile(*rate);
-            z = upper_quantile(*rate);
-        }
-        let look = Look::Lines(lines);
-        let mut favourable = self.favourable;
-        for _ in 0..6 {
-            if (-PRECISION..=2.0 * PRECISION).contains(&slack) || !slack.is_finite() {
-                return Ok(slack >= -PRECISION);
-            }
-            if !task.actions.groups().is_empty() {
-                break;
-            }
-            let gradient = self.gradient.clone();
-            let offset: f64 = (0..n).map(|j| gradient[j] * (factual[j] - here[j])).sum();
-            let mut trial = std::mem::take(&mut self.trial);
-            let mut step = std::mem::take(&mut self.step);
-            // No further than the slack asks for: the rest of the linearisation is not to be trusted.
-            let steepest =
-                (0..n).filter(|&j| here[j] != factual[j]).map(|j| gradient[j].abs()).fold(0.0, f64::max);
-            let near = 2.0 * slack.abs() / steepest;
-            let interval = |j: usize| match here[j] == factual[j] {
-                true => Some((here[j], here[j])),
-                false => {
-                    let (low, high) = task.actions.interval(j, factual[j])?;
-                    Some(((here[j] - near).max(low), (here[j] + near).min(high)))
-                }
-            };
-            let reached =
-                step.cheapest(task, (factual, slack + offset), &gradient, 0.0, interval, &mut trial);
-            let moved = trial != here;
-            if reached && moved && favourable && slack.abs() <= STRAIGHT {
-                // So short a step is as good as straight: no need to look again.
-                here.copy_from_slice(&trial);
-                (self.trial, self.step) = (trial, step);
-                return Ok(true);
-            }
-            let new = if moved { self.slack(&trial, z, look)? } else { slack };
-            // Not off the edge of what is favourable, beyond which the slack says something else.
-            let better = new.abs() < 0.5 * slack.abs() && (self.favourable || !favourable);
-            favourable = if better { self.favourable } else { favourable };
-            if better {
-                here.copy_from_slice(&trial);
-                slack = new;
-            }
-            (self.trial, self.step) = (trial, step);
-            if !better {
-                break;
-            }
-        }
-        self.scale_back(factual, z, look, here, slack)
-    }
-
-    /// How far under the target `rate` to stay, where `gap` is usual: less where that adds much to the cost, at the price of margin that
-    /// was last seen. More lines will be needed then, within reason.
-    fn fair_gap(&self, factual: &[f64], here: &[f64], rate: f64, gap: f64) -> f64 {
-        let cost = &self.task().cost;
-        // The cheapest margin that the changed features sell.
-        let price = (0..here.len())
-            .filter(|&j| here[j] != factual[j] && self.gradient[j] != 0.0)
-            .map(|j| cost.weight(j, here[j] - factual[j]) / self.gradient[j].abs())
-            .fold(f64::INFINITY, f64::min);
-        let margin = upper_quantile(rate - gap) - upper_quantile(rate);
-        let surcharge = price * margin / cost.between(factual, here);
-        let fair = if surcharge > DEAR { CHEAP } else { FAIR };
-        if !(surcharge > fair && surcharge.is_finite()) {
-            return gap;
-        }
-        // A bet that is limited by the spread of the lines takes about 2 ln(1/δ) variance/gap² of them.
-        let affordable = (14.0 * self.variance / FAIR_LINES).sqrt();
-        (gap * (fair / surcharge).max(0.1)).max(affordable).min(gap)
-    }
-
-    /// Lines that tell the rate to a sixth of what an aim stays under the target, given the variance that was last seen: a quarter of a
-    /// percent at 0.35. Evenly spread lines are worth three independent ones at least.
-    fn fine_lines(&self, rate: f64) -> usize {
-        let error = 0.0025 * (0.35 * rate).sqrt();
-        let needed = self.variance / (error * error) / 3.0;
-        (needed.min(1e9) as usize).next_power_of_two().clamp(FINE, FINEST)
-    }
-
-    /// [`Search::settle`] along the straight line from the person, where steps do not get there.
-    fn scale_back(
-        &mut self,
-        factual: &[f64],
-        z: f64,
-        look: Look,
-        here: &mut [f64],
-        slack: f64,
-    ) -> Result<bool> {
-        let actions = &self.solver.task.actions;
-        let whole = here.to_vec();
-        let scaled = |share: f64| -> Vec<f64> {
-            let along = |j: usize| {
-                let target = factual[j] + share * (whole[j] - factual[j]);
-                match actions.interval(j, factual[j]) {
-                    Some((low, high)) if !actions.is_grouped(j) => target.clamp(low, high),
-                    _ => whole[j],
-                }
-            };
-            (0..whole.len()).map(along).collect()
-        };
-        let (mut inside, mut outside) = (0.0, 1.0);
-        if slack < 0.0 {
-            let mut reached = false;
-            for share in [1.02, 1.1, 1.3, 2.0] {
-                inside = outside;
-                outside = share;
-                reached = self.slack(&scaled(share), z, look)? >= 0.0;
-                if reached {
-                    break;
-                }
-            }
-            if !reached {
-                return Ok(false);
-            }
-        }
-        for _ in 0..14 {
-            let middle = 0.5 * (inside + outside);
-            let slack = self.slack(&scaled(middle), z, look)?;
-            if slack >= 0.0 {
-                outside = middle
-            } else {
-                inside = middle
-            }
-            if (0.0..=2.0 * PRECISION).contains(&slack) {
-                break;
-            }
-        }
-        here.copy_from_slice(&scaled(outside));
-        Ok(true)
     }
 }

@@ -1,0 +1,173 @@
+//! The last corrections: as many lines as it takes to land where the certificate wants the answer.
+
+use super::{Look, PRECISION, Search};
+use crate::error::Result;
+use crate::math::normal::upper_quantile;
+
+/// Least and most lines.
+const FINE: usize = 128;
+const FINEST: usize = 2_048;
+/// A margin that misses by less than this is straight in between: what a step of that length leaves is its square at most.
+const STRAIGHT: f64 = 0.01;
+/// What staying under a target may add to the cost; what it may add where it would add more than `DEAR`; and how many lines that may
+/// come to.
+const FAIR: f64 = 0.0165;
+const DEAR: f64 = 0.03;
+const CHEAP: f64 = 0.009;
+const FAIR_LINES: f64 = 10_000.0;
+
+impl Search<'_> {
+    /// Moves `here` to the point of this `rate` as seen by more lines, changing no further feature; says whether it is reached. With a
+    /// target to stay below, the rate is taken closer to it where that pays.
+    pub(super) fn settle(
+        &mut self,
+        factual: &[f64],
+        rate: &mut f64,
+        target: Option<f64>,
+        here: &mut [f64],
+    ) -> Result<bool> {
+        let solver = self.solver;
+        let task = &*solver.task;
+        let n = here.len();
+        let mut z = upper_quantile(*rate);
+        let mut lines = self.fine_lines(*rate);
+        let mut slack = self.slack(here, z, Look::Lines(lines))?;
+        if self.fine_lines(*rate) > lines {
+            // The lines here spread more than those of the search did.
+            lines = self.fine_lines(*rate);
+            slack = self.slack(here, z, Look::Lines(lines))?;
+        }
+        if let (Some(target), true) = (target, self.favourable) {
+            *rate = target - self.fair_gap(factual, here, target, target - *rate);
+            slack += z - upper_quantile(*rate);
+            z = upper_quantile(*rate);
+        }
+        let look = Look::Lines(lines);
+        let mut favourable = self.favourable;
+        for _ in 0..6 {
+            if (-PRECISION..=2.0 * PRECISION).contains(&slack) || !slack.is_finite() {
+                return Ok(slack >= -PRECISION);
+            }
+            if !task.actions.groups().is_empty() {
+                break;
+            }
+            let gradient = self.gradient.clone();
+            let offset: f64 = (0..n).map(|j| gradient[j] * (factual[j] - here[j])).sum();
+            let mut trial = std::mem::take(&mut self.trial);
+            let mut step = std::mem::take(&mut self.step);
+            // No further than the slack asks for: the rest of the linearisation is not to be trusted.
+            let steepest =
+                (0..n).filter(|&j| here[j] != factual[j]).map(|j| gradient[j].abs()).fold(0.0, f64::max);
+            let near = 2.0 * slack.abs() / steepest;
+            let interval = |j: usize| match here[j] == factual[j] {
+                true => Some((here[j], here[j])),
+                false => {
+                    let (low, high) = task.actions.interval(j, factual[j])?;
+                    Some(((here[j] - near).max(low), (here[j] + near).min(high)))
+                }
+            };
+            let reached =
+                step.cheapest(task, (factual, slack + offset), &gradient, 0.0, interval, &mut trial);
+            let moved = trial != here;
+            if reached && moved && favourable && slack.abs() <= STRAIGHT {
+                // So short a step is as good as straight: no need to look again.
+                here.copy_from_slice(&trial);
+                (self.trial, self.step) = (trial, step);
+                return Ok(true);
+            }
+            let new = if moved { self.slack(&trial, z, look)? } else { slack };
+            // Not off the edge of what is favourable, beyond which the slack says something else.
+            let better = new.abs() < 0.5 * slack.abs() && (self.favourable || !favourable);
+            favourable = if better { self.favourable } else { favourable };
+            if better {
+                here.copy_from_slice(&trial);
+                slack = new;
+            }
+            (self.trial, self.step) = (trial, step);
+            if !better {
+                break;
+            }
+        }
+        self.scale_back(factual, z, look, here, slack)
+    }
+
+    /// How far under the target `rate` to stay, where `gap` is usual: less where that adds much to the cost, at the price of margin that
+    /// was last seen. More lines will be needed then, within reason.
+    fn fair_gap(&self, factual: &[f64], here: &[f64], rate: f64, gap: f64) -> f64 {
+        let cost = &self.task().cost;
+        // The cheapest margin that the changed features sell.
+        let price = (0..here.len())
+            .filter(|&j| here[j] != factual[j] && self.gradient[j] != 0.0)
+            .map(|j| cost.weight(j, here[j] - factual[j]) / self.gradient[j].abs())
+            .fold(f64::INFINITY, f64::min);
+        let margin = upper_quantile(rate - gap) - upper_quantile(rate);
+        let surcharge = price * margin / cost.between(factual, here);
+        let fair = if surcharge > DEAR { CHEAP } else { FAIR };
+        if !(surcharge > fair && surcharge.is_finite()) {
+            return gap;
+        }
+        // A bet that is limited by the spread of the lines takes about 2 ln(1/δ) variance/gap² of them.
+        let affordable = (14.0 * self.variance / FAIR_LINES).sqrt();
+        (gap * (fair / surcharge).max(0.1)).max(affordable).min(gap)
+    }
+
+    /// Lines that tell the rate to a sixth of what an aim stays under the target, given the variance that was last seen: a quarter of a
+    /// percent at 0.35. Evenly spread lines are worth three independent ones at least.
+    fn fine_lines(&self, rate: f64) -> usize {
+        let error = 0.0025 * (0.35 * rate).sqrt();
+        let needed = self.variance / (error * error) / 3.0;
+        (needed.min(1e9) as usize).next_power_of_two().clamp(FINE, FINEST)
+    }
+
+    /// [`Search::settle`] along the straight line from the person, where steps do not get there.
+    fn scale_back(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        look: Look,
+        here: &mut [f64],
+        slack: f64,
+    ) -> Result<bool> {
+        let actions = &self.solver.task.actions;
+        let whole = here.to_vec();
+        let scaled = |share: f64| -> Vec<f64> {
+            let along = |j: usize| {
+                let target = factual[j] + share * (whole[j] - factual[j]);
+                match actions.interval(j, factual[j]) {
+                    Some((low, high)) if !actions.is_grouped(j) => target.clamp(low, high),
+                    _ => whole[j],
+                }
+            };
+            (0..whole.len()).map(along).collect()
+        };
+        let (mut inside, mut outside) = (0.0, 1.0);
+        if slack < 0.0 {
+            let mut reached = false;
+            for share in [1.02, 1.1, 1.3, 2.0] {
+                inside = outside;
+                outside = share;
+                reached = self.slack(&scaled(share), z, look)? >= 0.0;
+                if reached {
+                    break;
+                }
+            }
+            if !reached {
+                return Ok(false);
+            }
+        }
+        for _ in 0..14 {
+            let middle = 0.5 * (inside + outside);
+            let slack = self.slack(&scaled(middle), z, look)?;
+            if slack >= 0.0 {
+                outside = middle
+            } else {
+                inside = middle
+            }
+            if (0.0..=2.0 * PRECISION).contains(&slack) {
+                break;
+            }
+        }
+        here.copy_from_slice(&scaled(outside));
+        Ok(true)
+    }
+}

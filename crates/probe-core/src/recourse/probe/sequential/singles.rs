@@ -1,0 +1,117 @@
+//! Single features, from the person's own point: on real networks the best known answers change one feature or two, and a local search may
+//! have missed them.
+
+use super::{COARSE, DOUBT, GLANCE, Incumbent, LEAST_GAIN, Look, PRECISION, Search};
+use crate::error::Result;
+
+impl Search<'_> {
+    /// The cheapest change of one feature alone, where it beats the best so far; says whether one did.
+    pub(super) fn try_single_features(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        best: &mut Incumbent,
+    ) -> Result<bool> {
+        let mut improved = false;
+        let mut hint = std::mem::take(&mut self.hint);
+        if hint.is_empty() {
+            self.lines.enter(factual, &best.most, &self.support)?;
+            self.lines.aim(&best.most, None)?;
+            hint.resize(factual.len(), 0.0);
+            self.lines.first_order(&mut hint);
+        }
+        self.lines.aim(factual, Some(&hint))?;
+        self.lines.anchor();
+        let own = self.lines.margin(&self.solver.pool, COARSE, None)?.0 - z;
+        for j in 0..factual.len() {
+            for way in [1.0, -1.0] {
+                if let Some(room) = self.room(factual, j, way) {
+                    improved |= self.try_single_feature(factual, z, (j, way, room), own, best)?;
+                }
+            }
+        }
+        self.hint = hint;
+        Ok(improved)
+    }
+
+    /// [`Search::try_single_features`] for one feature and direction; `own` is the slack of no move.
+    fn try_single_feature(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        (j, way, room): (usize, f64, f64),
+        own: f64,
+        best: &mut Incumbent,
+    ) -> Result<bool> {
+        let cost = &self.solver.task.cost;
+        let weight = cost.weight(j, way);
+        // Worth it only if clearly cheaper; without an answer so far, look further and further out.
+        let known = best.cost.is_finite();
+        let mut far = if known { room.min((1.0 - LEAST_GAIN) * best.cost / weight) } else { room.min(0.25) };
+        if own >= 0.0 {
+            // The noise alone meets the target: only the point itself must become favourable, and the nearest such place may be small.
+            let mut closer = far;
+            for _ in 0..8 {
+                closer /= 3.0;
+                if self.slack_of_single(factual, z, (j, way * closer), GLANCE)? >= -DOUBT {
+                    far = closer;
+                }
+            }
+        }
+        let (mut near, mut missed) = (0.0, own);
+        while self.slack_of_single(factual, z, (j, way * far), GLANCE)? < -DOUBT {
+            if known || far >= room || far > 1e3 {
+                return Ok(false);
+            }
+            near = far;
+            missed = f64::NAN;
+            far = (2.0 * far).min(room);
+        }
+        let mut met = self.slack_of_single(factual, z, (j, way * far), COARSE)?;
+        if met < 0.0 {
+            return Ok(false);
+        }
+        // Find where the target is met, by secants kept inside the bracket.
+        for _ in 0..12 {
+            if met <= 5.0 * PRECISION || far - near <= LEAST_GAIN * far {
+                break;
+            }
+            let secant = near + (far - near) * missed / (missed - met);
+            let u = if secant > near && secant < far { secant } else { 0.5 * (near + far) };
+            let slack = self.slack_of_single(factual, z, (j, way * u), COARSE)?;
+            if slack >= 0.0 {
+                (far, met) = (u, slack);
+            } else {
+                (near, missed) = (u, slack);
+            }
+        }
+        let mut x = factual.to_vec();
+        x[j] += way * far;
+        let improves = self.is_admissible(factual, &x) && cost.between(factual, &x) < best.cost;
+        if improves {
+            best.offer(&x, cost.between(factual, &x), met);
+        }
+        Ok(improves)
+    }
+
+    /// [`Search::slack`] of a change of one feature, from the anchored person; without gradient.
+    fn slack_of_single(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        (j, change): (usize, f64),
+        lines: usize,
+    ) -> Result<f64> {
+        if !(self.lines.is_fixed() && self.lines.is_centred()) {
+            let mut x = factual.to_vec();
+            x[j] += change;
+            self.restrict_support(factual, &x);
+            return self.slack(&x, z, Look::Lines(lines));
+        }
+        // A point that is refused itself is no answer, whatever the noise does: most features fail here.
+        if self.lines.nudge(j, change)? <= 0.0 {
+            return Ok(-1.0);
+        }
+        Ok(self.lines.margin(&self.solver.pool, lines, None)?.0 - z)
+    }
+}
