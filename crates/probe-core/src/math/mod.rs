@@ -4,12 +4,12 @@ pub mod adam;
 pub mod binomial;
 pub mod cholesky;
 pub mod normal;
-mod normal_table;
+mod normal_quick;
 pub mod sobol;
 pub mod student;
 mod vectorise;
 
-pub use normal_table::NormalTable;
+pub use normal_quick::quick_cdf_and_pdf;
 pub use vectorise::vectorised;
 
 /// Sum of products, in a fixed order: eight running sums, so that it vectorises and gives the same bits everywhere.

@@ -319,7 +319,10 @@ impl<'a> Lines<'a> {
         let groups = coordinates.chunks_exact(self.n_coordinates());
         for (z, images) in groups.zip(images.chunks_exact_mut(self.image_width())) {
             self.law.errors_into(z, &self.active, errors);
-            self.kernel.images_into(errors, images);
+            vectorised(
+                #[inline(always)]
+                || self.kernel.images_into(errors, images),
+            );
         }
     }
 

@@ -15,7 +15,7 @@
 use super::crossing::{Marginal, Refused, Root};
 use super::wide::{Wide, add_units, add_weights, place_units};
 use super::{LANES, Lanes};
-use crate::math::{NormalTable, dot};
+use crate::math::{dot, quick_cdf_and_pdf};
 use pulp::Simd;
 
 /// Half length of the part of a line that the quick way looks at.
@@ -132,7 +132,6 @@ impl Shallow {
         scratch: &mut Scratch,
     ) -> Lanes {
         let net = Self { bias: self.bias - bundle.dust, ..*self };
-        let table = NormalTable::default();
         scratch.p.resize(image.len(), [0.0; LANES]);
         let mut start = net.place(simd, bundle, (image, along), &mut scratch.p);
         if !matches!(bundle.marginal, Marginal::Normal) {
@@ -140,19 +139,14 @@ impl Shallow {
             start[0] = Wide::splat(simd, f64::NEG_INFINITY);
         }
         let (at, slope) = net.newton(simd, bundle, &scratch.p, start);
-        let mut masses = [0.0; LANES];
-        if sums.is_empty() {
-            for lane in 0..LANES {
-                masses[lane] = (table.cdf(at[lane]) + SAFETY).min(1.0);
-            }
-        } else {
-            let mut weights = [0.0; LANES];
-            for lane in 0..LANES {
-                let (below, density) = table.cdf_and_pdf(at[lane]);
-                masses[lane] = (below + SAFETY).min(1.0);
-                // A line without a root has no density.
-                weights[lane] = if at[lane].abs() < NEAR { -density / slope[lane] } else { 0.0 };
-            }
+        let (mut masses, mut weights) = ([0.0; LANES], [0.0; LANES]);
+        for lane in 0..LANES {
+            let (below, density) = quick_cdf_and_pdf(at[lane]);
+            masses[lane] = (below + SAFETY).min(1.0);
+            // A line without a root has no density.
+            weights[lane] = if at[lane].abs() < NEAR { -density / slope[lane] } else { 0.0 };
+        }
+        if !sums.is_empty() {
             net.add_slopes(simd, bundle.rate, &scratch.p, (&at, &weights), sums);
         }
         if at.iter().any(|t| t.is_nan()) {
@@ -247,14 +241,13 @@ impl Shallow {
         (todo, masses): (&mut Lanes, &mut Lanes),
         sums: &mut [Lanes],
     ) {
-        let table = NormalTable::default();
         let mut total = [SAFETY; LANES];
         let mut refused = first.map(|f| if f <= 0.0 { 1.0 } else { 0.0 });
         for (at, slope, crossing) in found {
             let mut weights = [0.0; LANES];
             for lane in 0..LANES {
                 if crossing[lane] > 0.0 && pending[lane] > 0.0 {
-                    let (below, density) = table.cdf_and_pdf(at[lane]);
+                    let (below, density) = quick_cdf_and_pdf(at[lane]);
                     // Rising: refused up to here. Falling: refused from here on.
                     total[lane] += SAFETY + if slope[lane] > 0.0 { below } else { -below };
                     refused[lane] = if slope[lane] > 0.0 { 0.0 } else { 1.0 };

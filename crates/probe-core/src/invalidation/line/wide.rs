@@ -23,6 +23,14 @@ fn rectified<S: Simd, const UP: bool>(simd: S, z: S::f64s, zero: S::f64s) -> S::
     if UP { simd.max_f64s(z, zero) } else { simd.min_f64s(z, zero) }
 }
 
+/// `sum + c` where the unit is on at `z`, by the sign bit alone; `sum` elsewhere.
+#[inline(always)]
+fn add_where_on<S: Simd, const UP: bool>(simd: S, z: S::f64s, sum: S::f64s, c: S::f64s) -> S::f64s {
+    let negative = simd.less_than_i64s(simd.transmute_i64s_f64s(z), simd.splat_i64s(0));
+    let with = simd.add_f64s(sum, c);
+    if UP { simd.select_f64s(negative, sum, with) } else { simd.select_f64s(negative, with, sum) }
+}
+
 impl<S: Simd> Wide<S> {
     pub(super) const PARTS: usize = LANES / S::F64_LANES;
 
@@ -65,22 +73,39 @@ pub(super) fn place_units<S: Simd, const UP: bool>(
     for (((&b, &c), image), p) in base.iter().zip(rate).zip(image).zip(p) {
         let (b, c, image) = (simd.splat_f64s(b), simd.splat_f64s(c), Wide::load(simd, image));
         let (settled, moved) = (simd.mul_f64s(near, c), simd.mul_f64s(guess, c));
+        let back = simd.neg_f64s(c);
         let mut row = image;
         for h in 0..Wide::<S>::PARTS {
-            let z = simd.sub_f64s(simd.add_f64s(b, image.0[h]), simd.mul_f64s(along.0[h], c));
+            let z = simd.mul_add_f64s(along.0[h], back, simd.add_f64s(b, image.0[h]));
             row.0[h] = z;
             let sure = beyond::<S, UP>(simd, z, settled);
             least.0[h] = simd.select_f64s(sure, simd.add_f64s(least.0[h], c), least.0[h]);
             let z = simd.add_f64s(z, moved);
-            let on = beyond::<S, UP>(simd, z, zero);
             score.0[h] = simd.add_f64s(score.0[h], rectified::<S, UP>(simd, z, zero));
-            slope.0[h] = simd.select_f64s(on, simd.add_f64s(slope.0[h], c), slope.0[h]);
+            slope.0[h] = add_where_on::<S, UP>(simd, z, slope.0[h], c);
         }
         row.store(p);
     }
 }
 
-/// What units of one sign add to scores and slopes at the lines' positions.
+/// What one unit adds to scores and slopes at the lines' positions.
+#[inline(always)]
+fn add_unit<S: Simd, const UP: bool>(
+    simd: S,
+    (rate, p): (f64, &Lanes),
+    t: Wide<S>,
+    (score, slope): (&mut Wide<S>, &mut Wide<S>),
+) {
+    let (zero, c, p) = (simd.splat_f64s(0.0), simd.splat_f64s(rate), Wide::load(simd, p));
+    for h in 0..Wide::<S>::PARTS {
+        let z = simd.mul_add_f64s(t.0[h], c, p.0[h]);
+        score.0[h] = simd.add_f64s(score.0[h], rectified::<S, UP>(simd, z, zero));
+        slope.0[h] = add_where_on::<S, UP>(simd, z, slope.0[h], c);
+    }
+}
+
+/// What units of one sign add to scores and slopes at the lines' positions. Every other unit goes to sums of its own, so that no addition waits for
+/// the one before it.
 #[inline(always)]
 pub(super) fn add_units<S: Simd, const UP: bool>(
     simd: S,
@@ -89,15 +114,19 @@ pub(super) fn add_units<S: Simd, const UP: bool>(
     t: Wide<S>,
     (score, slope): (&mut Wide<S>, &mut Wide<S>),
 ) {
-    let zero = simd.splat_f64s(0.0);
-    for (&c, row) in rate.iter().zip(p) {
-        let (c, row) = (simd.splat_f64s(c), Wide::load(simd, row));
-        for h in 0..Wide::<S>::PARTS {
-            let z = simd.add_f64s(row.0[h], simd.mul_f64s(t.0[h], c));
-            let on = beyond::<S, UP>(simd, z, zero);
-            score.0[h] = simd.add_f64s(score.0[h], rectified::<S, UP>(simd, z, zero));
-            slope.0[h] = simd.select_f64s(on, simd.add_f64s(slope.0[h], c), slope.0[h]);
-        }
+    let (rates, last_rate) = rate.as_chunks::<2>();
+    let (rows, last_row) = p.as_chunks::<2>();
+    let (mut score_odd, mut slope_odd) = (Wide::splat(simd, 0.0), Wide::splat(simd, 0.0));
+    for (c, row) in rates.iter().zip(rows) {
+        add_unit::<S, UP>(simd, (c[0], &row[0]), t, (score, slope));
+        add_unit::<S, UP>(simd, (c[1], &row[1]), t, (&mut score_odd, &mut slope_odd));
+    }
+    for (c, row) in last_rate.iter().zip(last_row) {
+        add_unit::<S, UP>(simd, (*c, row), t, (score, slope));
+    }
+    for h in 0..Wide::<S>::PARTS {
+        score.0[h] = simd.add_f64s(score.0[h], score_odd.0[h]);
+        slope.0[h] = simd.add_f64s(slope.0[h], slope_odd.0[h]);
     }
 }
 
@@ -115,9 +144,9 @@ pub(super) fn add_weights<S: Simd, const UP: bool>(
     for ((&c, row), total) in rate.iter().zip(p).zip(sums) {
         let (c, row, mut sum) = (simd.splat_f64s(c), Wide::load(simd, row), Wide::load(simd, total));
         for h in 0..Wide::<S>::PARTS {
-            let (z, w) = (simd.add_f64s(row.0[h], simd.mul_f64s(t.0[h], c)), weights.0[h]);
+            let (z, w) = (simd.mul_add_f64s(t.0[h], c, row.0[h]), weights.0[h]);
             let on = simd.select_f64s(beyond::<S, UP>(simd, z, zero), w, zero);
-            sum.0[h] = simd.add_f64s(sum.0[h], simd.add_f64s(on, simd.mul_f64s(leak, w)));
+            sum.0[h] = simd.add_f64s(sum.0[h], simd.mul_add_f64s(leak, w, on));
         }
         sum.store(total);
     }
