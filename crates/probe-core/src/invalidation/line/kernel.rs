@@ -113,13 +113,14 @@ impl<'a> Kernel<'a> {
             images.copy_from_slice(errors);
             return;
         }
-        images.fill([0.0; LANES]);
-        for (row, error) in self.map.chunks_exact(self.width()).zip(errors) {
-            for (image, w) in images.iter_mut().zip(row) {
+        for (i, image) in images.iter_mut().enumerate() {
+            let mut sum = [0.0; LANES];
+            for (w, error) in self.map.iter().skip(i).step_by(self.width()).zip(errors) {
                 for lane in 0..LANES {
-                    image[lane] += error[lane] * w;
+                    sum[lane] += error[lane] * w;
                 }
             }
+            *image = sum;
         }
     }
 

@@ -137,6 +137,11 @@ pub(crate) struct Lines<'a> {
     centre: Vec<f64>,
     base: Vec<f64>,
     anchor: Vec<f64>,
+    /// A point like `centre`, and its image; empty if there is none.
+    home: Vec<f64>,
+    home_image: Vec<f64>,
+    /// Whether the noise has no mean.
+    centred: bool,
     score: f64,
     guess: f64,
     dust: f64,
@@ -157,7 +162,7 @@ impl<'a> Lines<'a> {
         let kernel = Kernel::new(model)?;
         let law = Law::new(noise)?;
         let (d, width) = (model.n_features(), kernel.width());
-        Ok(Self {
+        let mut lines = Self {
             pooled: active.is_some() && law.is_fixed(),
             law,
             active: active.map_or_else(|| vec![true; d], <[bool]>::to_vec),
@@ -168,6 +173,9 @@ impl<'a> Lines<'a> {
             centre: vec![0.0; d],
             base: vec![0.0; width],
             anchor: vec![0.0; width],
+            home: Vec::new(),
+            home_image: vec![0.0; width],
+            centred: false,
             score: 0.0,
             guess: 0.0,
             dust: 0.0,
@@ -180,7 +188,13 @@ impl<'a> Lines<'a> {
             lanes: Vec::new(),
             scratch: kernel::Scratch::default(),
             kernel,
-        })
+        };
+        lines.centred = lines.has_no_mean();
+        Ok(lines)
+    }
+
+    fn has_no_mean(&self) -> bool {
+        (0..self.active.len()).all(|j| !self.active[j] || self.law.mean(j) == 0.0)
     }
 
     fn law(&self) -> &Law<'a> {
@@ -218,15 +232,43 @@ impl<'a> Lines<'a> {
             return Ok(());
         }
         self.active.copy_from_slice(active);
-        self.law.enter(from, to)
+        self.law.enter(from, to)?;
+        self.centred = self.has_no_mean();
+        Ok(())
+    }
+
+    /// Expects points that differ from `point` in few features from now on, which makes aiming at them cheaper.
+    pub(crate) fn stay_near(&mut self, point: &[f64]) {
+        let mut home = std::mem::take(&mut self.home);
+        home.clear();
+        if self.pooled {
+            home.extend(point.iter().enumerate().map(|(j, x)| self.with_mean(j, *x)));
+            self.kernel.image_into(&home, false, &mut self.home_image);
+        }
+        self.home = home;
+    }
+
+    /// Where noise around `x` in feature `j` is centred.
+    fn with_mean(&self, j: usize, x: f64) -> f64 {
+        x + if self.active[j] { self.law.mean(j) } else { 0.0 }
     }
 
     /// Lines through the noise around `point`, along the noise's image of `gradient`; without one, of the score's gradient there.
     pub(crate) fn aim(&mut self, point: &[f64], gradient: Option<&[f64]>) -> Result<()> {
         for (j, x) in point.iter().enumerate() {
-            self.centre[j] = x + if self.active[j] { self.law.mean(j) } else { 0.0 };
+            self.centre[j] = self.with_mean(j, *x);
         }
-        self.kernel.image_into(&self.centre, false, &mut self.base);
+        if self.home.is_empty() {
+            self.kernel.image_into(&self.centre, false, &mut self.base);
+        } else {
+            self.base.copy_from_slice(&self.home_image);
+            let (kernel, base) = (&self.kernel, &mut self.base);
+            let differences = self.centre.iter().zip(&self.home).map(|(to, from)| to - from).enumerate();
+            vectorised(
+                #[inline(always)]
+                || kernel.add_image(differences, base),
+            );
+        }
         self.score = self.kernel.score_and_slopes(&self.base, &mut self.slopes, &mut self.scratch)?;
         match gradient {
             Some(gradient) => self.gradient.copy_from_slice(gradient),
@@ -242,7 +284,7 @@ impl<'a> Lines<'a> {
 
     /// Whether the noise has no mean: lines then lie around the point itself.
     pub(crate) fn is_centred(&self) -> bool {
-        (0..self.active.len()).all(|j| !self.active[j] || self.law.mean(j) == 0.0)
+        self.centred
     }
 
     /// [`Lines::first_order`] at `point` itself, where noise with a mean is centred elsewhere.

@@ -1,7 +1,7 @@
 //! Eight lines in vector registers, and the passes over hidden units that a shallow network's lines are made of.
 //!
 //! The registers are named (`pulp::Simd`), because the compiler does badly with loops that keep several sums of eight (ADR 0013). Products and sums
-//! are not fused, so the bits are the same on every machine.
+//! are fused on every machine, in software where there is no instruction for it, so the bits are the same everywhere.
 
 use super::shallow::NEAR;
 use super::{LANES, Lanes};

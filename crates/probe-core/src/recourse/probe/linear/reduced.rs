@@ -22,6 +22,8 @@ struct Slot {
     upward: bool,
     gain: f64,
     weight: f64,
+    /// Cost per score.
+    price: f64,
     variance: f64,
 }
 
@@ -29,7 +31,7 @@ impl Layout {
     /// The layout of a score with these `weights`; `variance` is the noise that a feature brings when it changes.
     pub(super) fn new(task: &Task, weights: &[f64], variance: impl Fn(usize) -> f64) -> Self {
         let actions = &task.actions;
-        let mut order = Vec::new();
+        let mut order = Vec::with_capacity(weights.len());
         let mut rest = Vec::new();
         for (feature, &w) in weights.iter().enumerate() {
             if actions.is_grouped(feature) {
@@ -39,17 +41,11 @@ impl Layout {
                 rest.push(feature);
                 continue;
             }
-            order.push(Slot {
-                feature,
-                upward: w > 0.0,
-                gain: w.abs(),
-                weight: task.cost.weight(feature, w),
-                variance: variance(feature),
-            });
+            let (gain, weight) = (w.abs(), task.cost.weight(feature, w));
+            let (upward, variance) = (w > 0.0, variance(feature));
+            order.push(Slot { feature, upward, gain, weight, price: weight / gain, variance });
         }
-        order.sort_by(|a, b| {
-            (a.weight / a.gain).total_cmp(&(b.weight / b.gain)).then(a.feature.cmp(&b.feature))
-        });
+        order.sort_unstable_by(|a, b| a.price.total_cmp(&b.price).then(a.feature.cmp(&b.feature)));
         let groups = (0..actions.groups().len()).filter(|&g| actions.is_mutable_group(g)).collect();
         let noisy_changes = order.iter().any(|slot| slot.variance > 0.0);
         Self { order, rest, groups, weights: weights.to_vec(), noisy_changes }

@@ -106,6 +106,7 @@ impl<'a> SequentialWorker<'a> {
             none => none.insert(Search::new(self.solver)?),
         };
         search.factual.copy_from_slice(factual);
+        search.lines.stay_near(factual);
         Ok(search)
     }
 }
