@@ -79,7 +79,7 @@ pub use invalidation::{
     ClosedForm, Enumeration, Estimate, InvalidationRate, LineSampling, MonteCarlo, Query, SmoothedMonteCarlo,
     SobolMonteCarlo, affine_rate,
 };
-pub use model::{Activation, Dense, Differentiable, Linear, Mlp, Model, ModelShift};
+pub use model::{Activation, Dense, Differentiable, Linear, Mlp, Model, ModelShift, Trees};
 pub use noise::{Covariance, Effort, Gaussian, Independent, Noise, NoiseOn, Residuals};
 pub use recourse::{
     Goal, METHODS, MethodOptions, Proposal, Reason, RecourseMethod, Solver, Task, Verdict, Worker,

@@ -374,12 +374,13 @@ fn task_of(setup: &Setup) -> Result<Arc<Task>> {
     }
     let model: Arc<dyn Model> = match (setup.space.model_input(), setup.model.as_linear()) {
         (ModelInput::Raw, Some(linear)) => Arc::new(linear.rescaled(&setup.space)),
-        (ModelInput::Raw, None) => match setup.model.as_mlp() {
-            Some(mlp) => Arc::new(mlp.rescaled(&setup.space)?),
-            None => {
+        (ModelInput::Raw, None) => match (setup.model.as_mlp(), setup.model.as_trees()) {
+            (Some(mlp), _) => Arc::new(mlp.rescaled(&setup.space)?),
+            (None, Some(trees)) => Arc::new(trees.rescaled(&setup.space)),
+            (None, None) => {
                 return Err(Error::Unsupported {
                     what: format!("a {} model on raw input", setup.model.name()),
-                    why: "only linear models and networks take raw input".to_owned(),
+                    why: "only linear models, networks and trees take raw input".to_owned(),
                 });
             }
         },

@@ -3,10 +3,13 @@
 mod linear;
 mod mlp;
 mod shift;
+mod trees;
 
 pub use linear::Linear;
 pub use mlp::{Activation, Dense, LEAKY_SLOPE, Layer, Mlp};
 pub use shift::ModelShift;
+pub(crate) use trees::Node;
+pub use trees::{Aggregate, Split, Tree, TreeRules, Trees};
 
 use crate::error::Result;
 use crate::rows::Rows;
@@ -48,6 +51,11 @@ pub trait Model: Send + Sync {
 
     /// Layers, where the model is a fully connected network.
     fn as_mlp(&self) -> Option<&Mlp> {
+        None
+    }
+
+    /// Trees, where the model is made of them.
+    fn as_trees(&self) -> Option<&Trees> {
         None
     }
 }
