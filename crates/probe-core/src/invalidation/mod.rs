@@ -6,6 +6,7 @@
 pub mod certificate;
 mod closed_form;
 mod enumeration;
+mod forest;
 mod ladder;
 mod line;
 mod monte_carlo;
@@ -15,6 +16,7 @@ mod sobol;
 
 pub use closed_form::{ClosedForm, affine_rate};
 pub use enumeration::Enumeration;
+pub(crate) use forest::{Draws, Errors, Forest};
 pub(crate) use ladder::Ladder;
 pub use line::LineSampling;
 pub(crate) use line::{BLOCK, Lines, Pool, has_lines};

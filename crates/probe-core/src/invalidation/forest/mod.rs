@@ -1,0 +1,168 @@
+//! Trees on a fixed set of errors, scored many at once.
+//!
+//! Errors are drawn once and read by everybody, as *ranks*: the error $\varepsilon_j$ goes left at a cut $c$ where $\varepsilon_j \le c - x_j$, that is, where
+//! its rank among all $\varepsilon_j$ is below the number of those that do. A point therefore turns every cut into one small number, cuts that no error
+//! of the set gets across disappear, and what is left of a tree is evaluated from its leaves up, for many errors side by side: a comparison and a
+//! choice for each split, in 16-bit integers.
+//!
+//! Leaves are rounded to 16 bits for that. Sums within the rounding of the cut-off are scored again as the model scores them: whether an
+//! error is refused is exact.
+
+mod errors;
+mod program;
+
+pub(crate) use errors::{Draws, Errors};
+
+use crate::error::Result;
+use crate::model::{Aggregate, Model, Trees};
+use program::{LANES, Program};
+
+/// An ensemble prepared for sets of errors.
+pub(crate) struct Forest<'a> {
+    model: &'a Trees,
+    /// Distinct cuts, feature by feature in ascending order; those of feature `j` start at `first[j]`.
+    cuts: Vec<f64>,
+    first: Vec<usize>,
+    /// Cut of each node, as a number in `cuts`.
+    cut_of: Vec<u32>,
+    /// Leaves in units of `1/scale`, each less the middle of its tree.
+    leaves: Vec<i16>,
+    scale: f64,
+    /// What is added to the sum of the leaves, in the same units.
+    offset: f64,
+    /// Sums closer to zero than this are not to be trusted.
+    doubt: f64,
+    /// Where the point puts each cut: how many errors are on its left.
+    places: Vec<i16>,
+    program: Program,
+    scratch: program::Scratch,
+    row: Vec<f64>,
+}
+
+impl<'a> Forest<'a> {
+    pub(crate) fn new(model: &'a Trees) -> Self {
+        let (nodes, d) = (model.nodes(), model.n_features());
+        let is_split = |i: usize| nodes[i].left != i as u32;
+        let mut by_feature = vec![Vec::new(); d];
+        for (i, node) in nodes.iter().enumerate().filter(|(i, _)| is_split(*i)) {
+            by_feature[node.feature as usize].push((node.cut, i));
+        }
+        let (mut cuts, mut first, mut cut_of) = (Vec::new(), Vec::with_capacity(d + 1), vec![0; nodes.len()]);
+        for splits in &mut by_feature {
+            first.push(cuts.len());
+            splits.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+            for &(cut, i) in splits.iter() {
+                if cuts.len() == first[first.len() - 1] || cuts[cuts.len() - 1] != cut {
+                    cuts.push(cut);
+                }
+                cut_of[i] = cuts.len() as u32 - 1;
+            }
+        }
+        first.push(cuts.len());
+        let n_trees = model.roots().len() as f64;
+        let adds = |value: f64| match model.rules().aggregate {
+            Aggregate::Sum => value,
+            Aggregate::Mean => value / n_trees,
+            Aggregate::Vote => f64::from(u8::from(value > 0.5)) / n_trees,
+        };
+        // Leaves less the middle of their tree use the bits best.
+        let mut middle = vec![0.0; nodes.len()];
+        let (mut widest, mut middles) = (0.0_f64, 0.0);
+        for (t, &root) in model.roots().iter().enumerate() {
+            let end = model.roots().get(t + 1).map_or(nodes.len(), |&next| next as usize);
+            let own = root as usize..end;
+            let values = own.clone().filter(|&i| !is_split(i)).map(|i| adds(nodes[i].adds));
+            let (low, high) =
+                values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+            let centre = 0.5 * (low + high);
+            middle[own].fill(centre);
+            widest = widest.max(high - centre);
+            middles += centre;
+        }
+        let scale = if widest > 0.0 { f64::from(i16::MAX) / widest } else { 1.0 };
+        let leaves = nodes
+            .iter()
+            .zip(&middle)
+            .map(|(node, middle)| ((adds(node.adds) - middle) * scale).round() as i16)
+            .collect();
+        // The score without its leaves: what a forest of zeros would say.
+        let half = if model.rules().aggregate == Aggregate::Sum { model.rules().base } else { -0.5 };
+        let offset = (middles + half - model.threshold()) * scale;
+        let magnitude = (middles.abs() + half.abs() + model.threshold().abs()) * scale;
+        let doubt = 0.5 * n_trees + 1.0 + 1e-12 * (magnitude + n_trees * f64::from(i16::MAX));
+        Self {
+            places: vec![0; cuts.len()],
+            row: vec![0.0; d],
+            program: Program::default(),
+            scratch: program::Scratch::default(),
+            model,
+            cuts,
+            first,
+            cut_of,
+            leaves,
+            scale,
+            offset,
+            doubt,
+        }
+    }
+
+    /// Prepares for `errors` around `point`, acting on the `active` features.
+    pub(crate) fn aim(&mut self, errors: &Errors, point: &[f64], active: &[bool]) {
+        let n = errors.len() as i16;
+        for j in 0..point.len() {
+            let own = self.first[j]..self.first[j + 1];
+            for (place, cut) in self.places[own.clone()].iter_mut().zip(&self.cuts[own]) {
+                *place = match active[j] {
+                    true => errors.n_up_to(j, cut - point[j]) as i16,
+                    false if point[j] <= *cut => n,
+                    false => 0,
+                };
+            }
+        }
+        let (nodes, places, cut_of) = (self.model.nodes(), &self.places, &self.cut_of);
+        self.program.compile(nodes, self.model.roots(), &self.leaves, n, |i| places[cut_of[i] as usize]);
+    }
+
+    /// Scores errors number `from` and on into `scores`, as a whole number of lanes: nearly, see `refused`.
+    fn sums(&mut self, errors: &Errors, from: usize, sums: &mut [i32]) {
+        for (block, sums) in sums.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            self.program.run(errors, from + block * LANES, &mut self.scratch, sums);
+        }
+    }
+
+    /// Writes which of the errors number `from` and on are refused, with their scores: the latter nearly. `from` and the length are
+    /// multiples of [`LANES`]. The errors are those aimed with.
+    pub(crate) fn refused(
+        &mut self,
+        errors: &Errors,
+        from: usize,
+        (point, active): (&[f64], &[bool]),
+        refused: &mut [bool],
+        scores: &mut [f64],
+    ) -> Result<()> {
+        let mut sums = std::mem::take(&mut self.scratch.sums);
+        sums.clear();
+        sums.resize(refused.len(), 0);
+        self.sums(errors, from, &mut sums);
+        for (i, (&sum, (refused, score))) in
+            sums.iter().zip(refused.iter_mut().zip(scores.iter_mut())).enumerate()
+        {
+            let value = f64::from(sum) + self.offset;
+            *score = value / self.scale;
+            *refused = value <= 0.0;
+            if value.abs() <= self.doubt {
+                for (j, x) in self.row.iter_mut().enumerate() {
+                    *x = point[j] + if active[j] { errors.row(from + i)[j] } else { 0.0 };
+                }
+                // A score that is not a number is no yes.
+                let favourable = self.model.score_row(&self.row) > 0.0;
+                *refused = !favourable;
+            }
+        }
+        self.scratch.sums = sums;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! What is left of the trees around a point, as a list of choices.
+
+use super::Errors;
+use crate::math::vectorised;
+use crate::model::Node;
+
+/// Errors evaluated side by side.
+pub(super) const LANES: usize = 128;
+type Lanes = [i16; LANES];
+
+/// Which children of a split are leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Both,
+    Left,
+    Right,
+    Neither,
+}
+
+/// One split, evaluated after its children: errors of a rank below `place` take the left child.
+#[derive(Debug, Clone, Copy)]
+struct Choice {
+    feature: u32,
+    place: i16,
+    /// Leaves, where the children are.
+    left: i16,
+    right: i16,
+    shape: Shape,
+    /// Whether this is a root: its value is added to the sums.
+    is_root: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Program {
+    choices: Vec<Choice>,
+    /// Sum of the trees that are settled.
+    constant: i32,
+    /// Values that wait at most.
+    depth: usize,
+    todo: Vec<(u32, bool)>,
+    /// Values of the subtrees done so far: a leaf, or one that waits.
+    done: Vec<Option<i16>>,
+}
+
+#[derive(Default)]
+pub(super) struct Scratch {
+    waiting: Vec<Lanes>,
+    pub(super) sums: Vec<i32>,
+}
+
+impl Program {
+    /// Makes the program of trees whose split at node `i` has `place(i)` of `n` errors on its left.
+    pub(super) fn compile(
+        &mut self,
+        nodes: &[Node],
+        roots: &[u32],
+        leaves: &[i16],
+        n: i16,
+        place: impl Fn(usize) -> i16,
+    ) {
+        let Self { choices, constant, depth, todo, done } = self;
+        choices.clear();
+        (*constant, *depth) = (0, 0);
+        let mut waiting = 0_usize;
+        for &root in roots {
+            todo.clear();
+            done.clear();
+            todo.push((root, false));
+            while let Some((mut at, children_done)) = todo.pop() {
+                if !children_done {
+                    // Past splits that all errors take the same way.
+                    loop {
+                        let node = &nodes[at as usize];
+                        if node.left == at {
+                            done.push(Some(leaves[at as usize]));
+                            break;
+                        }
+                        let place = place(at as usize);
+                        if place > 0 && place < n {
+                            todo.extend([(at, true), (node.right, false), (node.left, false)]);
+                            break;
+                        }
+                        at = if place == 0 { node.right } else { node.left };
+                    }
+                    continue;
+                }
+                let (right, left) = (done.pop().flatten(), done.pop().flatten());
+                if left.is_some() && left == right {
+                    done.push(left);
+                    continue;
+                }
+                let shape = match (left, right) {
+                    (Some(_), Some(_)) => Shape::Both,
+                    (Some(_), None) => Shape::Left,
+                    (None, Some(_)) => Shape::Right,
+                    (None, None) => Shape::Neither,
+                };
+                waiting = match shape {
+                    Shape::Both => waiting + 1,
+                    Shape::Left | Shape::Right => waiting,
+                    Shape::Neither => waiting - 1,
+                };
+                *depth = (*depth).max(waiting + usize::from(shape == Shape::Neither));
+                choices.push(Choice {
+                    feature: nodes[at as usize].feature,
+                    place: place(at as usize),
+                    left: left.unwrap_or(0),
+                    right: right.unwrap_or(0),
+                    shape,
+                    is_root: false,
+                });
+                done.push(None);
+            }
+            match (done.pop().flatten(), choices.last_mut()) {
+                (Some(leaf), _) => *constant += i32::from(leaf),
+                (None, Some(last)) => {
+                    last.is_root = true;
+                    waiting -= 1;
+                }
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// The sums of the errors number `from` and on.
+    pub(super) fn run(&self, errors: &Errors, from: usize, scratch: &mut Scratch, sums: &mut [i32; LANES]) {
+        scratch.waiting.resize(self.depth.max(1), [0; LANES]);
+        vectorised(
+            #[inline(always)]
+            || self.run_here(errors, from, &mut scratch.waiting, sums),
+        );
+    }
+
+    #[inline(always)]
+    fn run_here(&self, errors: &Errors, from: usize, waiting: &mut [Lanes], sums: &mut [i32; LANES]) {
+        sums.fill(self.constant);
+        let mut n = 0;
+        for choice in &self.choices {
+            let Choice { place, left, right, .. } = *choice;
+            let Some(ranks) = errors.ranks(choice.feature as usize, from).first_chunk::<LANES>() else {
+                return;
+            };
+            match choice.shape {
+                Shape::Both => {
+                    let here = &mut waiting[n];
+                    n += 1;
+                    for i in 0..LANES {
+                        here[i] = if ranks[i] < place { left } else { right };
+                    }
+                }
+                Shape::Left => {
+                    let here = &mut waiting[n - 1];
+                    for i in 0..LANES {
+                        here[i] = if ranks[i] < place { left } else { here[i] };
+                    }
+                }
+                Shape::Right => {
+                    let here = &mut waiting[n - 1];
+                    for i in 0..LANES {
+                        here[i] = if ranks[i] < place { here[i] } else { right };
+                    }
+                }
+                Shape::Neither => {
+                    n -= 1;
+                    let (lefts, rights) = waiting.split_at_mut(n);
+                    let (here, right) = (&mut lefts[n - 1], &rights[0]);
+                    for i in 0..LANES {
+                        here[i] = if ranks[i] < place { here[i] } else { right[i] };
+                    }
+                }
+            }
+            if choice.is_root {
+                n -= 1;
+                for (sum, value) in sums.iter_mut().zip(&waiting[n]) {
+                    *sum += i32::from(*value);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+use super::*;
+use crate::model::{Model, Tree, TreeRules};
+use crate::noise::Gaussian;
+use crate::seed::{Purpose, Seed, Stream};
+
+/// A random tree of this depth; some branches end early.
+pub(crate) fn random_tree(
+    stream: &mut Stream,
+    d: usize,
+    depth: usize,
+    leaf: &mut dyn FnMut(&mut Stream) -> f64,
+) -> Tree {
+    fn grow(
+        tree: &mut Tree,
+        stream: &mut Stream,
+        (d, depth): (usize, usize),
+        leaf: &mut dyn FnMut(&mut Stream) -> f64,
+    ) -> i64 {
+        let i = tree.left.len();
+        tree.feature.push(stream.below(d));
+        tree.threshold.push((16.0 * stream.uniform()).round() / 16.0);
+        tree.value.push(0.0);
+        tree.left.push(-1);
+        tree.right.push(-1);
+        if depth == 0 || stream.uniform() < 0.15 {
+            tree.value[i] = leaf(stream);
+        } else {
+            tree.left[i] = grow(tree, stream, (d, depth - 1), leaf);
+            tree.right[i] = grow(tree, stream, (d, depth - 1), leaf);
+        }
+        i as i64
+    }
+    let mut tree = Tree::default();
+    grow(&mut tree, stream, (d, depth), leaf);
+    tree
+}
+
+#[test]
+fn every_error_is_judged_as_the_model_judges_it() {
+    let d = 5;
+    let noise = Gaussian::isotropic(d, 0.2).unwrap();
+    let errors = Errors::even(&noise, Seed(3), (Purpose::Search, 0), 1_024).unwrap();
+    let mut stream = Seed(8).stream(Purpose::Data, 1);
+    let (mut n_refused, mut n_rescored) = (0, 0);
+    for number in 0..60 {
+        let aggregate = [Aggregate::Sum, Aggregate::Mean, Aggregate::Vote][number % 3];
+        let mut leaf = |stream: &mut Stream| match aggregate {
+            Aggregate::Sum => 0.3 * stream.normal(),
+            _ => stream.uniform(),
+        };
+        let trees = (0..1 + number).map(|_| random_tree(&mut stream, d, 1 + number % 7, &mut leaf)).collect();
+        let rules = TreeRules { aggregate, base: 0.0, ..TreeRules::default() };
+        let model = Trees::new(d, trees, rules, 0.01 * stream.normal()).unwrap();
+        // Points on thresholds included.
+        let point: Vec<f64> = (0..d).map(|_| (16.0 * stream.uniform()).round() / 16.0).collect();
+        let active: Vec<bool> = (0..d).map(|j| number % 4 != 0 || j > 2).collect();
+        let mut forest = Forest::new(&model);
+        forest.aim(&errors, &point, &active);
+        let (mut refused, mut scores) = (vec![false; 1_024], vec![0.0; 1_024]);
+        forest.refused(&errors, 0, (&point, &active), &mut refused, &mut scores).unwrap();
+        for i in 0..1_024 {
+            let x: Vec<f64> =
+                (0..d).map(|j| point[j] + if active[j] { errors.row(i)[j] } else { 0.0 }).collect();
+            let score = model.score(&x).unwrap();
+            assert_eq!(refused[i], score <= 0.0, "{number} {i}: {score} {}", scores[i]);
+            let close = forest.doubt / forest.scale;
+            assert!((scores[i] - score).abs() <= close, "{number} {i}: {score} {}", scores[i]);
+            n_refused += usize::from(refused[i]);
+            n_rescored += usize::from(score.abs() <= close);
+        }
+    }
+    // Both outcomes were seen, and the doubtful way was gone.
+    assert!(n_refused > 5_000 && n_refused < 56_000 && n_rescored > 0, "{n_refused} {n_rescored}");
+}
+
+#[test]
+fn ranks_count_ties_and_everything_in_between() {
+    let rows: Vec<f64> = (0..LANES).map(|i| (i / 2) as f64).collect();
+    let errors = Errors::new(rows, 1);
+    assert_eq!(errors.n_up_to(0, -0.5), 0);
+    assert_eq!(errors.n_up_to(0, 0.0), 2);
+    assert_eq!(errors.n_up_to(0, 0.5), 2);
+    assert_eq!(errors.n_up_to(0, 63.0), LANES);
+    for i in 0..LANES {
+        assert_eq!(errors.ranks(0, 0)[i] as usize / 2, i / 2);
+    }
+}
+
+#[test]
+fn deep_chains_do_not_overflow_the_stack() {
+    let n = 20_000;
+    // Node 2k splits, its left child 2k + 1 is a leaf, its right child goes on.
+    let mut tree = Tree::default();
+    for k in 0..n {
+        tree.feature.extend([0, 0]);
+        tree.threshold.extend([k as f64 / n as f64, 0.0]);
+        tree.left.extend([2 * k + 1, -1]);
+        tree.right.extend([2 * k + 2, -1]);
+        tree.value.extend([0.0, -1.0]);
+    }
+    tree.feature.push(0);
+    tree.threshold.push(0.0);
+    tree.left.push(-1);
+    tree.right.push(-1);
+    tree.value.push(1.0);
+    let model = Trees::new(1, vec![tree], TreeRules::default(), 0.0).unwrap();
+    let noise = Gaussian::isotropic(1, 0.2).unwrap();
+    let errors = Errors::even(&noise, Seed(3), (Purpose::Search, 0), 128).unwrap();
+    let mut forest = Forest::new(&model);
+    forest.aim(&errors, &[1.0], &[true]);
+    let (mut refused, mut scores) = ([false; 128], [0.0; 128]);
+    forest.refused(&errors, 0, (&[1.0], &[true]), &mut refused, &mut scores).unwrap();
+    let expected = (0..128).filter(|&i| 1.0 + errors.row(i)[0] <= (n - 1) as f64 / n as f64).count();
+    assert_eq!(refused.iter().filter(|r| **r).count(), expected);
+}
