@@ -14,7 +14,7 @@ use crate::engine::answer::Answer;
 use crate::engine::tolerance::ROOM;
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
-use crate::invalidation::{BLOCK, Ladder, Lines, Models, Pool, has_lines};
+use crate::invalidation::{BLOCK, Draws, Errors, Forest, Ladder, Lines, Models, Pool, has_lines};
 use crate::model::ModelShift;
 use crate::noise::Residuals;
 use crate::recourse::{Goal, Proposal, Reason, Task, Verdict};
@@ -39,6 +39,10 @@ const AUDITED_SHARE_GAUSSIAN: f64 = 0.03;
 /// Draws at a time, where there are no lines, and draws that look around a point.
 const DRAWS: usize = 64;
 const SCOUT_DRAWS: usize = 16_384;
+/// Errors that look around a point on trees, that are behind a reported rate, and sets of them that one attempt may read.
+const SCOUT_ERRORS: usize = 4_096;
+const AUDIT_ERRORS: usize = Errors::MOST;
+const MAX_SETS: usize = 64;
 /// Drawn models that look around a point, where the model may change.
 const SCOUT_MODELS: usize = 512;
 /// Searches that correct the aim of a method which does not know the noise itself.
@@ -54,6 +58,8 @@ const SHARE_OF_BOUND: f64 = 0.02;
 pub(in crate::engine) enum Sampling {
     /// Lines, for models with gradients under most noise.
     Lines(Box<Pools>),
+    /// Errors as ranks, for trees.
+    Forest(Box<Sets>),
     /// Lines again, each on a model of its own: the model may change.
     Shifted(ModelShift),
     /// All errors there are: rates are exact.
@@ -71,6 +77,13 @@ pub(in crate::engine) struct Pools {
     auditors: Pool,
 }
 
+/// Errors for trees.
+pub(in crate::engine) struct Sets {
+    scouts: Errors,
+    fresh: Draws,
+    auditors: Errors,
+}
+
 impl Sampling {
     /// The best there is for a task.
     pub(in crate::engine) fn new(task: &Task) -> Result<Self> {
@@ -81,6 +94,16 @@ impl Sampling {
         }
         if task.noise.as_residuals().is_some() {
             return Ok(Self::Finite);
+        }
+        let still = vec![0.0; task.model.n_features()];
+        if task.model.as_trees().is_some() && task.noise.at(&still, &still)?.is_none() {
+            let (noise, seed) = (&*task.noise, task.seed);
+            return Ok(Self::Forest(Box::new(Sets {
+                // Not the errors that the search has fitted its answer to.
+                scouts: Errors::even(noise, seed, (Purpose::Search, 2), SCOUT_ERRORS)?,
+                fresh: Draws::new(seed, Purpose::Certificate, ATTEMPTS.len(), MAX_SETS),
+                auditors: Errors::even(noise, seed, (Purpose::Audit, 0), AUDIT_ERRORS)?,
+            })));
         }
         if task.model.as_differentiable().is_none() || !has_lines(&*task.noise)? {
             return Ok(Self::Draws);
@@ -103,7 +126,8 @@ impl Sampling {
             return None;
         }
         let own = (1.0 - SHARE_OF_BOUND) * share_of_attempt(delta, 0);
-        Some(-own.ln() / ((1.0 - LEAST_AIM) * (MAX_BLOCKS * BLOCK) as f64))
+        let most = if matches!(self, Self::Forest(_)) { MAX_SETS * Draws::SET } else { MAX_BLOCKS * BLOCK };
+        Some(-own.ln() / ((1.0 - LEAST_AIM) * most as f64))
     }
 }
 
@@ -121,6 +145,7 @@ pub(super) struct Sampler<'e> {
 
 enum Kind<'e> {
     Lines { pools: &'e Pools, lines: Box<Lines<'e>>, gradient: Vec<f64>, masses: Box<[f64; BLOCK]> },
+    Forest { sets: &'e Sets, forest: Box<Forest<'e>>, refused: Vec<bool>, scores: Vec<f64> },
     Shifted { models: Models<'e> },
     Finite { errors: &'e Residuals },
     Draws,
@@ -139,6 +164,15 @@ impl<'e> Sampler<'e> {
     fn new(sampling: &'e Sampling, task: &'e Task) -> Result<Self> {
         let n = task.model.n_features();
         let kind = match (sampling, task.noise.as_residuals()) {
+            (Sampling::Forest(sets), _) => match task.model.as_trees() {
+                Some(model) => Kind::Forest {
+                    forest: Box::new(Forest::new(model)),
+                    refused: Vec::new(),
+                    scores: Vec::new(),
+                    sets,
+                },
+                None => Kind::Draws,
+            },
             (Sampling::Lines(pools), _) => Kind::Lines {
                 lines: Box::new(Lines::new(&*task.model, &*task.noise, pools.active.as_deref())?),
                 gradient: vec![0.0; n],
@@ -162,7 +196,7 @@ impl<'e> Sampler<'e> {
 
     /// Whether the method searches under this very noise, so that what it aims at is what it gets.
     fn trusts_the_search(&self) -> bool {
-        matches!(self.kind, Kind::Lines { .. })
+        matches!(self.kind, Kind::Lines { .. } | Kind::Forest { .. })
     }
 
     /// What a search should aim at for `rate`: a little under it, closer where the rate is easy to estimate. Measured costs
@@ -174,6 +208,7 @@ impl<'e> Sampler<'e> {
                 // A line wins the gap times 1/(1-r) at most: very small rates need a wide one.
                 near.min(rate - LEAST_GAP).max(LEAST_AIM * rate)
             }
+            Kind::Forest { .. } => rate * (1.0 - 0.05 * (0.35 / rate).sqrt()).max(0.75),
             Kind::Shifted { .. } => rate * (1.0 - 0.03 * (0.35 / rate).sqrt()).max(0.85),
             Kind::Finite { .. } => rate,
             Kind::Draws => rate * (1.0 - 0.1 * (0.35 / rate).sqrt()).max(0.75),
@@ -192,6 +227,11 @@ impl<'e> Sampler<'e> {
             (self.mean, self.variance) = (spread.mean(), spread.variance());
             return lines.aim(point, Some(gradient));
         }
+        if let Kind::Forest { sets, .. } = &self.kind {
+            self.mean = self.share_of(&sets.scouts)?;
+            self.variance = self.mean * (1.0 - self.mean);
+            return Ok(());
+        }
         self.from.copy_from_slice(from);
         if let Kind::Shifted { .. } = self.kind {
             let mut seen = [0.0; SCOUT_MODELS];
@@ -203,6 +243,22 @@ impl<'e> Sampler<'e> {
         }
         self.mean = self.share_refused(Purpose::Search, SCOUT_DRAWS)?;
         Ok(())
+    }
+
+    /// The share of a set of errors that trees refuse.
+    fn share_of(&mut self, errors: &Errors) -> Result<f64> {
+        let refused = self.refused_from(errors)?;
+        Ok(refused.iter().filter(|refused| **refused).count() as f64 / errors.len() as f64)
+    }
+
+    /// Which errors of a set trees refuse.
+    fn refused_from(&mut self, errors: &Errors) -> Result<&[bool]> {
+        let Kind::Forest { forest, refused, scores, .. } = &mut self.kind else { return Ok(&[]) };
+        refused.resize(errors.len(), false);
+        scores.resize(errors.len(), 0.0);
+        forest.aim(errors, &self.point, &self.active, 1.0);
+        forest.refused(errors, 0, (&self.point, &self.active, 1.0), refused, scores)?;
+        Ok(refused)
     }
 
     /// Masses on models number `first` and on of those drawn for a purpose: each the mean of eight lines on one of them.
@@ -282,6 +338,29 @@ impl<'e> Sampler<'e> {
                 }
                 Ok(Attempt { certified: false, upper: upper.upper(), mean: bet.mean() })
             }
+            Kind::Forest { sets, .. } => {
+                let sets = *sets;
+                let mut bet = Mixture::expecting(max_rate, self.mean)?;
+                let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
+                for index in 0..MAX_SETS {
+                    let errors = sets.fresh.set(&*self.task.noise, segment, index)?;
+                    for some in self.refused_from(errors)?.chunks(DRAWS) {
+                        let refused = some.iter().filter(|refused| **refused).count();
+                        bet.observe_many(refused as u64, some.len() as u64);
+                        let shares: [f64; DRAWS] = std::array::from_fn(|i| f64::from(u8::from(i < refused)));
+                        upper.observe_all(&shares[..some.len()]);
+                        if bet.certifies(own) {
+                            let upper = upper.upper().min(max_rate);
+                            return Ok(Attempt { certified: true, upper, mean: bet.mean() });
+                        }
+                    }
+                    // Clearly not below the target: more errors would not help.
+                    if index >= 7 && bet.mean() >= max_rate {
+                        break;
+                    }
+                }
+                Ok(Attempt { certified: false, upper: upper.upper(), mean: bet.mean() })
+            }
             Kind::Finite { .. } => {
                 Ok(Attempt { certified: self.mean <= max_rate, upper: self.mean, mean: self.mean })
             }
@@ -331,6 +410,10 @@ impl<'e> Sampler<'e> {
                 let mut seen = [0.0; SCOUT_MODELS];
                 self.shifted_masses(Purpose::Audit, 0, 0, &mut seen)?;
                 Ok(seen.iter().sum::<f64>() / seen.len() as f64)
+            }
+            Kind::Forest { sets, .. } => {
+                let sets = *sets;
+                self.share_of(&sets.auditors)
             }
             Kind::Finite { .. } => Ok(self.mean),
             Kind::Draws => self.share_refused(Purpose::Audit, SCOUT_DRAWS),

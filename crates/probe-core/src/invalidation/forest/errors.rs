@@ -85,6 +85,13 @@ impl Errors {
         &self.rows[i * self.d..(i + 1) * self.d]
     }
 
+    /// Standard deviation of the errors of feature `j`.
+    pub(crate) fn sd(&self, j: usize) -> f64 {
+        let own = &self.sorted[j * self.n..(j + 1) * self.n];
+        let mean = own.iter().sum::<f64>() / self.n as f64;
+        (own.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / self.n as f64).sqrt()
+    }
+
     /// How many errors of feature `j` are at most `limit`.
     pub(super) fn n_up_to(&self, j: usize, limit: f64) -> usize {
         self.sorted[j * self.n..(j + 1) * self.n].partition_point(|e| *e <= limit)

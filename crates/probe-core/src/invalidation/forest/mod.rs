@@ -106,14 +106,14 @@ impl<'a> Forest<'a> {
         }
     }
 
-    /// Prepares for `errors` around `point`, acting on the `active` features.
-    pub(crate) fn aim(&mut self, errors: &Errors, point: &[f64], active: &[bool]) {
+    /// Prepares for `errors` around `point`, acting on the `active` features, `stretch` times as far as they are.
+    pub(crate) fn aim(&mut self, errors: &Errors, point: &[f64], active: &[bool], stretch: f64) {
         let n = errors.len() as i16;
         for j in 0..point.len() {
             let own = self.first[j]..self.first[j + 1];
             for (place, cut) in self.places[own.clone()].iter_mut().zip(&self.cuts[own]) {
                 *place = match active[j] {
-                    true => errors.n_up_to(j, cut - point[j]) as i16,
+                    true => errors.n_up_to(j, (cut - point[j]) / stretch) as i16,
                     false if point[j] <= *cut => n,
                     false => 0,
                 };
@@ -136,7 +136,7 @@ impl<'a> Forest<'a> {
         &mut self,
         errors: &Errors,
         from: usize,
-        (point, active): (&[f64], &[bool]),
+        (point, active, stretch): (&[f64], &[bool], f64),
         refused: &mut [bool],
         scores: &mut [f64],
     ) -> Result<()> {
@@ -152,7 +152,7 @@ impl<'a> Forest<'a> {
             *refused = value <= 0.0;
             if value.abs() <= self.doubt {
                 for (j, x) in self.row.iter_mut().enumerate() {
-                    *x = point[j] + if active[j] { errors.row(from + i)[j] } else { 0.0 };
+                    *x = point[j] + if active[j] { stretch * errors.row(from + i)[j] } else { 0.0 };
                 }
                 // A score that is not a number is no yes.
                 let favourable = self.model.score_row(&self.row) > 0.0;

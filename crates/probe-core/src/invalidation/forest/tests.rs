@@ -55,9 +55,9 @@ fn every_error_is_judged_as_the_model_judges_it() {
         let point: Vec<f64> = (0..d).map(|_| (16.0 * stream.uniform()).round() / 16.0).collect();
         let active: Vec<bool> = (0..d).map(|j| number % 4 != 0 || j > 2).collect();
         let mut forest = Forest::new(&model);
-        forest.aim(&errors, &point, &active);
+        forest.aim(&errors, &point, &active, 1.0);
         let (mut refused, mut scores) = (vec![false; 1_024], vec![0.0; 1_024]);
-        forest.refused(&errors, 0, (&point, &active), &mut refused, &mut scores).unwrap();
+        forest.refused(&errors, 0, (&point, &active, 1.0), &mut refused, &mut scores).unwrap();
         for i in 0..1_024 {
             let x: Vec<f64> =
                 (0..d).map(|j| point[j] + if active[j] { errors.row(i)[j] } else { 0.0 }).collect();
@@ -107,9 +107,9 @@ fn deep_chains_do_not_overflow_the_stack() {
     let noise = Gaussian::isotropic(1, 0.2).unwrap();
     let errors = Errors::even(&noise, Seed(3), (Purpose::Search, 0), 128).unwrap();
     let mut forest = Forest::new(&model);
-    forest.aim(&errors, &[1.0], &[true]);
+    forest.aim(&errors, &[1.0], &[true], 1.0);
     let (mut refused, mut scores) = ([false; 128], [0.0; 128]);
-    forest.refused(&errors, 0, (&[1.0], &[true]), &mut refused, &mut scores).unwrap();
+    forest.refused(&errors, 0, (&[1.0], &[true], 1.0), &mut refused, &mut scores).unwrap();
     let expected = (0..128).filter(|&i| 1.0 + errors.row(i)[0] <= (n - 1) as f64 / n as f64).count();
     assert_eq!(refused.iter().filter(|r| **r).count(), expected);
 }

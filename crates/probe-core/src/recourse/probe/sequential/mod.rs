@@ -7,6 +7,7 @@
 //! random numbers, so the search sees a smooth function; the samples of the search never enter a certificate. A search is local, so
 //! single features are tried from the person's own point afterwards: on real networks the best known answers change one feature or two.
 
+mod landscape;
 mod settle;
 mod singles;
 mod supports;
@@ -14,13 +15,14 @@ mod supports;
 use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
 use super::linear::Step;
 use crate::error::{Error, Result};
-use crate::invalidation::{Lines, Pool, has_lines};
+use crate::invalidation::has_lines;
 use crate::math::normal::upper_quantile;
 use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::seed::Purpose;
+use landscape::{Landscape, Place};
 use std::sync::Arc;
 
-/// Lines for a first look at a point and for a search step.
+/// Lines, or as many samples as are worth them, for a first look at a point and for a search step.
 const GLANCE: usize = 8;
 const COARSE: usize = 64;
 /// Steps on the first-order margin, and on lines.
@@ -28,8 +30,6 @@ const FIRST_STEPS: usize = 12;
 const MAX_STEPS: usize = 40;
 /// A glance that misses the target by more than this is believed: three standard errors.
 const DOUBT: f64 = 0.12;
-/// How closely the answer meets the target, in units of the margin.
-const PRECISION: f64 = 2e-4;
 /// A point that is refused itself misses by this and by what its score misses, in standard deviations: more than precision forgives.
 const EDGE: f64 = 2e-3;
 /// A step that promises less than this share of the cost is the last.
@@ -43,13 +43,13 @@ pub(crate) struct SequentialSolver {
     /// Where the noise acts, unless that depends on the changes.
     active: Option<Vec<bool>>,
     /// Evenly spread errors shared by all people and all steps.
-    pool: Pool,
+    pool: landscape::Samples,
 }
 
 impl SequentialSolver {
     /// Fails if the model has no gradient.
     pub(crate) fn new(task: &Arc<Task>) -> Result<Self> {
-        if task.model.as_differentiable().is_none() {
+        if task.model.as_differentiable().is_none() && task.model.as_trees().is_none() {
             return Err(Error::Unsupported {
                 what: format!("method probe on a {} model", task.model.name()),
                 why: "the model has no gradient".to_owned(),
@@ -61,8 +61,7 @@ impl SequentialSolver {
             false => Some(Gaussian::like(&*task.noise, &mut task.seed.stream(Purpose::Search, 1))?),
         };
         let noise = surrogate.as_ref().map_or(&*task.noise, |gaussian| gaussian as &dyn Noise);
-        let lines = Lines::new(&*task.model, noise, active.as_deref())?;
-        let pool = Pool::even(task.seed, Purpose::Search, 0, &lines);
+        let pool = landscape::Samples::new(task, noise, active.as_deref())?;
         Ok(Self { active, pool, surrogate, task: Arc::clone(task) })
     }
 
@@ -106,7 +105,7 @@ impl<'a> SequentialWorker<'a> {
             none => none.insert(Search::new(self.solver)?),
         };
         search.factual.copy_from_slice(factual);
-        search.lines.stay_near(factual);
+        search.landscape.begin(factual);
         Ok(search)
     }
 }
@@ -114,14 +113,15 @@ impl<'a> SequentialWorker<'a> {
 /// One thread's search.
 struct Search<'a> {
     solver: &'a SequentialSolver,
-    lines: Lines<'a>,
+    landscape: Box<dyn Landscape + 'a>,
+    /// How closely an answer meets the target, in units of the margin.
+    precision: f64,
     /// Where noise on changed features acts, and then what may change.
     support: Vec<bool>,
     factual: Vec<f64>,
     step: Step,
     /// Gradient of the last point that was looked at.
     gradient: Vec<f64>,
-    kept: Vec<f64>,
     /// A gradient of the margin from nearby, for the direction of lines; empty if there is none.
     hint: Vec<f64>,
     trial: Vec<f64>,
@@ -135,7 +135,7 @@ struct Search<'a> {
 enum Look {
     /// The margin of the linearised score.
     FirstOrder,
-    /// The smoothed margin on so many lines.
+    /// The smoothed margin on so many lines, or on as many samples as are worth them.
     Lines(usize),
 }
 
@@ -146,12 +146,13 @@ struct Incumbent {
     /// Largest slack seen on lines, and where.
     slack: f64,
     most: Vec<f64>,
+    /// How much slack may be missing: the last corrections make up for it.
+    missing: f64,
 }
 
 impl Incumbent {
     fn offer(&mut self, point: &[f64], cost: f64, slack: f64) {
-        // The last corrections make up for what is missing here.
-        if slack >= -5.0 * PRECISION && cost < self.cost {
+        if slack >= -self.missing && cost < self.cost {
             self.point.copy_from_slice(point);
             self.cost = cost;
         }
@@ -166,14 +167,15 @@ impl<'a> Search<'a> {
     fn new(solver: &'a SequentialSolver) -> Result<Self> {
         let task = &*solver.task;
         let n = task.model.n_features();
+        let landscape = solver.pool.landscape(task, solver.noise(), solver.active.as_deref())?;
         Ok(Self {
             solver,
-            lines: Lines::new(&*task.model, solver.noise(), solver.active.as_deref())?,
+            precision: landscape.precision(),
+            landscape,
             support: solver.active.clone().unwrap_or_else(|| vec![true; n]),
             factual: vec![0.0; n],
             step: Step::default(),
             gradient: vec![0.0; n],
-            kept: vec![0.0; n],
             hint: Vec::new(),
             trial: vec![0.0; n],
             variance: 0.0,
@@ -195,6 +197,7 @@ impl<'a> Search<'a> {
             cost: f64::INFINITY,
             slack: f64::NEG_INFINITY,
             most: factual.to_vec(),
+            missing: 5.0 * self.precision,
         };
         self.free_support();
         let mut here = factual.to_vec();
@@ -203,7 +206,7 @@ impl<'a> Search<'a> {
         self.descend(factual, z, Look::Lines(COARSE), free, &mut here, &mut best)?;
         if best.cost.is_infinite() {
             // A first step too far may end in a flat place: once more from the person, within reach of the noise.
-            let near = 3.0 * self.lines.largest_sd();
+            let near = 3.0 * self.landscape.largest_sd();
             here.copy_from_slice(factual);
             self.hint.clear();
             // Far from the boundary lines see nothing; the score itself has a slope everywhere.
@@ -313,34 +316,11 @@ impl<'a> Search<'a> {
     }
 
     fn slack_of(&mut self, x: &[f64], z: f64, look: Look) -> Result<f64> {
-        self.lines.enter(&self.factual, x, &self.support)?;
         let hint = (!self.hint.is_empty() && look != Look::FirstOrder).then_some(&self.hint[..]);
-        self.lines.aim(x, hint)?;
-        let centre = self.lines.first_order(&mut self.gradient);
-        self.kept.copy_from_slice(&self.gradient);
-        let own = match self.lines.is_centred() {
-            true => centre,
-            false => self.lines.first_order_at(x, &mut self.kept)?,
-        };
-        self.favourable = own > 1e-9;
-        let Look::Lines(n) = look else {
-            if own - EDGE < centre - z {
-                self.gradient.copy_from_slice(&self.kept);
-            }
-            return Ok((centre - z).min(own - EDGE));
-        };
-        if own <= 1e-9 && z <= 0.0 {
-            self.gradient.copy_from_slice(&self.kept);
-            return Ok(own - EDGE);
-        }
-        let (margin, spread) = self.lines.margin(&self.solver.pool, n, Some(&mut self.gradient))?;
-        self.variance = spread.variance();
-        if !self.favourable && own - EDGE < margin - z {
-            // Robust on paper, refused itself.
-            self.gradient.copy_from_slice(&self.kept);
-            return Ok(own - EDGE);
-        }
-        Ok(margin - z)
+        let place = Place { from: &self.factual, to: x, active: &self.support };
+        let seen = self.landscape.slack(place, z, look, hint, &mut self.gradient)?;
+        (self.variance, self.favourable) = (seen.variance, seen.favourable);
+        Ok(seen.slack)
     }
 
     /// How far feature `j` alone may move, up or down; `None` if not at all.
@@ -466,7 +446,7 @@ impl<'a> Search<'a> {
                 moved = moved.max((trial[j] - here[j]).abs());
                 promised += gradient[j] * (trial[j] - here[j]);
             }
-            if !fits || moved == 0.0 || !moved.is_finite() || promised <= PRECISION {
+            if !fits || moved == 0.0 || !moved.is_finite() || promised <= self.precision {
                 (self.trial, self.step) = (trial, step);
                 break;
             }

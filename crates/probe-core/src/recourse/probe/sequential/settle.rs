@@ -1,6 +1,6 @@
 //! The last corrections: as many lines as it takes to land where the certificate wants the answer.
 
-use super::{Look, PRECISION, Search};
+use super::{Look, Search};
 use crate::error::Result;
 use crate::math::normal::upper_quantile;
 
@@ -9,12 +9,10 @@ const FINE: usize = 128;
 const FINEST: usize = 2_048;
 /// A margin that misses by less than this is straight in between: what a step of that length leaves is its square at most.
 const STRAIGHT: f64 = 0.01;
-/// What staying under a target may add to the cost; what it may add where it would add more than `DEAR`; and how many lines that may
-/// come to.
+/// What staying under a target may add to the cost, and what it may add where it would add more than `DEAR`.
 const FAIR: f64 = 0.0165;
 const DEAR: f64 = 0.03;
 const CHEAP: f64 = 0.009;
-const FAIR_LINES: f64 = 10_000.0;
 
 impl Search<'_> {
     /// Moves `here` to the point of this `rate` as seen by more lines, changing no further feature; says whether it is reached. With a
@@ -45,8 +43,8 @@ impl Search<'_> {
         let look = Look::Lines(lines);
         let mut favourable = self.favourable;
         for _ in 0..6 {
-            if (-PRECISION..=2.0 * PRECISION).contains(&slack) || !slack.is_finite() {
-                return Ok(slack >= -PRECISION);
+            if (-self.precision..=2.0 * self.precision).contains(&slack) || !slack.is_finite() {
+                return Ok(slack >= -self.precision);
             }
             if !task.actions.groups().is_empty() {
                 break;
@@ -107,7 +105,7 @@ impl Search<'_> {
             return gap;
         }
         // A bet that is limited by the spread of the lines takes about 2 ln(1/δ) variance/gap² of them.
-        let affordable = (14.0 * self.variance / FAIR_LINES).sqrt();
+        let affordable = (14.0 * self.variance / self.landscape.fair_samples()).sqrt();
         (gap * (fair / surcharge).max(0.1)).max(affordable).min(gap)
     }
 
@@ -163,7 +161,7 @@ impl Search<'_> {
             } else {
                 inside = middle
             }
-            if (0.0..=2.0 * PRECISION).contains(&slack) {
+            if (0.0..=2.0 * self.precision).contains(&slack) {
                 break;
             }
         }

@@ -1,7 +1,8 @@
 //! Single features, from the person's own point: on real networks the best known answers change one feature or two, and a local search may
 //! have missed them.
 
-use super::{COARSE, DOUBT, GLANCE, Incumbent, LEAST_GAIN, Look, PRECISION, Search};
+use super::landscape::Place;
+use super::{COARSE, DOUBT, GLANCE, Incumbent, LEAST_GAIN, Look, Search};
 use crate::error::Result;
 
 impl Search<'_> {
@@ -15,14 +16,11 @@ impl Search<'_> {
         let mut improved = false;
         let mut hint = std::mem::take(&mut self.hint);
         if hint.is_empty() {
-            self.lines.enter(factual, &best.most, &self.support)?;
-            self.lines.aim(&best.most, None)?;
-            hint.resize(factual.len(), 0.0);
-            self.lines.first_order(&mut hint);
+            self.slack(&best.most, z, Look::FirstOrder)?;
+            hint.extend_from_slice(&self.gradient);
         }
-        self.lines.aim(factual, Some(&hint))?;
-        self.lines.anchor();
-        let own = self.lines.margin(&self.solver.pool, COARSE, None)?.0 - z;
+        let here = Place { from: factual, to: factual, active: &self.support };
+        let own = self.landscape.anchor(here, Some(&hint), COARSE)? - z;
         for j in 0..factual.len() {
             for way in [1.0, -1.0] {
                 if let Some(room) = self.room(factual, j, way) {
@@ -73,7 +71,7 @@ impl Search<'_> {
         }
         // Find where the target is met, by secants kept inside the bracket.
         for _ in 0..12 {
-            if met <= 5.0 * PRECISION || far - near <= LEAST_GAIN * far {
+            if met <= 5.0 * self.precision || far - near <= LEAST_GAIN * far {
                 break;
             }
             let secant = near + (far - near) * missed / (missed - met);
@@ -102,16 +100,12 @@ impl Search<'_> {
         (j, change): (usize, f64),
         lines: usize,
     ) -> Result<f64> {
-        if !(self.lines.is_fixed() && self.lines.is_centred()) {
-            let mut x = factual.to_vec();
-            x[j] += change;
-            self.restrict_support(factual, &x);
-            return self.slack(&x, z, Look::Lines(lines));
+        if let Some(slack) = self.landscape.slack_of_single((j, change), z, lines)? {
+            return Ok(slack);
         }
-        // A point that is refused itself is no answer, whatever the noise does: most features fail here.
-        if self.lines.nudge(j, change)? <= 0.0 {
-            return Ok(-1.0);
-        }
-        Ok(self.lines.margin(&self.solver.pool, lines, None)?.0 - z)
+        let mut x = factual.to_vec();
+        x[j] += change;
+        self.restrict_support(factual, &x);
+        self.slack(&x, z, Look::Lines(lines))
     }
 }

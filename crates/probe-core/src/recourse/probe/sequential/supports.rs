@@ -2,7 +2,7 @@
 //! goes from one set of changed features to the next: the one that moves if all are noisy, the ones that the exact linear solver would take,
 //! single features, and from the best of them on with one more and one less. Within a set the margin is smooth again.
 
-use super::{COARSE, Incumbent, LEAST_GAIN, Look, PRECISION, Search};
+use super::{COARSE, Incumbent, LEAST_GAIN, Look, Search};
 use crate::error::Result;
 
 /// Rounds that change the set of changed features, and features that are tried besides in each.
@@ -32,15 +32,15 @@ impl Search<'_> {
     fn choose(&mut self, factual: &[f64], z: f64, here: &[f64], look: Look) -> Result<Vec<f64>> {
         let task = &*self.solver.task;
         let margin = self.slack(here, z, look)? + z;
-        let (gradient, lines) = (&self.gradient, &self.lines);
+        let (gradient, landscape) = (&self.gradient, &self.landscape);
         let noisy = (0..here.len()).filter(|&j| self.support[j]);
         // In units of the noise at hand: one, if the score were affine.
-        let unit = noisy.map(|j| (gradient[j] * lines.sd(j)).powi(2)).sum::<f64>().sqrt();
+        let unit = noisy.map(|j| (gradient[j] * landscape.sd(j)).powi(2)).sum::<f64>().sqrt();
         let offset: f64 = (0..here.len()).map(|j| gradient[j] * (factual[j] - here[j])).sum();
         let mut point = factual.to_vec();
         let value = margin * unit + offset;
         if value.is_finite() {
-            let sd = |j: usize| lines.sd(j);
+            let sd = |j: usize| landscape.sd(j);
             self.step.cheapest_under_noise(task, (factual, value), gradient, (z, sd), &mut point);
         }
         let finite = point.iter().all(|x| x.is_finite());
@@ -99,7 +99,7 @@ impl Search<'_> {
             }
             let better = match cost.is_finite() {
                 true => best.cost < (1.0 - LEAST_GAIN) * cost,
-                false => best.cost.is_finite() || best.slack > slack + PRECISION,
+                false => best.cost.is_finite() || best.slack > slack + self.precision,
             };
             if !better {
                 break;

@@ -1,0 +1,101 @@
+//! What a search walks on: the smoothed margin around a point, as closely as asked for.
+
+mod network;
+mod trees;
+
+use super::Look;
+use crate::error::Result;
+use crate::invalidation::{Errors, Lines, Pool};
+use crate::noise::Noise;
+use crate::recourse::Task;
+use crate::seed::Purpose;
+use network::OnLines;
+use trees::OnErrors;
+
+/// A move, and where the noise acts.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'p> {
+    pub from: &'p [f64],
+    pub to: &'p [f64],
+    pub active: &'p [bool],
+}
+
+/// What was seen at a place.
+pub(super) struct Seen {
+    /// Margin less the target. A point that is not favourable itself has none to spare, whatever the rate.
+    pub slack: f64,
+    /// Whether the point is favourable itself.
+    pub favourable: bool,
+    /// Variance of one sample.
+    pub variance: f64,
+}
+
+/// The smoothed margin and its gradient, on samples that all looks share.
+pub(super) trait Landscape {
+    /// Begins with another person.
+    fn begin(&mut self, person: &[f64]);
+
+    /// Margin less `z` at a place; its gradient goes to `gradient`. `hint` is a gradient from nearby.
+    fn slack(
+        &mut self,
+        place: Place<'_>,
+        z: f64,
+        look: Look,
+        hint: Option<&[f64]>,
+        gradient: &mut [f64],
+    ) -> Result<Seen>;
+
+    /// The margin at a place, which [`Landscape::slack_of_single`] starts from.
+    fn anchor(&mut self, place: Place<'_>, hint: Option<&[f64]>, lines: usize) -> Result<f64>;
+
+    /// Margin less `z` where one feature of the anchored place differs; −1 if the point is refused itself. `None` where there is no
+    /// short cut to it.
+    fn slack_of_single(&mut self, change: (usize, f64), z: f64, lines: usize) -> Result<Option<f64>>;
+
+    /// Standard deviation of feature `j`, whether or not the noise acts on it.
+    fn sd(&self, j: usize) -> f64;
+
+    /// The largest standard deviation of the noise, over the features it acts on.
+    fn largest_sd(&self) -> f64;
+
+    /// How closely an answer can meet a target, in units of the margin.
+    fn precision(&self) -> f64;
+
+    /// How many samples of a certificate are worth a lower cost.
+    fn fair_samples(&self) -> f64;
+}
+
+/// Evenly spread errors that all threads share.
+pub(super) enum Samples {
+    Lines(Pool),
+    Errors(Errors),
+}
+
+impl Samples {
+    pub(super) fn new(task: &Task, noise: &dyn Noise, active: Option<&[bool]>) -> Result<Self> {
+        if task.model.as_trees().is_some() {
+            return Ok(Self::Errors(Errors::even(noise, task.seed, (Purpose::Search, 0), trees::MOST)?));
+        }
+        let lines = Lines::new(&*task.model, noise, active)?;
+        Ok(Self::Lines(Pool::even(task.seed, Purpose::Search, 0, &lines)))
+    }
+
+    /// One thread's view.
+    pub(super) fn landscape<'a>(
+        &'a self,
+        task: &'a Task,
+        noise: &'a dyn Noise,
+        active: Option<&[bool]>,
+    ) -> Result<Box<dyn Landscape + 'a>> {
+        match (self, task.model.as_trees()) {
+            (Self::Errors(errors), Some(model)) => Ok(Box::new(OnErrors::new(model, errors))),
+            (Self::Lines(pool), _) => {
+                Ok(Box::new(OnLines::new(Lines::new(&*task.model, noise, active)?, pool)))
+            }
+            (Self::Errors(_), None) => Err(crate::error::Error::Unsupported {
+                what: format!("ranks of errors on a {} model", task.model.name()),
+                why: "only trees are read so".to_owned(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Differentiable models: lines.
+
+use super::super::{EDGE, Look};
+use super::{Landscape, Place, Seen};
+use crate::error::Result;
+use crate::invalidation::{Lines, Pool};
+
+pub(super) struct OnLines<'a> {
+    lines: Lines<'a>,
+    pool: &'a Pool,
+    /// Gradient of the point's own margin.
+    kept: Vec<f64>,
+}
+
+impl<'a> OnLines<'a> {
+    pub(super) fn new(lines: Lines<'a>, pool: &'a Pool) -> Self {
+        Self { lines, pool, kept: Vec::new() }
+    }
+}
+
+impl Landscape for OnLines<'_> {
+    fn begin(&mut self, person: &[f64]) {
+        self.lines.stay_near(person);
+    }
+
+    /// Where the point is refused itself, its score over the score's deviation counts.
+    fn slack(
+        &mut self,
+        place: Place<'_>,
+        z: f64,
+        look: Look,
+        hint: Option<&[f64]>,
+        gradient: &mut [f64],
+    ) -> Result<Seen> {
+        let x = place.to;
+        self.lines.enter(place.from, x, place.active)?;
+        self.lines.aim(x, hint)?;
+        let centre = self.lines.first_order(gradient);
+        self.kept.resize(x.len(), 0.0);
+        self.kept.copy_from_slice(gradient);
+        let own = match self.lines.is_centred() {
+            true => centre,
+            false => self.lines.first_order_at(x, &mut self.kept)?,
+        };
+        let favourable = own > 1e-9;
+        let seen = |slack, variance| Ok(Seen { slack, favourable, variance });
+        let Look::Lines(n) = look else {
+            if own - EDGE < centre - z {
+                gradient.copy_from_slice(&self.kept);
+            }
+            return seen((centre - z).min(own - EDGE), 0.0);
+        };
+        if own <= 1e-9 && z <= 0.0 {
+            gradient.copy_from_slice(&self.kept);
+            return seen(own - EDGE, 0.0);
+        }
+        let (margin, spread) = self.lines.margin(self.pool, n, Some(&mut *gradient))?;
+        if !favourable && own - EDGE < margin - z {
+            // Robust on paper, refused itself.
+            gradient.copy_from_slice(&self.kept);
+            return seen(own - EDGE, spread.variance());
+        }
+        seen(margin - z, spread.variance())
+    }
+
+    fn anchor(&mut self, place: Place<'_>, hint: Option<&[f64]>, lines: usize) -> Result<f64> {
+        self.lines.aim(place.to, hint)?;
+        self.lines.anchor();
+        Ok(self.lines.margin(self.pool, lines, None)?.0)
+    }
+
+    fn slack_of_single(&mut self, (j, change): (usize, f64), z: f64, lines: usize) -> Result<Option<f64>> {
+        if !(self.lines.is_fixed() && self.lines.is_centred()) {
+            return Ok(None);
+        }
+        // A point that is refused itself is no answer, whatever the noise does: most features fail here.
+        if self.lines.nudge(j, change)? <= 0.0 {
+            return Ok(Some(-1.0));
+        }
+        Ok(Some(self.lines.margin(self.pool, lines, None)?.0 - z))
+    }
+
+    fn sd(&self, j: usize) -> f64 {
+        self.lines.sd(j)
+    }
+
+    fn largest_sd(&self) -> f64 {
+        self.lines.largest_sd()
+    }
+
+    fn precision(&self) -> f64 {
+        2e-4
+    }
+
+    fn fair_samples(&self) -> f64 {
+        10_000.0
+    }
+}

@@ -1,0 +1,179 @@
+//! Trees: a fixed set of errors, read as ranks.
+//!
+//! On a fixed set the rate is a step function of the point; its gradient is that of the smooth rate behind it, estimated by how refusals go with errors:
+//! $\nabla\Delta = \Sigma^{-1}\,\mathrm{Cov}(1[\text{refused}], \varepsilon)$ for Gaussian errors, and the best linear fit for others. Where
+//! nearly all errors are refused, or hardly any, the score's mean over its deviation takes the place of the margin.
+
+use super::super::{EDGE, Look};
+use super::{Landscape, Place, Seen};
+use crate::error::Result;
+use crate::invalidation::{Errors, Forest};
+use crate::math::normal::{pdf, upper_quantile};
+use crate::model::{Model, Trees};
+
+/// Errors in the set.
+pub(super) const MOST: usize = 8_192;
+/// Errors that are worth a line, and that look around a point at first.
+const WORTH: usize = 32;
+const FIRST: usize = 512;
+/// Fewer refused, or accepted, than this say little about the margin.
+const FEW: usize = 12;
+/// How much wider the noise is taken where it does not move the score.
+const STRETCHES: [f64; 4] = [1.0, 3.0, 9.0, 27.0];
+
+pub(super) struct OnErrors<'a> {
+    model: &'a Trees,
+    forest: Forest<'a>,
+    errors: &'a Errors,
+    sd: Vec<f64>,
+    active: Vec<bool>,
+    refused: Vec<bool>,
+    scores: Vec<f64>,
+    slopes: Vec<f64>,
+}
+
+impl<'a> OnErrors<'a> {
+    pub(super) fn new(model: &'a Trees, errors: &'a Errors) -> Self {
+        let d = model.n_features();
+        let sd = (0..d).map(|j| errors.sd(j)).collect();
+        Self {
+            forest: Forest::new(model),
+            model,
+            errors,
+            sd,
+            active: vec![true; d],
+            refused: Vec::new(),
+            scores: Vec::new(),
+            slopes: vec![0.0; d],
+        }
+    }
+
+    /// Scores the first `n` errors around `x`; says how many are refused.
+    fn score(&mut self, x: &[f64], n: usize, stretch: f64) -> Result<usize> {
+        self.refused.resize(n, false);
+        self.scores.resize(n, 0.0);
+        self.forest.aim(self.errors, x, &self.active, stretch);
+        let around = (x, &self.active[..], stretch);
+        self.forest.refused(self.errors, 0, around, &mut self.refused, &mut self.scores)?;
+        Ok(self.refused.iter().filter(|refused| **refused).count())
+    }
+
+    /// Slopes of the best linear fit of `value` in the errors.
+    fn fit(&mut self, stretch: f64, value: impl Fn(&Self, usize) -> f64) {
+        let n = self.refused.len();
+        let mut slopes = std::mem::take(&mut self.slopes);
+        slopes.fill(0.0);
+        let mean = (0..n).map(|i| value(self, i)).sum::<f64>() / n as f64;
+        for i in 0..n {
+            let weight = value(self, i) - mean;
+            if weight != 0.0 {
+                slopes.iter_mut().zip(self.errors.row(i)).for_each(|(slope, e)| *slope += weight * e);
+            }
+        }
+        for (j, slope) in slopes.iter_mut().enumerate() {
+            let variance = self.sd[j] * self.sd[j];
+            let acts = self.active[j] && variance > 0.0;
+            *slope = if acts { *slope / (n as f64 * variance * stretch) } else { 0.0 };
+        }
+        self.slopes = slopes;
+    }
+
+    /// Mean of the score over its deviation, with its gradient.
+    fn first_order(&mut self, x: &[f64], n: usize, gradient: &mut [f64]) -> Result<f64> {
+        for stretch in STRETCHES {
+            self.score(x, n, stretch)?;
+            let mean = self.scores.iter().sum::<f64>() / n as f64;
+            let variance = self.scores.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / n as f64;
+            if variance > 1e-18 {
+                let sd = variance.sqrt();
+                self.fit(stretch, |at, i| at.scores[i]);
+                for (g, slope) in gradient.iter_mut().zip(&self.slopes) {
+                    *g = slope / sd;
+                }
+                return Ok(mean / sd);
+            }
+        }
+        gradient.fill(0.0);
+        Ok(if self.scores[0] > 0.0 { 1e9 } else { -1e9 })
+    }
+
+    /// The margin on `n` errors; with its gradient if asked for.
+    fn margin(&mut self, x: &[f64], n: usize, gradient: Option<&mut [f64]>) -> Result<(f64, f64)> {
+        let n = n.clamp(128, MOST);
+        let refused = self.score(x, n, 1.0)?;
+        let rate = refused as f64 / n as f64;
+        let variance = (rate * (1.0 - rate)).max(0.5 / n as f64);
+        if refused < FEW || refused > n - FEW {
+            let mut unused = Vec::new();
+            let gradient = match gradient {
+                Some(gradient) => gradient,
+                None => {
+                    unused.resize(x.len(), 0.0);
+                    &mut unused[..]
+                }
+            };
+            // No safer, nor less safe, than the count allows.
+            let limit = upper_quantile(FEW as f64 / n as f64);
+            let margin = self.first_order(x, n.min(FIRST), gradient)?;
+            let margin = if refused < FEW { margin.max(limit) } else { margin.min(-limit) };
+            return Ok((margin, variance));
+        }
+        let margin = upper_quantile(rate);
+        if let Some(gradient) = gradient {
+            self.fit(1.0, |at, i| f64::from(u8::from(at.refused[i])));
+            let scale = -1.0 / pdf(margin);
+            for (g, slope) in gradient.iter_mut().zip(&self.slopes) {
+                *g = scale * slope;
+            }
+        }
+        Ok((margin, variance))
+    }
+}
+
+impl Landscape for OnErrors<'_> {
+    fn begin(&mut self, _person: &[f64]) {}
+
+    fn slack(
+        &mut self,
+        place: Place<'_>,
+        z: f64,
+        look: Look,
+        _hint: Option<&[f64]>,
+        gradient: &mut [f64],
+    ) -> Result<Seen> {
+        self.active.copy_from_slice(place.active);
+        let (margin, variance) = match look {
+            Look::FirstOrder => (self.first_order(place.to, FIRST, gradient)?, 0.0),
+            Look::Lines(n) => self.margin(place.to, WORTH * n, Some(gradient))?,
+        };
+        let favourable = self.model.score(place.to)? > 0.0;
+        let slack = if favourable || look == Look::FirstOrder { margin - z } else { (margin - z).min(-EDGE) };
+        Ok(Seen { slack, favourable, variance })
+    }
+
+    fn anchor(&mut self, place: Place<'_>, _hint: Option<&[f64]>, lines: usize) -> Result<f64> {
+        self.active.copy_from_slice(place.active);
+        Ok(self.margin(place.to, WORTH * lines, None)?.0)
+    }
+
+    fn slack_of_single(&mut self, _change: (usize, f64), _z: f64, _lines: usize) -> Result<Option<f64>> {
+        Ok(None)
+    }
+
+    fn sd(&self, j: usize) -> f64 {
+        self.sd[j]
+    }
+
+    fn largest_sd(&self) -> f64 {
+        let sds = self.sd.iter().zip(&self.active).filter(|(_, active)| **active);
+        sds.fold(0.0, |most, (sd, _)| most.max(*sd))
+    }
+
+    fn precision(&self) -> f64 {
+        2e-3
+    }
+
+    fn fair_samples(&self) -> f64 {
+        100_000.0
+    }
+}
