@@ -48,6 +48,12 @@ pub(super) struct Scratch {
     pub(super) sums: Vec<i32>,
 }
 
+/// One of two numbers, without a branch.
+#[inline(always)]
+fn choose(first: bool, a: i16, b: i16) -> i16 {
+    b ^ ((a ^ b) & -i16::from(first))
+}
+
 impl Program {
     /// Makes the program of trees whose split at node `i` has `place(i)` of `n` errors on its left.
     pub(super) fn compile(
@@ -145,19 +151,19 @@ impl Program {
                     let here = &mut waiting[n];
                     n += 1;
                     for i in 0..LANES {
-                        here[i] = if ranks[i] < place { left } else { right };
+                        here[i] = choose(ranks[i] < place, left, right);
                     }
                 }
                 Shape::Left => {
                     let here = &mut waiting[n - 1];
                     for i in 0..LANES {
-                        here[i] = if ranks[i] < place { left } else { here[i] };
+                        here[i] = choose(ranks[i] < place, left, here[i]);
                     }
                 }
                 Shape::Right => {
                     let here = &mut waiting[n - 1];
                     for i in 0..LANES {
-                        here[i] = if ranks[i] < place { here[i] } else { right };
+                        here[i] = choose(ranks[i] < place, here[i], right);
                     }
                 }
                 Shape::Neither => {
@@ -165,7 +171,7 @@ impl Program {
                     let (lefts, rights) = waiting.split_at_mut(n);
                     let (here, right) = (&mut lefts[n - 1], &rights[0]);
                     for i in 0..LANES {
-                        here[i] = if ranks[i] < place { here[i] } else { right[i] };
+                        here[i] = choose(ranks[i] < place, here[i], right[i]);
                     }
                 }
             }
