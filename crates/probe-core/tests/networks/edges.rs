@@ -135,3 +135,26 @@ fn people_whom_noise_would_lift_are_led_over_the_edge() {
     assert!(lifted >= 10, "{lifted}");
     assert!(dear * 10 <= lifted, "{dear} of {lifted} pay a tenth more than a grid of single features finds");
 }
+
+/// Near r = ½ the cheapest point of a rate lies at the edge of what is favourable, and a last correction must not fall off it: who has
+/// an answer for a low rate has one for every higher one.
+#[test]
+fn a_higher_rate_leaves_nobody_behind() {
+    for number in 0..2u64 {
+        let mut stream = Seed(700 + number).stream(Purpose::Data, 0);
+        let model = Arc::new(network(&[8, 20, 2], Activation::Relu, &mut stream, -0.4));
+        let people = people_denied_by(&model, 60, &mut stream);
+        let rows = Rows::new(&people, 8).unwrap();
+        let answers = |max_rate: f64| {
+            Engine::new(plain_setup(model.clone(), max_rate)).unwrap().recourse(rows).unwrap()
+        };
+        let strict = answers(0.3);
+        for max_rate in [0.45, 0.49, 0.5, 0.52, 0.6] {
+            for (i, (answer, strict)) in answers(max_rate).iter().zip(&strict).enumerate() {
+                if strict.status == Status::Certified {
+                    assert_eq!(answer.status, Status::Certified, "{number} {i} at {max_rate}: {answer:?}");
+                }
+            }
+        }
+    }
+}

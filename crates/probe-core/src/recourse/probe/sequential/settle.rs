@@ -67,7 +67,8 @@ impl Search<'_> {
             let reached =
                 step.cheapest(task, (factual, slack + offset), &gradient, 0.0, interval, &mut trial);
             let moved = trial != here;
-            if reached && moved && favourable && slack.abs() <= STRAIGHT {
+            let short = reached && moved && favourable && slack.abs() <= STRAIGHT;
+            if short && task.model.score(&trial)? > 0.0 {
                 // So short a step is as good as straight: no need to look again.
                 here.copy_from_slice(&trial);
                 (self.trial, self.step) = (trial, step);
