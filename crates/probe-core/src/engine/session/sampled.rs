@@ -127,7 +127,8 @@ impl Sampling {
         }
         let own = (1.0 - SHARE_OF_BOUND) * share_of_attempt(delta, 0);
         let most = if matches!(self, Self::Forest(_)) { MAX_SETS * Draws::SET } else { MAX_BLOCKS * BLOCK };
-        Some(-own.ln() / ((1.0 - LEAST_AIM) * most as f64))
+        // Half of what they could win goes to their spread.
+        Some(-2.0 * own.ln() / ((1.0 - LEAST_AIM) * most as f64))
     }
 }
 
@@ -717,6 +718,8 @@ impl<'e> Session<'e> {
         answer.reason = match proposal.verdict {
             _ if attempt.certified => None,
             _ if setup.budget.is_some() && answer.rate > max_rate => Some(Reason::BudgetExhausted),
+            // The last search fell short of a lower aim than the target.
+            Verdict::Short(Reason::RateNotReachable) if answer.rate <= max_rate => Some(Reason::NotCertified),
             Verdict::Short(reason) => Some(reason),
             Verdict::Reached => Some(Reason::NotCertified),
         };
