@@ -229,6 +229,14 @@ impl<'a> Search<'a> {
         let found = if best.cost.is_finite() { &best.point } else { &best.most };
         here.copy_from_slice(found);
         self.restrict_support(factual, &here);
+        if let Some(lines) = self.landscape.closer() {
+            // Steps on few samples end where their noise is as large as what is left to gain.
+            (best.cost, best.slack) = (f64::INFINITY, f64::NEG_INFINITY);
+            let near = 0.5 * self.landscape.largest_sd();
+            self.descend(factual, z, Look::Lines(lines), near, &mut here, &mut best)?;
+            let found = if best.cost.is_finite() { &best.point } else { &best.most };
+            here.copy_from_slice(found);
+        }
         let reached = self.settle(factual, &mut rate, target, &mut here)?;
         proposal.verdict = if reached {
             Verdict::Reached
@@ -380,13 +388,15 @@ impl<'a> Search<'a> {
             let reached =
                 step.cheapest(task, (factual, slack + offset), &gradient, 0.0, interval, &mut trial);
             (self.trial, self.step) = (trial, step);
-            // A multiplier above the price of margin: the dearest feature that moves.
+            // A multiplier above the price of margin: the dearest feature that moves further than the radius makes it.
             let (mut moved, mut predicted) = (0.0_f64, slack);
             for j in 0..n {
                 let change = self.trial[j] - here[j];
                 moved = moved.max(change.abs());
                 predicted += gradient[j] * change;
-                if self.trial[j] != factual[j] && gradient[j] != 0.0 {
+                let least = self.interval(factual, here, radius, j);
+                let least = least.map_or(factual[j], |(low, high)| factual[j].clamp(low, high));
+                if self.trial[j] != least && gradient[j] != 0.0 {
                     let price = task.cost.weight(j, self.trial[j] - factual[j]) / gradient[j].abs();
                     weight = weight.max(1.5 * price.min(1e6));
                 }
@@ -394,7 +404,8 @@ impl<'a> Search<'a> {
             if moved == 0.0 || !moved.is_finite() {
                 break;
             }
-            let merit = |cost: f64, slack: f64| cost + weight * (-slack).max(0.0);
+            let noise = self.landscape.noise();
+            let merit = |cost: f64, slack: f64| cost + weight * (-slack - noise).max(0.0);
             let before = merit(cost, slack);
             let trial = std::mem::take(&mut self.trial);
             let new_cost = task.cost.between(factual, &trial);

@@ -61,6 +61,16 @@ pub(super) trait Landscape {
     /// How closely an answer can meet a target, in units of the margin.
     fn precision(&self) -> f64;
 
+    /// Differences in margin that mean nothing.
+    fn noise(&self) -> f64 {
+        0.0
+    }
+
+    /// How many lines the last steps take, where more than the others.
+    fn closer(&self) -> Option<usize> {
+        None
+    }
+
     /// How many samples of a certificate are worth a lower cost.
     fn fair_samples(&self) -> f64;
 }

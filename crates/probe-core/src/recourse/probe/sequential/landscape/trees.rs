@@ -173,6 +173,14 @@ impl Landscape for OnErrors<'_> {
         2e-3
     }
 
+    fn noise(&self) -> f64 {
+        self.precision()
+    }
+
+    fn closer(&self) -> Option<usize> {
+        Some(MOST / WORTH)
+    }
+
     fn fair_samples(&self) -> f64 {
         100_000.0
     }

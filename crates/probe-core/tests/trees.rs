@@ -1,0 +1,226 @@
+//! Recourse on trees, end to end: known answers, certificates that hold when somebody else samples, honest refusals.
+
+use probe_core::math::normal::{upper_quantile, upper_tail};
+use probe_core::model::{Aggregate, Tree, TreeRules, Trees};
+use probe_core::noise::NoiseSpec;
+use probe_core::{Answer, Engine, Model, NoiseOn, Purpose, Reason, Rows, Seed, Setup, Status, Stream};
+use std::sync::Arc;
+
+/// Nodes in files' order from splits and leaves.
+#[derive(Clone)]
+enum Shape {
+    Leaf(f64),
+    Split(usize, f64, Box<Shape>, Box<Shape>),
+}
+
+fn split(feature: usize, cut: f64, left: Shape, right: Shape) -> Shape {
+    Shape::Split(feature, cut, Box::new(left), Box::new(right))
+}
+
+fn tree(shape: &Shape) -> Tree {
+    fn add(tree: &mut Tree, shape: &Shape) -> i64 {
+        let i = tree.left.len();
+        let (feature, cut, value) = match shape {
+            Shape::Leaf(value) => (0, 0.0, *value),
+            Shape::Split(feature, cut, ..) => (*feature, *cut, 0.0),
+        };
+        tree.feature.push(feature);
+        tree.threshold.push(cut);
+        tree.value.push(value);
+        tree.left.push(-1);
+        tree.right.push(-1);
+        if let Shape::Split(_, _, left, right) = shape {
+            tree.left[i] = add(tree, left);
+            tree.right[i] = add(tree, right);
+        }
+        i as i64
+    }
+    let mut made = Tree::default();
+    add(&mut made, shape);
+    made
+}
+
+fn model(n_features: usize, shapes: &[Shape], aggregate: Aggregate) -> Arc<Trees> {
+    let rules = TreeRules { aggregate, ..TreeRules::default() };
+    Arc::new(Trees::new(n_features, shapes.iter().map(tree).collect(), rules, 0.0).unwrap())
+}
+
+fn setup(model: Arc<Trees>, max_rate: f64) -> Setup {
+    let names = (0..model.n_features()).map(|j| format!("x{j}")).collect();
+    let mut setup = Setup::new(model, names, None, 0.1).unwrap();
+    setup.max_rate = max_rate;
+    setup
+}
+
+fn answer(setup: Setup, person: &[f64]) -> Answer {
+    let mut answer = Answer::new(person.len());
+    Engine::new(setup).unwrap().session().recourse(person, &mut answer).unwrap();
+    answer
+}
+
+/// Like boosting: shallow trees of small steps, most of which like high values.
+fn boosted(d: usize, n: usize, stream: &mut Stream) -> Arc<Trees> {
+    fn grow(d: usize, depth: usize, merit: f64, stream: &mut Stream) -> Shape {
+        if depth == 0 {
+            return Shape::Leaf(0.1 * (merit + stream.normal()));
+        }
+        let (feature, cut) = (stream.below(d), stream.uniform());
+        let left = grow(d, depth - 1, merit - 1.0, stream);
+        split(feature, cut, left, grow(d, depth - 1, merit + 1.0, stream))
+    }
+    let shapes: Vec<Shape> = (0..n).map(|_| grow(d, 3, -0.5, stream)).collect();
+    model(d, &shapes, Aggregate::Sum)
+}
+
+fn denied(model: &Trees, n: usize, stream: &mut Stream) -> Vec<f64> {
+    let d = model.n_features();
+    let mut people = Vec::new();
+    while people.len() < n * d {
+        let x: Vec<f64> = (0..d).map(|_| stream.uniform()).collect();
+        if model.score(&x).unwrap() <= 0.0 {
+            people.extend(x);
+        }
+    }
+    people
+}
+
+/// A step is a linear score as far as rates go: the cheapest answer is a known distance behind it.
+#[test]
+fn the_answer_to_a_step_is_known() {
+    let step = model(3, &[split(1, 0.7, Shape::Leaf(-1.0), Shape::Leaf(1.0))], Aggregate::Sum);
+    for max_rate in [0.35, 0.1, 0.01] {
+        let answer = answer(setup(step.clone(), max_rate), &[0.2, 0.3, 0.9]);
+        assert_eq!((answer.status, answer.changed), (Status::Certified, 1), "{answer:?}");
+        let rate = upper_tail((answer.point[1] - 0.7) / 0.1);
+        assert!(rate <= max_rate, "{rate} above {max_rate}");
+        let (cost, least) = (answer.cost.unwrap(), 0.4 + 0.1 * upper_quantile(max_rate));
+        assert!(cost < 1.04 * least, "{cost} {least} at {max_rate}");
+    }
+}
+
+/// Two steps that must both be taken: both features keep the same distance, by symmetry.
+#[test]
+fn the_answer_to_a_corner_is_known() {
+    let no = || Shape::Leaf(0.1);
+    let corner = model(2, &[split(0, 0.5, no(), split(1, 0.5, no(), Shape::Leaf(0.9)))], Aggregate::Mean);
+    for max_rate in [0.35_f64, 0.1] {
+        let answer = answer(setup(corner.clone(), max_rate), &[0.2, 0.1]);
+        assert_eq!((answer.status, answer.changed), (Status::Certified, 2), "{answer:?}");
+        let keeps = |x: f64| 1.0 - upper_tail((x - 0.5) / 0.1);
+        let rate = 1.0 - keeps(answer.point[0]) * keeps(answer.point[1]);
+        assert!(rate <= max_rate, "{rate} above {max_rate}");
+        let least = 0.7 + 0.2 * upper_quantile(1.0 - (1.0 - max_rate).sqrt());
+        let cost = answer.cost.unwrap();
+        assert!(cost < 1.03 * least, "{cost} {least} at {max_rate}");
+    }
+}
+
+/// The stated rate holds when somebody else samples, whatever the noise.
+#[test]
+fn certified_rates_hold_in_an_audit() {
+    const DRAWS: usize = 40_000;
+    let mut stream = Seed(31).stream(Purpose::Data, 0);
+    let (d, mut certified) = (6, 0);
+    let model = boosted(d, 40, &mut stream);
+    let people = denied(&model, 6, &mut stream);
+    for spec in ["gaussian:0.1", "uniform:0.1", "laplace:0.1", "student-t:0.1,df=5"] {
+        for max_rate in [0.35, 0.1] {
+            let mut setup = setup(model.clone(), max_rate);
+            setup.noise = NoiseSpec::parse(spec).unwrap().build(vec![0.1; d]).unwrap();
+            let noise = setup.noise.clone();
+            let engine = Engine::new(setup).unwrap();
+            for answer in engine.recourse(Rows::new(&people, d).unwrap()).unwrap() {
+                assert_ne!(answer.status, Status::None, "{spec}: {answer:?}");
+                if answer.status != Status::Certified {
+                    continue;
+                }
+                certified += 1;
+                assert!(answer.score_after > 0.0 && answer.rate <= answer.rate_upper);
+                let mut draws = vec![0.0; DRAWS * d];
+                noise.sample_into(&mut stream, probe_core::RowsMut::new(&mut draws, d).unwrap());
+                let refused = draws.chunks_exact(d).filter(|errors| {
+                    let x: Vec<f64> = answer.point.iter().zip(*errors).map(|(x, e)| x + e).collect();
+                    model.score(&x).unwrap() <= 0.0
+                });
+                let rate = refused.count() as f64 / DRAWS as f64;
+                let error = (max_rate * (1.0 - max_rate) / DRAWS as f64).sqrt();
+                assert!(rate <= max_rate + 4.0 * error, "{spec}: {rate} above {max_rate}");
+                assert!((rate - answer.rate).abs() < 8.0 * error, "{spec}: {rate} {}", answer.rate);
+            }
+        }
+    }
+    assert!(certified >= 45, "{certified} of 48");
+}
+
+#[test]
+fn the_same_bits_on_one_thread_and_on_many() {
+    let mut stream = Seed(32).stream(Purpose::Data, 0);
+    let model = boosted(5, 25, &mut stream);
+    let people = denied(&model, 12, &mut stream);
+    let answers = |threads: usize, order: &[usize]| {
+        let engine = Engine::new(setup(model.clone(), 0.2)).unwrap();
+        let rows: Vec<f64> = order.iter().flat_map(|&i| people[i * 5..(i + 1) * 5].to_vec()).collect();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| engine.recourse(Rows::new(&rows, 5).unwrap()).unwrap())
+    };
+    let forwards: Vec<usize> = (0..12).collect();
+    let backwards: Vec<usize> = (0..12).rev().collect();
+    let (one, many) = (answers(1, &forwards), answers(4, &backwards));
+    for (a, b) in one.iter().zip(many.iter().rev()) {
+        assert_eq!((&a.point, a.rate, a.rate_upper, a.status), (&b.point, b.rate, b.rate_upper, b.status));
+    }
+}
+
+#[test]
+fn a_larger_budget_buys_a_lower_rate() {
+    let mut stream = Seed(33).stream(Purpose::Data, 0);
+    let model = boosted(5, 30, &mut stream);
+    let people = denied(&model, 3, &mut stream);
+    for person in people.chunks_exact(5) {
+        let cheapest = answer(setup(model.clone(), 0.1), person).cost.unwrap();
+        let spent = |share: f64| {
+            let mut setup = setup(model.clone(), 0.1);
+            setup.budget = Some(share * cheapest);
+            answer(setup, person)
+        };
+        let (less, more) = (spent(0.9), spent(1.3));
+        assert!(more.cost.unwrap() <= 1.3 * cheapest + 1e-12);
+        assert_eq!(more.status, Status::Certified, "{more:?}");
+        assert!(less.status != Status::Certified || less.rate > more.rate, "{less:?} {more:?}");
+    }
+}
+
+#[test]
+fn noise_on_what_changes_counts_only_that() {
+    // Feature 1 is at a cut, but nobody touches it.
+    let shapes = [
+        split(0, 0.6, Shape::Leaf(-1.0), Shape::Leaf(1.0)),
+        split(1, 0.5, Shape::Leaf(-1.5), Shape::Leaf(0.0)),
+    ];
+    let model = model(2, &shapes, Aggregate::Sum);
+    let mut setup = setup(model, 0.1);
+    setup.noise_on = NoiseOn::Changed;
+    let answer = answer(setup, &[0.3, 0.500_001]);
+    assert_eq!((answer.status, answer.changed), (Status::Certified, 1), "{answer:?}");
+    let rate = upper_tail((answer.point[0] - 0.6) / 0.1);
+    assert!(rate <= 0.1 && answer.point[0] < 0.6 + 0.1 * upper_quantile(0.1) + 0.02, "{answer:?}");
+}
+
+#[test]
+fn hopeless_cases_end_with_a_reason() {
+    let never = model(2, &[Shape::Leaf(-1.0)], Aggregate::Sum);
+    let answer = answer(setup(never, 0.1), &[0.5, 0.5]);
+    assert_eq!((answer.status, answer.reason), (Status::None, Some(Reason::NoAdmissibleMove)), "{answer:?}");
+    let step = model(1, &[split(0, 0.9, Shape::Leaf(-1.0), Shape::Leaf(1.0))], Aggregate::Sum);
+    let mut bounded = setup(step.clone(), 0.01);
+    bounded.actions.intersect(0.0, 1.0).unwrap();
+    let mut found = Answer::new(1);
+    Engine::new(bounded).unwrap().session().recourse(&[0.2], &mut found).unwrap();
+    // At the bound the rate is Φ(−1).
+    assert_eq!((found.status, found.reason), (Status::Found, Some(Reason::RateNotReachable)), "{found:?}");
+    assert!((found.best_rate.unwrap() - upper_tail(1.0)).abs() < 0.01, "{found:?}");
+    let mut out_of_reach = setup(step, 0.1);
+    out_of_reach.actions.intersect(0.0, 0.8).unwrap();
+    Engine::new(out_of_reach).unwrap().session().recourse(&[0.2], &mut found).unwrap();
+    assert_eq!(found.status, Status::None, "{found:?}");
+}
