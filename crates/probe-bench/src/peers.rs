@@ -197,10 +197,10 @@ fn solve(subject: &Subject, r: f64) -> Result<(Vec<Option<Vec<f64>>>, f64)> {
     let rows = Rows::new(&subject.people, subject.names.len())?;
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     // Preparing the engine counts, as drawing the samples counts for theirs.
-    let mut run = || time(|| Ok(subject.engine(SIGMA, r)?.recourse(rows)?));
+    let run = || time(|| Ok(subject.engine(SIGMA, r)?.recourse(rows)?));
     // Once to warm up, as theirs does.
-    one.install(&mut run)?;
-    let (answers, took) = one.install(&mut run)?;
+    one.install(run)?;
+    let (answers, took) = one.install(run)?;
     let point = |answer: Answer| (answer.status == Status::Certified).then_some(answer.point);
     Ok((answers.into_iter().map(point).collect(), took.cpu))
 }
