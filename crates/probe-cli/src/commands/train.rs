@@ -27,6 +27,7 @@ pub(crate) fn run(args: &Train, common: &Common, printer: &Printer) -> Result<()
 /// Fits and writes the model.
 pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<TrainReport> {
     let learner = learner(args)?;
+    learner.check()?;
     // A bad output path is found before any work is done.
     holding_output(|| {
         AtomicOutput::create(&args.output)?;
