@@ -105,12 +105,13 @@ fn describe_trees(trees: &Trees, features: &[String], printer: &Printer) {
     let (n_trees, rules) = (shapes.len(), trees.rules());
     let depth = shapes.iter().map(|shape| shape.depth).max().unwrap_or(0);
     let leaves: usize = shapes.iter().map(|shape| shape.leaves).sum();
-    let trees_word = if n_trees == 1 { "tree" } else { "trees" };
+    let count =
+        |n: usize, one: &str, many: &str| format!("{} {}", number(n as f64), if n == 1 { one } else { many });
     printer.say(&format!(
-        "{} {trees_word}, depth {depth}, {} leaves, {} splits",
-        number(n_trees as f64),
-        number(leaves as f64),
-        number((leaves - n_trees) as f64)
+        "{}, depth {depth}, {}, {}",
+        count(n_trees, "tree", "trees"),
+        count(leaves, "leaf", "leaves"),
+        count(leaves - n_trees, "split", "splits")
     ));
     let margin = match rules.aggregate {
         Aggregate::Sum => format!("sum: the margin is {:+.6} and the sum of the leaves", rules.base),

@@ -53,21 +53,25 @@ fn accuracy_is_printed_and_the_model_file_loads() {
 
 #[test]
 fn the_printed_accuracy_is_that_of_the_written_model() {
-    let folder = folder();
-    let ran = folder.run("train data.csv --target approved --test 0 -o trained.json");
-    let text = ran.text();
-    let line = text.lines().find(|line| line.contains("training")).unwrap();
-    let cells: Vec<&str> = line.split(['│', '┆']).map(str::trim).filter(|cell| !cell.is_empty()).collect();
-    assert_eq!(cells[..2], ["training", "600"], "{text}");
-    assert!(!text.contains("test"), "{text}");
-    let rates = folder.table("rate trained.json data.csv --ignore-extra");
-    let truth = applicants();
-    let right = truth
-        .lines()
-        .skip(1)
-        .enumerate()
-        .filter(|(row, line)| line.ends_with("yes") == (rates.get(*row, "favourable") == "true"));
-    assert_eq!(cells[2], format!("{:.3}", right.count() as f64 / 600.0));
+    for kind in ["linear", "forest --trees 15", "boosted --trees 15"] {
+        let folder = folder();
+        let ran =
+            folder.run(&format!("train data.csv --target approved --test 0 -o trained.json --kind {kind}"));
+        let text = ran.text();
+        let line = text.lines().find(|line| line.contains("training")).unwrap();
+        let cells: Vec<&str> =
+            line.split(['│', '┆']).map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        assert_eq!(cells[..2], ["training", "600"], "{text}");
+        assert!(!text.contains("test"), "{text}");
+        let rates = folder.table("rate trained.json data.csv --ignore-extra --samples 20");
+        let truth = applicants();
+        let right = truth
+            .lines()
+            .skip(1)
+            .enumerate()
+            .filter(|(row, line)| line.ends_with("yes") == (rates.get(*row, "favourable") == "true"));
+        assert_eq!(cells[2], format!("{:.3}", right.count() as f64 / 600.0), "{kind}");
+    }
 }
 
 #[test]
@@ -274,7 +278,7 @@ fn inspect_names_features_that_are_never_split_on() {
     );
     let text = folder.run("inspect stump.json").text();
     for word in [
-        "1 tree, depth 1, 2 leaves, 1 splits",
+        "1 tree, depth 1, 2 leaves, 1 split\n",
         "aggregate vote",
         "left where the value is < the threshold, after rounding to f32",
         "never split on: a, c",
