@@ -12,7 +12,7 @@
 use crate::error::{Error, Result};
 use crate::forest::{check_rows, check_size, partition, push_leaf};
 use crate::levels::Levels;
-use crate::metrics::{RowLoss, class_weights, weighted_loss};
+use crate::metrics::{RowLoss, class_weights};
 use probe_core::error::require;
 use probe_core::model::{Tree, TreeRules, Trees};
 use probe_core::{Key, ParamError, Purpose, Rows, Seed, Stream};
@@ -128,15 +128,11 @@ impl BoostedTrainer {
         let columns: Vec<Bins> =
             Levels::of(x).into_par_iter().map(|levels| Bins::of(&levels, self.params.bins)).collect();
         let mut scores = vec![base; n];
+        let (mut pairs, _) = losses(&scores, favourable, weights);
         let (mut trees, mut history) = (Vec::new(), Vec::new());
         for number in 0..self.params.trees {
             let key = Key::default().word(BOOSTED_STREAM).word(number as u64).finish();
             let mut stream = seed.stream(Purpose::Training, key);
-            let pair = |(&score, &yes): (&f64, &bool)| {
-                let (loss, weight) = (RowLoss::at(score, yes), weights[usize::from(yes)]);
-                [weight * loss.slope, weight * loss.curvature]
-            };
-            let pairs: Vec<[f64; 2]> = (&scores, favourable).into_par_iter().map(pair).collect();
             let growing = Growing {
                 columns: &columns,
                 features: draw(x.n_cols(), self.params.columns, &mut stream),
@@ -153,7 +149,8 @@ impl BoostedTrainer {
                 }
             };
             scores.par_chunks_mut(BLOCK).enumerate().for_each(add);
-            let loss = weighted_loss(&scores, favourable, weights) / n as f64;
+            let loss;
+            (pairs, loss) = losses(&scores, favourable, weights);
             if !loss.is_finite() {
                 return Err(Error::Diverged { epoch: number + 1 });
             }
@@ -163,6 +160,17 @@ impl BoostedTrainer {
         let model = Trees::new(x.n_cols(), trees, TreeRules { base, ..TreeRules::default() }, 0.0)?;
         Ok(BoostedFit { model, history })
     }
+}
+
+/// Slope and curvature of every row's loss, and the mean of the losses, all by class weights.
+fn losses(scores: &[f64], favourable: &[bool], weights: [f64; 2]) -> (Vec<[f64; 2]>, f64) {
+    let one = |(&score, &yes): (&f64, &bool)| {
+        let (loss, weight) = (RowLoss::at(score, yes), weights[usize::from(yes)]);
+        ([weight * loss.slope, weight * loss.curvature], weight * loss.value)
+    };
+    let (pairs, values): (_, Vec<f64>) =
+        (scores, favourable).into_par_iter().with_min_len(BLOCK).map(one).unzip();
+    (pairs, values.iter().sum::<f64>() / scores.len() as f64)
 }
 
 /// A share of 0..n, at least one, ascending; nothing is drawn where all are taken.
