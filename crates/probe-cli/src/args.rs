@@ -93,6 +93,19 @@ pub(crate) enum Kind {
     Linear,
     /// Fully connected network.
     Mlp,
+    /// Random forest.
+    Forest,
+    /// Gradient boosting.
+    Boosted,
+}
+
+/// `--class-weight`, by scikit-learn's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClassWeight {
+    /// Every row counts the same.
+    None,
+    /// Both classes count the same.
+    Balanced,
 }
 
 /// Fit a model to a table and write it with its schema.
@@ -106,7 +119,9 @@ Examples:
   probe train credit.csv --target default --favourable 0 --immutable age --l2 0.1 -o model.json
   probe train credit.csv --target approved --schema schema.toml -o model.json
   probe train credit.csv --target approved --kind mlp --hidden 50 --epochs 100 -o network.json
-  probe train adult.csv --target income --drop workclass --kind mlp --batch 512 --lr 0.002 --patience 0 -o adult.json")]
+  probe train adult.csv --target income --drop workclass --kind mlp --batch 512 --lr 0.002 --patience 0 -o adult.json
+  probe train credit.csv --target approved --kind forest --trees 200 --depth 8 --class-weight balanced -o forest.json
+  probe train credit.csv --target approved --kind boosted --trees 300 --depth 3 --lr 0.05 --rows 0.8 -o boosted.json")]
 pub(crate) struct Train {
     /// Table to learn from: CSV, JSON Lines, JSON or Parquet; - for standard input.
     #[arg(value_name = "DATA", value_hint = ValueHint::FilePath)]
@@ -129,14 +144,26 @@ pub(crate) struct Train {
     /// Columns to leave out.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub(crate) drop: Vec<String>,
-    /// Strength of the squared penalty on the weights; default: 1 for linear, 0 for mlp.
+    /// Strength of the squared penalty on the weights, or on the leaves of boosted trees; default: 1 for linear and boosted, 0
+    /// for mlp.
     #[arg(long, value_name = "L", value_parser = at_least_zero)]
     pub(crate) l2: Option<f64>,
     /// Weight both classes equally.
     #[arg(long)]
     pub(crate) balanced: bool,
+    /// The same by another name: balanced, or none.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "none|balanced",
+        hide_possible_values = true,
+        conflicts_with = "balanced"
+    )]
+    pub(crate) class_weight: Option<ClassWeight>,
     #[command(flatten)]
     pub(crate) network: NetworkArgs,
+    #[command(flatten)]
+    pub(crate) trees: TreeArgs,
     /// Share of the rows kept for the test.
     #[arg(long, default_value_t = 0.2, value_name = "SHARE", value_parser = share)]
     pub(crate) test: f64,
@@ -167,12 +194,45 @@ pub(crate) struct NetworkArgs {
     /// Rows per step [default: 128].
     #[arg(long, value_name = "N")]
     pub(crate) batch: Option<usize>,
-    /// Learning rate of Adam [default: 0.001].
-    #[arg(long, value_name = "RATE", value_parser = positive)]
+    /// Learning rate of Adam [default: 0.001], or of boosting [default: 0.1].
+    #[arg(long, visible_alias = "learning-rate", value_name = "RATE", value_parser = positive)]
     pub(crate) lr: Option<f64>,
     /// Stop when so many epochs brought nothing on rows held back; 0 holds none back [default: 10].
     #[arg(long, value_name = "N")]
     pub(crate) patience: Option<usize>,
+}
+
+/// What ensembles of trees have and other kinds of model do not.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "With --kind forest or boosted")]
+pub(crate) struct TreeArgs {
+    /// Number of trees [default: 100].
+    #[arg(long, value_name = "N")]
+    pub(crate) trees: Option<usize>,
+    /// Splits between root and leaf, at most [default: 6 for forest, 4 for boosted].
+    #[arg(long, visible_alias = "max-depth", value_name = "N")]
+    pub(crate) depth: Option<usize>,
+    /// forest: rows in a leaf, at least [default: 1].
+    #[arg(long, value_name = "N")]
+    pub(crate) min_leaf: Option<usize>,
+    /// forest: features drawn for each split [default: the square root of their number].
+    #[arg(long, value_name = "N")]
+    pub(crate) split_features: Option<usize>,
+    /// forest: grow every tree on all rows, instead of rows drawn with replacement.
+    #[arg(long)]
+    pub(crate) no_bootstrap: bool,
+    /// boosted: curvature of the loss in a leaf, at least [default: 1].
+    #[arg(long, value_name = "W", value_parser = at_least_zero)]
+    pub(crate) min_child_weight: Option<f64>,
+    /// boosted: share of the rows drawn for each tree [default: 1].
+    #[arg(long, value_name = "SHARE", value_parser = part)]
+    pub(crate) rows: Option<f64>,
+    /// boosted: share of the features drawn for each tree [default: 1].
+    #[arg(long, value_name = "SHARE", value_parser = part)]
+    pub(crate) columns: Option<f64>,
+    /// boosted: bins per feature, at most [default: 256].
+    #[arg(long, value_name = "N")]
+    pub(crate) bins: Option<usize>,
 }
 
 /// Find the cheapest recourse that holds, for each person.
@@ -517,6 +577,11 @@ fn fit_rate(text: &str) -> Result<f64, String> {
 fn share(text: &str) -> Result<f64, String> {
     let value = number(text)?;
     if (0.0..1.0).contains(&value) { Ok(value) } else { Err("must be at least 0 and below 1".to_owned()) }
+}
+
+fn part(text: &str) -> Result<f64, String> {
+    let value = number(text)?;
+    if value > 0.0 && value <= 1.0 { Ok(value) } else { Err("must be above 0 and at most 1".to_owned()) }
 }
 
 fn positive(text: &str) -> Result<f64, String> {

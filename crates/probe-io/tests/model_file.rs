@@ -99,7 +99,7 @@ fn unknown_fields_kinds_and_versions_are_refused() {
     );
     assert_eq!(
         message("\"linear\"", "\"quantum\""),
-        "model.json: $.kind: unknown kind 'quantum' (known: linear, mlp)"
+        "model.json: $.kind: unknown kind 'quantum' (known: linear, mlp, trees)"
     );
     assert_eq!(message("\"version\": 1", "\"version\": 2"), "model.json: $.version: expected 1, found 2");
     assert_eq!(

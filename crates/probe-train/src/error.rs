@@ -35,7 +35,7 @@ pub enum Error {
     /// Steps that were too long.
     #[error("the training ran off to infinity in epoch {epoch}; a smaller learning rate helps")]
     Diverged {
-        /// 1-based.
+        /// 1-based; of boosting, the tree.
         epoch: usize,
     },
     /// Wrong shapes, parameters, names or values.

@@ -1,9 +1,9 @@
 //! From raw rows and a yes/no target to a model with its schema and an honest report.
 
 use crate::design::check_finite;
-use crate::error::{Result, both_classes, same_length};
+use crate::error::{Error, Result, both_classes, same_length};
 use crate::learner::Learner;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, log_loss};
 use crate::scaling::{for_model_input, learn, match_columns, scaled_rows};
 use crate::split::{DEFAULT_TEST_SHARE, Split};
 use probe_core::{Error as CoreError, Feature, Model, Rows, Schema, Seed};
@@ -46,7 +46,7 @@ impl Default for FitParams {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Trained {
-    /// Log-odds of the favourable value. Its columns are the schema's features, in the schema's order.
+    /// Log-odds of the favourable value; of a forest, its probability less one half. Its columns are the schema's features, in the schema's order.
     pub model: Arc<dyn Model>,
     /// The given schema, completed by target, scale and range seen in training.
     pub schema: Schema,
@@ -78,9 +78,9 @@ pub struct TrainReport {
     pub train: Metrics,
     /// On the rows kept for testing; `None` if there are none.
     pub test: Option<Metrics>,
-    /// Newton steps of a regression, epochs of a network.
+    /// Newton steps of a regression, epochs of a network, trees.
     pub iterations: usize,
-    /// Whether a regression converged; a network ends by its own rules, which is always true.
+    /// Whether a regression converged; other kinds end by their own rules, which is always true.
     pub converged: bool,
 }
 
@@ -88,11 +88,12 @@ pub struct TrainReport {
 ///
 /// The rows are split by `seed`, stratified by target. From the training rows alone come each feature's range and, where
 /// `schema` has none, a min-max scale (width 1 for a constant column). The model is fitted in scaled space; with
-/// `model_input = "raw"` its weights are then turned into raw units. Everything else that `schema` says is kept, features
+/// `model_input = "raw"` its weights or cuts are then turned into raw units. Everything else that `schema` says is kept, features
 /// stand in its order; its target and favourable value give way to those of `data`. Without a schema every column is a
 /// numeric feature that may change.
 ///
-/// Fails on what [`Logistic::fit`](crate::Logistic::fit) and [`MlpTrainer::fit`](crate::MlpTrainer::fit) fail on, on a schema that does not pass [`Schema::check`] or whose features are not
+/// Fails on what the learner fails on ([`Logistic::fit`](crate::Logistic::fit), [`MlpTrainer::fit`](crate::MlpTrainer::fit),
+/// [`ForestTrainer::fit`](crate::ForestTrainer::fit), [`BoostedTrainer::fit`](crate::BoostedTrainer::fit)), on a schema that does not pass [`Schema::check`] or whose features are not
 /// exactly the columns, and if the target is among the columns.
 pub fn fit_model(
     data: &Labelled<'_>,
@@ -122,7 +123,13 @@ pub fn fit_model(
     let judge = |scaled: &[f64], favourable: &[bool]| {
         let mut scores = vec![0.0; favourable.len()];
         fit.model.score_batch(Rows::new(scaled, columns.len())?, &mut scores)?;
-        Metrics::of(&scores, favourable)
+        let metrics = Metrics::of(&scores, favourable)?;
+        if !matches!(params.learner, Learner::Forest(_)) {
+            return Ok(metrics);
+        }
+        // A forest's score is its probability less one half; the loss is that of the log-odds.
+        scores.iter_mut().for_each(|score| *score = log_odds(*score));
+        Ok::<_, Error>(Metrics { log_loss: log_loss(&scores, favourable)?, ..metrics })
     };
     let report = TrainReport {
         n_train: split.train.len(),
@@ -134,6 +141,11 @@ pub fn fit_model(
         converged: fit.converged,
     };
     Ok(Trained { model: for_model_input(fit.model, &schema)?, schema, report })
+}
+
+/// The log-odds of a probability less one half, which is kept 1e-15 away from 0 and 1.
+fn log_odds(score: f64) -> f64 {
+    2.0 * libm::atanh(2.0 * score.clamp(-0.5 + 1e-15, 0.5 - 1e-15))
 }
 
 /// Fails on data that cannot be trained on; returns the number of favourable rows.

@@ -1,6 +1,8 @@
 //! The kinds of model that can be fitted. A new kind is one variant here.
 
+use crate::boosted::{BoostedParams, BoostedTrainer};
 use crate::error::Result;
+use crate::forest::{ForestParams, ForestTrainer};
 use crate::logistic::{Logistic, LogisticParams};
 use crate::mlp::{MlpParams, MlpTrainer};
 use probe_core::{Model, ParamError, Rows, Seed};
@@ -16,6 +18,10 @@ pub enum Learner {
     Linear(LogisticParams),
     /// A fully connected network.
     Mlp(MlpParams),
+    /// A random forest.
+    Forest(ForestParams),
+    /// Gradient boosting.
+    Boosted(BoostedParams),
 }
 
 impl Default for Learner {
@@ -37,6 +43,8 @@ impl Learner {
         match self {
             Self::Linear(params) => Logistic::new(*params).map(drop),
             Self::Mlp(params) => MlpTrainer::new(params.clone()).map(drop),
+            Self::Forest(params) => ForestTrainer::new(*params).map(drop),
+            Self::Boosted(params) => BoostedTrainer::new(*params).map(drop),
         }
     }
 
@@ -58,6 +66,14 @@ impl Learner {
             }
             Self::Mlp(params) => {
                 let fit = MlpTrainer::new(params.clone())?.fit(x, names, favourable, seed)?;
+                Ok(Fitted { model: Arc::new(fit.model), iterations: fit.history.len(), converged: true })
+            }
+            Self::Forest(params) => {
+                let model = ForestTrainer::new(*params)?.fit(x, names, favourable, seed)?;
+                Ok(Fitted { iterations: model.trees().len(), model: Arc::new(model), converged: true })
+            }
+            Self::Boosted(params) => {
+                let fit = BoostedTrainer::new(*params)?.fit(x, names, favourable, seed)?;
                 Ok(Fitted { model: Arc::new(fit.model), iterations: fit.history.len(), converged: true })
             }
         }

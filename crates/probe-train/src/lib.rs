@@ -1,8 +1,8 @@
 //! Training for Probe: from raw rows and a yes/no target to a model that the engine can serve.
 //!
 //! [`fit_model`] is the whole way: it splits, learns each feature's scale, fits a [`Learner`]'s model and judges it on
-//! rows it has not seen. Its parts stand alone: [`Split`], [`Logistic`], [`MlpTrainer`], [`Metrics`]. [`credit`] is the built-in data
-//! set, so that everything can be tried without any data of one's own.
+//! rows it has not seen. Its parts stand alone: [`Split`], [`Logistic`], [`MlpTrainer`], [`ForestTrainer`], [`BoostedTrainer`], [`Metrics`].
+//! [`credit`] is the built-in data set, so that everything can be tried without any data of one's own.
 //!
 //! ```
 //! use probe_core::Seed;
@@ -18,11 +18,14 @@
 //! Results depend on the data, the parameters and the seed, to the last bit, and not on the number of threads. Nothing
 //! here touches a disk or a clock.
 
+pub mod boosted;
 pub mod credit;
 mod design;
 pub mod error;
 pub mod fit;
+pub mod forest;
 pub mod learner;
+mod levels;
 pub mod logistic;
 pub mod metrics;
 pub mod mlp;
@@ -30,9 +33,11 @@ mod objective;
 mod scaling;
 pub mod split;
 
+pub use boosted::{BoostedFit, BoostedParams, BoostedTrainer};
 pub use credit::CreditData;
 pub use error::{Error, Result};
 pub use fit::{FitParams, Labelled, TrainReport, Trained, fit_model};
+pub use forest::{ForestParams, ForestTrainer};
 pub use learner::Learner;
 pub use logistic::{Logistic, LogisticFit, LogisticParams};
 pub use metrics::{Confusion, Metrics, auc, log_loss};

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use probe_core::error::require;
 use probe_core::schema::Kind;
-use probe_core::{Error as CoreError, Feature, Linear, Model, ModelInput, Rows, Schema};
+use probe_core::{Error as CoreError, Feature, Linear, Model, ModelInput, Rows, Schema, Space, Trees};
 use std::sync::Arc;
 
 /// Where each of the schema's features stands among the columns `names`.
@@ -64,13 +64,61 @@ pub(crate) fn for_model_input(model: Arc<dyn Model>, schema: &Schema) -> Result<
         let width: Vec<f64> = features.map(|j| 1.0 / space.width(j)).collect();
         return Ok(Arc::new(mlp.with_input(&offset, &width)?));
     }
+    if let Some(trees) = model.as_trees() {
+        return Ok(Arc::new(raw_trees(trees, &space)?));
+    }
     let Some(linear) = model.as_linear() else {
         let what = format!("a {} model on raw input", model.name());
-        let why = "only linear models and networks take it".to_owned();
+        let why = "only linear models, networks and trees take it".to_owned();
         return Err(CoreError::Unsupported { what, why }.into());
     };
     let per_unit = |(j, w): (usize, &f64)| w / space.width(j);
     let weights: Vec<f64> = linear.weights().iter().enumerate().map(per_unit).collect();
     let shift: f64 = weights.iter().enumerate().map(|(j, w)| w * space.offset(j)).sum();
     Ok(Arc::new(Linear::new(weights, linear.bias() - shift, 0.0)?))
+}
+
+/// Trees that split with `<=` on scaled values, as trees on raw ones: every raw value takes the branch it took, to the bit.
+fn raw_trees(trees: &Trees, space: &Space) -> Result<Trees> {
+    let mut raw = trees.trees().to_vec();
+    for tree in &mut raw {
+        for i in (0..tree.left.len()).filter(|&i| tree.left[i] >= 0) {
+            let (j, cut) = (tree.feature[i], tree.threshold[i]);
+            tree.threshold[i] = last_where(|raw| space.to_scaled(j, raw) <= cut);
+        }
+    }
+    Ok(Trees::new(trees.n_features(), raw, trees.rules(), trees.threshold())?)
+}
+
+/// The largest finite number where something holds that holds below some point and not above; bisection over all of them.
+fn last_where(holds: impl Fn(f64) -> bool) -> f64 {
+    // Bits in the order of the numbers.
+    let rank = |x: f64| {
+        let bits = x.to_bits() as i64;
+        i128::from(if bits < 0 { i64::MIN - bits - 1 } else { bits })
+    };
+    let number = |rank: i128| {
+        let bits = rank as i64;
+        f64::from_bits(if bits < 0 { i64::MIN - bits - 1 } else { bits } as u64)
+    };
+    let (mut yes, mut no) = (rank(-f64::MAX), rank(f64::MAX) + 1);
+    while no - yes > 1 {
+        let middle = (yes + no).div_euclid(2);
+        if holds(number(middle)) { yes = middle } else { no = middle }
+    }
+    number(yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_number_is_found_to_the_bit() {
+        for x in [0.1, -0.1, 3e300, -7e-300, 5e-324, f64::MAX, -1.0] {
+            assert_eq!(last_where(|y| y <= x), x);
+        }
+        assert_eq!(last_where(|y| y < 0.0), -5e-324);
+        assert_eq!(last_where(|y| y < 1.0), 1f64.next_down());
+    }
 }

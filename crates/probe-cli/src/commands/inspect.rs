@@ -3,8 +3,8 @@
 use crate::args::Inspect;
 use crate::printer::Printer;
 use anyhow::Result;
-use probe_core::model::Layer;
-use probe_core::{Direction, Feature, Mlp, Schema};
+use probe_core::model::{Aggregate, Layer, Tree};
+use probe_core::{Direction, Feature, Mlp, Schema, Trees};
 use probe_experiments::number::{number, quantity};
 use probe_io::{Columns, ModelFile, TableReader, load_schema};
 use std::path::Path;
@@ -58,6 +58,8 @@ fn inspect_model(file: &ModelFile, printer: &Printer) {
     printer.say(&format!("sha256: {}", file.hash));
     if let Some(mlp) = file.model.as_mlp() {
         describe_network(mlp, printer);
+    } else if let Some(trees) = file.model.as_trees() {
+        describe_trees(trees, &file.features, printer);
     } else if let Some(linear) = file.model.as_linear() {
         let mut order: Vec<usize> = (0..file.features.len()).collect();
         order.sort_by(|&a, &b| linear.weights()[b].abs().total_cmp(&linear.weights()[a].abs()));
@@ -96,6 +98,66 @@ fn describe_network(mlp: &Mlp, printer: &Printer) {
     let rows: Vec<_> = mlp.hidden().iter().chain([last]).enumerate().map(row).collect();
     printer.heading("layers");
     printer.table(&["layer", "inputs", "outputs", "parameters", "largest weight"], &rows, &[0, 1, 2, 3, 4]);
+}
+
+fn describe_trees(trees: &Trees, features: &[String], printer: &Printer) {
+    let shapes: Vec<Shape> = trees.trees().iter().map(|tree| Shape::of(tree, features.len())).collect();
+    let (n_trees, rules) = (shapes.len(), trees.rules());
+    let depth = shapes.iter().map(|shape| shape.depth).max().unwrap_or(0);
+    let leaves: usize = shapes.iter().map(|shape| shape.leaves).sum();
+    let count =
+        |n: usize, one: &str, many: &str| format!("{} {}", number(n as f64), if n == 1 { one } else { many });
+    printer.say(&format!(
+        "{}, depth {depth}, {}, {}",
+        count(n_trees, "tree", "trees"),
+        count(leaves, "leaf", "leaves"),
+        count(leaves - n_trees, "split", "splits")
+    ));
+    let margin = match rules.aggregate {
+        Aggregate::Sum => format!("sum: the margin is {:+.6} and the sum of the leaves", rules.base),
+        Aggregate::Mean => "mean: the margin is the mean of the leaves less one half".to_owned(),
+        Aggregate::Vote => "vote: the margin is the share of leaves above one half, less one half".to_owned(),
+    };
+    printer.say(&format!("aggregate {margin}"));
+    let rounded = if rules.single { ", after rounding to f32" } else { "" };
+    printer.say(&format!("left where the value is {} the threshold{rounded}", rules.split.name()));
+    let splits_on = |j: usize| shapes.iter().map(|shape| shape.splits[j]).sum::<usize>();
+    let splits: Vec<usize> = (0..features.len()).map(splits_on).collect();
+    let mut order: Vec<usize> = (0..features.len()).filter(|&j| splits[j] > 0).collect();
+    order.sort_by_key(|&j| std::cmp::Reverse(splits[j]));
+    let row = |&j: &usize| vec![features[j].clone(), number(splits[j] as f64)];
+    printer.heading("splits, most first");
+    printer.table(&["feature", "splits"], &order.iter().map(row).collect::<Vec<_>>(), &[1]);
+    let never: Vec<&str> =
+        (0..features.len()).filter(|&j| splits[j] == 0).map(|j| features[j].as_str()).collect();
+    let never = if never.is_empty() { "none".to_owned() } else { never.join(", ") };
+    printer.say(&format!("never split on: {never}"));
+}
+
+/// A tree, counted from its root.
+struct Shape {
+    depth: usize,
+    leaves: usize,
+    /// By feature.
+    splits: Vec<usize>,
+}
+
+impl Shape {
+    fn of(tree: &Tree, n_features: usize) -> Self {
+        let mut shape = Self { depth: 0, leaves: 0, splits: vec![0; n_features] };
+        let mut todo = vec![(0, 0)];
+        while let Some((node, depth)) = todo.pop() {
+            shape.depth = shape.depth.max(depth);
+            match (usize::try_from(tree.left[node]), usize::try_from(tree.right[node])) {
+                (Ok(left), Ok(right)) => {
+                    shape.splits[tree.feature[node]] += 1;
+                    todo.extend([(left, depth + 1), (right, depth + 1)]);
+                }
+                _ => shape.leaves += 1,
+            }
+        }
+        shape
+    }
 }
 
 fn print_schema(schema: &Schema, printer: &Printer) {

@@ -1,14 +1,18 @@
 //! `probe train`.
 
-use crate::args::{Common, Kind, Train};
+use crate::args::{ClassWeight, Common, Kind, Train};
 use crate::interrupt::holding_output;
 use crate::printer::Printer;
 use crate::usage::Usage;
 use anyhow::{Result, bail};
+use clap::ValueEnum as _;
 use probe_core::{Rows, Schema, Seed};
 use probe_experiments::number::{number, percent};
 use probe_io::{AtomicOutput, Error, ModelFile, Table, TableReader, load_schema, read_table};
-use probe_train::{FitParams, Labelled, Learner, LogisticParams, Metrics, MlpParams, TrainReport, fit_model};
+use probe_train::{
+    BoostedParams, FitParams, ForestParams, Labelled, Learner, LogisticParams, Metrics, MlpParams,
+    TrainReport, fit_model,
+};
 use std::collections::BTreeSet;
 
 pub(crate) fn run(args: &Train, common: &Common, printer: &Printer) -> Result<()> {
@@ -23,6 +27,7 @@ pub(crate) fn run(args: &Train, common: &Common, printer: &Printer) -> Result<()
 /// Fits and writes the model.
 pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<TrainReport> {
     let learner = learner(args)?;
+    learner.check()?;
     // A bad output path is found before any work is done.
     holding_output(|| {
         AtomicOutput::create(&args.output)?;
@@ -97,26 +102,17 @@ fn read(args: &Train, features: &[String], target: &str) -> Result<Table> {
 
 /// What to fit, by the flags. Those of another kind are refused rather than passed over.
 fn learner(args: &Train) -> Result<Learner> {
-    let network = &args.network;
-    let given = [
-        ("--hidden", network.hidden.is_some()),
-        ("--activation", network.activation.is_some()),
-        ("--outputs", network.outputs.is_some()),
-        ("--epochs", network.epochs.is_some()),
-        ("--batch", network.batch.is_some()),
-        ("--lr", network.lr.is_some()),
-        ("--patience", network.patience.is_some()),
-    ];
-    match (args.kind, given.iter().find(|(_, given)| *given)) {
-        (Kind::Linear, Some((flag, _))) => bail!("{flag} is for networks: give --kind mlp with it"),
-        (Kind::Linear, None) => {
+    check_flags(args)?;
+    let (network, trees) = (&args.network, &args.trees);
+    let balanced = args.balanced || args.class_weight == Some(ClassWeight::Balanced);
+    Ok(match args.kind {
+        Kind::Linear => {
             let plain = LogisticParams::default();
-            let l2 = args.l2.unwrap_or(plain.l2);
-            Ok(Learner::Linear(LogisticParams { l2, balanced: args.balanced, ..plain }))
+            Learner::Linear(LogisticParams { l2: args.l2.unwrap_or(plain.l2), balanced, ..plain })
         }
-        (Kind::Mlp, _) => {
+        Kind::Mlp => {
             let plain = MlpParams::default();
-            Ok(Learner::Mlp(MlpParams {
+            Learner::Mlp(MlpParams {
                 hidden: network.hidden.clone().unwrap_or(plain.hidden),
                 activation: network.activation.unwrap_or(plain.activation),
                 outputs: network.outputs.map_or(plain.outputs, usize::from),
@@ -124,12 +120,73 @@ fn learner(args: &Train) -> Result<Learner> {
                 batch: network.batch.unwrap_or(plain.batch),
                 learning_rate: network.lr.unwrap_or(plain.learning_rate),
                 l2: args.l2.unwrap_or(plain.l2),
-                balanced: args.balanced,
+                balanced,
                 patience: network.patience.unwrap_or(plain.patience),
                 ..plain
-            }))
+            })
         }
+        Kind::Forest => {
+            let plain = ForestParams::default();
+            Learner::Forest(ForestParams {
+                trees: trees.trees.unwrap_or(plain.trees),
+                depth: trees.depth.unwrap_or(plain.depth),
+                min_leaf: trees.min_leaf.unwrap_or(plain.min_leaf),
+                features: trees.split_features,
+                bootstrap: !trees.no_bootstrap,
+                balanced,
+            })
+        }
+        Kind::Boosted => {
+            let plain = BoostedParams::default();
+            Learner::Boosted(BoostedParams {
+                trees: trees.trees.unwrap_or(plain.trees),
+                depth: trees.depth.unwrap_or(plain.depth),
+                learning_rate: network.lr.unwrap_or(plain.learning_rate),
+                l2: args.l2.unwrap_or(plain.l2),
+                min_child_weight: trees.min_child_weight.unwrap_or(plain.min_child_weight),
+                rows: trees.rows.unwrap_or(plain.rows),
+                columns: trees.columns.unwrap_or(plain.columns),
+                bins: trees.bins.unwrap_or(plain.bins),
+                balanced,
+            })
+        }
+    })
+}
+
+/// Fails on a flag that the kind does not have.
+fn check_flags(args: &Train) -> Result<()> {
+    let (network, trees) = (&args.network, &args.trees);
+    let (mlp, forest, boosted): (&[_], &[_], &[_]) = (&[Kind::Mlp], &[Kind::Forest], &[Kind::Boosted]);
+    let both = &[Kind::Forest, Kind::Boosted][..];
+    let flags = [
+        ("--hidden", network.hidden.is_some(), mlp),
+        ("--activation", network.activation.is_some(), mlp),
+        ("--outputs", network.outputs.is_some(), mlp),
+        ("--epochs", network.epochs.is_some(), mlp),
+        ("--batch", network.batch.is_some(), mlp),
+        ("--lr", network.lr.is_some(), &[Kind::Mlp, Kind::Boosted]),
+        ("--patience", network.patience.is_some(), mlp),
+        ("--l2", args.l2.is_some(), &[Kind::Linear, Kind::Mlp, Kind::Boosted]),
+        ("--trees", trees.trees.is_some(), both),
+        ("--depth", trees.depth.is_some(), both),
+        ("--min-leaf", trees.min_leaf.is_some(), forest),
+        ("--split-features", trees.split_features.is_some(), forest),
+        ("--no-bootstrap", trees.no_bootstrap, forest),
+        ("--min-child-weight", trees.min_child_weight.is_some(), boosted),
+        ("--rows", trees.rows.is_some(), boosted),
+        ("--columns", trees.columns.is_some(), boosted),
+        ("--bins", trees.bins.is_some(), boosted),
+    ];
+    let Some((flag, _, kinds)) = flags.iter().find(|(_, given, kinds)| *given && !kinds.contains(&args.kind))
+    else {
+        return Ok(());
+    };
+    if *kinds == mlp {
+        bail!("{flag} is for networks: give --kind mlp with it");
     }
+    let names: Vec<_> = kinds.iter().filter_map(|kind| kind.to_possible_value()).collect();
+    let names: Vec<&str> = names.iter().map(|value| value.get_name()).collect();
+    bail!("{flag} is not for this kind of model: give --kind {} with it", names.join(" or "));
 }
 
 /// All columns but the target and those dropped, or the schema's.

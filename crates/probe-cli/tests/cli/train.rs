@@ -53,21 +53,25 @@ fn accuracy_is_printed_and_the_model_file_loads() {
 
 #[test]
 fn the_printed_accuracy_is_that_of_the_written_model() {
-    let folder = folder();
-    let ran = folder.run("train data.csv --target approved --test 0 -o trained.json");
-    let text = ran.text();
-    let line = text.lines().find(|line| line.contains("training")).unwrap();
-    let cells: Vec<&str> = line.split(['│', '┆']).map(str::trim).filter(|cell| !cell.is_empty()).collect();
-    assert_eq!(cells[..2], ["training", "600"], "{text}");
-    assert!(!text.contains("test"), "{text}");
-    let rates = folder.table("rate trained.json data.csv --ignore-extra");
-    let truth = applicants();
-    let right = truth
-        .lines()
-        .skip(1)
-        .enumerate()
-        .filter(|(row, line)| line.ends_with("yes") == (rates.get(*row, "favourable") == "true"));
-    assert_eq!(cells[2], format!("{:.3}", right.count() as f64 / 600.0));
+    for kind in ["linear", "forest --trees 15", "boosted --trees 15"] {
+        let folder = folder();
+        let ran =
+            folder.run(&format!("train data.csv --target approved --test 0 -o trained.json --kind {kind}"));
+        let text = ran.text();
+        let line = text.lines().find(|line| line.contains("training")).unwrap();
+        let cells: Vec<&str> =
+            line.split(['│', '┆']).map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        assert_eq!(cells[..2], ["training", "600"], "{text}");
+        assert!(!text.contains("test"), "{text}");
+        let rates = folder.table("rate trained.json data.csv --ignore-extra --samples 20");
+        let truth = applicants();
+        let right = truth
+            .lines()
+            .skip(1)
+            .enumerate()
+            .filter(|(row, line)| line.ends_with("yes") == (rates.get(*row, "favourable") == "true"));
+        assert_eq!(cells[2], format!("{:.3}", right.count() as f64 / 600.0), "{kind}");
+    }
 }
 
 #[test]
@@ -169,4 +173,140 @@ fn numbers_outside_their_domain() {
     refused(data, "--target y --kind magic", 2, &["--kind", "'magic'"]);
     refused("x,y\nnan,0\n2,1\n", "--target y", 1, &["data.csv", "row 0 (line 2)", "column 'x'", "'nan'"]);
     refused("x,y\n1,\n2,1\n", "--target y", 1, &["data.csv", "row 0 (line 2)", "column 'y'", "target value"]);
+}
+
+/// Both kinds, with flags of their own.
+fn forest_and_boosted() -> [(&'static str, &'static str); 2] {
+    [
+        ("forest", "--trees 30 --depth 5 --min-leaf 3 --split-features 2"),
+        ("boosted", "--trees 30 --depth 3 --lr 0.2 --l2 2 --rows 0.9 --columns 0.8 --bins 64"),
+    ]
+}
+
+#[test]
+fn trees_are_trained_inspected_and_scored() {
+    for (kind, flags) in forest_and_boosted() {
+        let folder = folder();
+        let line =
+            format!("train data.csv --target approved --drop postcode --kind {kind} {flags} -o trees.json");
+        let ran = folder.run(&line);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let text = ran.text();
+        let row = text.lines().find(|line| line.contains("test")).unwrap();
+        let cells: Vec<&str> = row.split(['│', '┆']).map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        assert_eq!(cells[..2], ["test", "120"], "{text}");
+        // Accuracy, balanced accuracy and AUC of a rule that a fifth of the rows are close to.
+        assert!(cells[2..].iter().all(|cell| cell.parse::<f64>().unwrap() > 0.8), "{kind}: {text}");
+
+        let file = ModelFile::load(folder.path("trees.json")).unwrap();
+        assert_eq!(
+            (file.model.name(), &file.features[..]),
+            ("trees", &["income", "debt", "age"].map(str::to_owned)[..])
+        );
+        assert_eq!(file.model.as_trees().unwrap().trees().len(), 30);
+        assert!(file.schema.unwrap().features.iter().all(|f| f.scale.is_some()));
+
+        let text = folder.run("inspect trees.json").text();
+        let aggregate = if kind == "forest" { "aggregate mean" } else { "aggregate sum" };
+        let depth = if kind == "forest" { "depth 5" } else { "depth 3" };
+        for word in
+            ["model: trees, 3 features", "30 trees", depth, aggregate, "leaves", "never split on: none"]
+        {
+            assert!(text.contains(word), "no '{word}' in {text}");
+        }
+    }
+}
+
+#[test]
+fn trees_are_the_same_for_any_number_of_threads() {
+    for (kind, flags) in forest_and_boosted() {
+        let folder = folder();
+        let read = |threads: &str, seed: &str| {
+            let line = format!(
+                "train data.csv --target approved --kind {kind} {flags} -o t.json --threads {threads} --seed {seed}"
+            );
+            assert_eq!(folder.run(&line).code, Some(0));
+            std::fs::read(folder.path("t.json")).unwrap()
+        };
+        let alone = read("1", "0");
+        assert_eq!(alone, read("3", "0"), "{kind}");
+        assert_ne!(alone, read("1", "1"), "{kind}");
+    }
+}
+
+#[test]
+fn balanced_trees_say_yes_more_often_to_a_rare_class() {
+    let folder = folder();
+    // Only the best tenth is approved.
+    let rare: Vec<String> = applicants()
+        .lines()
+        .enumerate()
+        .map(|(i, line)| match line.strip_suffix(",yes") {
+            Some(rest) if i % 5 != 0 => format!("{rest},no"),
+            _ => line.to_owned(),
+        })
+        .collect();
+    folder.write("rare.csv", &rare.join("\n"));
+    let yes = |flags: &str| {
+        let line =
+            format!("train rare.csv --target approved --kind forest --depth 3 --test 0 {flags} -o t.json");
+        let ran = folder.run(&line);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let file = ModelFile::load(folder.path("t.json")).unwrap();
+        let space = file.schema.unwrap().space();
+        let score = |line: &String| {
+            let row: Vec<f64> = line.split(',').take(4).map(|cell| cell.parse().unwrap()).collect();
+            let mut scaled = [0.0; 4];
+            space.scale_into(&row, &mut scaled);
+            file.model.score(&scaled).unwrap()
+        };
+        rare[1..].iter().filter(|line| score(line) > 0.0).count()
+    };
+    let (plain, balanced) = (yes("--class-weight none"), yes("--class-weight balanced"));
+    assert_eq!(balanced, yes("--balanced"));
+    assert!(balanced > 100 && balanced > 3 * plain, "{balanced} {plain}");
+}
+
+#[test]
+fn inspect_names_features_that_are_never_split_on() {
+    let folder = folder();
+    folder.write(
+        "stump.json",
+        r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a", "b", "c"], "split": "<",
+        "aggregate": "vote", "input": "f32", "trees": [{"feature": [1, 0, 0], "threshold": [0.5, 0, 0],
+        "left": [1, -1, -1], "right": [2, -1, -1], "value": [0, 0, 1]}]}"#,
+    );
+    let text = folder.run("inspect stump.json").text();
+    for word in [
+        "1 tree, depth 1, 2 leaves, 1 split\n",
+        "aggregate vote",
+        "left where the value is < the threshold, after rounding to f32",
+        "never split on: a, c",
+        "no schema",
+    ] {
+        assert!(text.contains(word), "no '{word}' in {text}");
+    }
+}
+
+#[test]
+fn flags_of_another_kind_are_refused() {
+    let data = applicants();
+    for (flags, words) in [
+        ("--hidden 5", &["--hidden is for networks", "--kind mlp"][..]),
+        ("--kind forest --epochs 5", &["--epochs is for networks"]),
+        ("--kind mlp --trees 5", &["--trees is not for this kind", "--kind forest or boosted"]),
+        ("--kind forest --lr 0.1", &["--lr is not for this kind", "--kind mlp or boosted"]),
+        ("--kind forest --l2 1", &["--l2", "linear or mlp or boosted"]),
+        ("--kind boosted --min-leaf 5", &["--min-leaf", "--kind forest"]),
+        ("--kind boosted --no-bootstrap", &["--no-bootstrap", "--kind forest"]),
+        ("--kind forest --rows 0.5", &["--rows", "--kind boosted"]),
+        ("--kind forest --trees 0", &["trees must be from 1"]),
+        ("--kind boosted --depth 100", &["depth must be from 1 to 64, got 100"]),
+        ("--kind boosted --bins 1", &["bins must be from 2 to 256"]),
+    ] {
+        refused(&data, flags, 1, words);
+    }
+    refused(&data, "--kind boosted --rows 0", 2, &["--rows", "above 0 and at most 1"]);
+    refused(&data, "--kind boosted --columns 1.5", 2, &["--columns", "above 0 and at most 1"]);
+    refused(&data, "--kind forest --balanced --class-weight none", 2, &["--class-weight", "--balanced"]);
 }

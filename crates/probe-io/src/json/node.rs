@@ -34,7 +34,8 @@ impl<'a> Node<'a> {
         Error::Document { file: self.file.to_owned(), path: self.path.clone(), what: what.into() }
     }
 
-    fn expected(&self, what: &str) -> Error {
+    /// An error that says what was expected and what is here.
+    pub(crate) fn expected(&self, what: &str) -> Error {
         self.error(format!("expected {what}, found {}", self.found()))
     }
 
@@ -81,6 +82,19 @@ impl<'a> Node<'a> {
         let array = self.value.as_array().ok_or_else(|| self.expected("an array"))?;
         let item = |(i, value)| Self { value, file: self.file, path: format!("{}[{i}]", self.path) };
         Ok(array.iter().enumerate().map(item).collect())
+    }
+
+    /// The values of an array, without their paths.
+    pub(crate) fn values(&self) -> Result<&'a [Value]> {
+        Ok(self.value.as_array().ok_or_else(|| self.expected("an array"))?)
+    }
+
+    /// The item `i` of an array; this place itself where there is none.
+    pub(crate) fn item(&self, i: usize) -> Self {
+        match self.value.as_array().and_then(|array| array.get(i)) {
+            Some(value) => Self { value, file: self.file, path: format!("{}[{i}]", self.path) },
+            None => self.clone(),
+        }
     }
 
     /// A text.

@@ -4,6 +4,7 @@
 mod layers;
 mod linear;
 mod mlp;
+mod trees;
 
 use crate::content;
 use crate::error::{Error, Result};
@@ -35,7 +36,7 @@ struct Kind {
 }
 
 /// Every kind there is.
-const KINDS: &[Kind] = &[linear::KIND, mlp::KIND];
+const KINDS: &[Kind] = &[linear::KIND, mlp::KIND, trees::KIND];
 
 /// A model with the names of its inputs and, where the file has one, its schema.
 #[derive(Clone)]
@@ -114,11 +115,14 @@ impl ModelFile {
         if let Some(mlp) = self.model.as_mlp() {
             return Ok(Arc::new(mlp.with_decision(negate, threshold).map_err(core)?));
         }
+        if let Some(trees) = self.model.as_trees() {
+            return Ok(Arc::new(trees.with_decision(negate, threshold).map_err(core)?));
+        }
         match self.model.as_linear() {
             Some(linear) => Ok(Arc::new(linear.with_decision(negate, threshold).map_err(core)?)),
             None => Err(core(probe_core::Error::Unsupported {
                 what: format!("another decision on a {} model", self.model.name()),
-                why: "only linear models and networks take one".to_owned(),
+                why: "only linear models, networks and trees take one".to_owned(),
             })),
         }
     }
