@@ -4,7 +4,7 @@
 //! $\nabla\Delta = \Sigma^{-1}\,\mathrm{Cov}(1[\text{refused}], \varepsilon)$ for Gaussian errors, and the best linear fit for others. Where
 //! nearly all errors are refused, or hardly any, the score's mean over its deviation takes the place of the margin.
 
-use super::super::{EDGE, Look};
+use super::super::Look;
 use super::{Landscape, Place, Seen};
 use crate::error::Result;
 use crate::invalidation::{Errors, Forest};
@@ -147,7 +147,9 @@ impl Landscape for OnErrors<'_> {
             Look::Lines(n) => self.margin(place.to, WORTH * n, Some(gradient))?,
         };
         let favourable = self.model.score(place.to)? > 0.0;
-        let slack = if favourable || look == Look::FirstOrder { margin - z } else { (margin - z).min(-EDGE) };
+        // More than the last corrections forgive.
+        let edge = -10.0 * self.precision();
+        let slack = if favourable || look == Look::FirstOrder { margin - z } else { (margin - z).min(edge) };
         Ok(Seen { slack, favourable, variance })
     }
 
