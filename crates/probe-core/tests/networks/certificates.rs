@@ -8,11 +8,13 @@
 
 use crate::shared::plain_setup;
 use probe_core::invalidation::certificate::share_of_attempt;
+use probe_core::math::normal::upper_quantile;
+use probe_core::model::{Tree, TreeRules};
 use probe_core::noise::NoiseSpec;
 use probe_core::{
     Activation, Answer, Covariance, Dense, Effort, Engine, Gaussian, Goal, Mlp, Model, Noise, Proposal,
-    Purpose, RecourseMethod, Residuals, Result, Rows, RowsMut, Seed, Setup, Solver, Status, Task, Verdict,
-    Worker,
+    Purpose, RecourseMethod, Residuals, Result, Rows, RowsMut, Seed, Setup, Solver, Status, Task, Trees,
+    Verdict, Worker,
 };
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -341,6 +343,40 @@ fn check_draws(runs: u64, retries: bool) {
     let method = Insists { point: family.point_of(0.85 * 0.2).to_vec(), retries };
     let right = certificates(&setup, &method, 20);
     assert!(right >= 19, "{right} of 20");
+}
+
+/// On trees errors are read as ranks: the same promise.
+fn check_trees(runs: u64, retries: bool) {
+    // Favourable where the first feature is above 0: a rate that is one tail.
+    let step = Tree {
+        feature: vec![0; 3],
+        threshold: vec![0.0; 3],
+        left: vec![1, -1, -1],
+        right: vec![2, -1, -1],
+        value: vec![0.0, -1.0, 1.0],
+        default_left: vec![],
+    };
+    let model = Arc::new(Trees::new(2, vec![step], TreeRules::default(), 0.0).unwrap());
+    let setup = asked(model, Family::Gaussian.noise(), 0.2);
+    let point = |rate: f64| vec![SIGMA * upper_quantile(rate), SECOND];
+    let wrong = certificates(&setup, &Insists { point: point(AT * 0.2), retries }, runs);
+    let delta = if retries { DELTA } else { share_of_attempt(DELTA, 0) };
+    assert!(wrong as f64 <= allowance(delta, runs), "{wrong} of {runs} are false");
+    let right = certificates(&setup, &Insists { point: point(0.93 * 0.2), retries }, 20);
+    assert!(right >= 19, "{right} of 20");
+}
+
+#[test]
+fn false_certificates_on_trees() {
+    check_trees(200, false);
+    check_trees(100, true);
+}
+
+#[test]
+#[ignore = "minutes; part of `cargo xtask test --full`"]
+fn false_certificates_on_trees_ten_thousand_times() {
+    check_trees(10_000, false);
+    check_trees(2_000, true);
 }
 
 #[test]
