@@ -168,7 +168,10 @@ impl<const W: usize> Search<W> {
             return Some(frame);
         }
         let k = parts.n_features();
-        let from = self.later[level].len().checked_sub(k)?;
+        if k == 0 || self.later[level].len() < k {
+            return None;
+        }
+        let from = self.later[level].len() - k;
         let mut frame = self.frames.pop().unwrap_or_default();
         frame.bounds.clear();
         frame.bounds.extend(self.later[level].drain(from..));

@@ -6,6 +6,8 @@ use crate::rows::{Rows, RowsMut};
 use crate::seed::{Purpose, Seed, Stream};
 use std::sync::Arc;
 
+mod grown;
+
 const PLENTY: usize = 10_000_000;
 
 /// A tree from splits and leaves in order of visit: `Ok((feature, threshold))` or `Err(value)`.
