@@ -17,7 +17,7 @@ mod sobol;
 
 pub use closed_form::{ClosedForm, affine_rate};
 pub use enumeration::Enumeration;
-pub use exact::Exact;
+pub use exact::{Exact, ExactOrSampled};
 pub(crate) use ladder::Ladder;
 pub use line::LineSampling;
 pub(crate) use line::{BLOCK, Lines, Pool, has_lines};

@@ -3,7 +3,7 @@
 
 use super::bits::Bits;
 use super::marginal::{End, Marginals};
-use crate::model::{Aggregate, Trees};
+use crate::model::{Aggregate, Node, Trees};
 
 /// A split that the noise may take either way.
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +69,11 @@ pub(super) struct Cut<const W: usize> {
     pub(super) right: Bits<W>,
 }
 
+/// What a leaf adds to the sum; a vote is 0 or 1.
+fn said(leaf: &Node, vote: bool) -> f64 {
+    if vote { f64::from(u8::from(leaf.adds > 0.5)) } else { leaf.adds }
+}
+
 impl Collapsed {
     /// Number of noisy features that splits are left on.
     pub(super) fn n_features(&self) -> usize {
@@ -129,8 +134,7 @@ impl Collapsed {
                 Step::Visit(mut at) => loop {
                     let node = &model.nodes()[at as usize];
                     if node.left == node.right {
-                        let value = if vote { f64::from(u8::from(node.adds > 0.5)) } else { node.adds };
-                        self.values.push(value);
+                        self.values.push(said(node, vote));
                         break;
                     }
                     let j = node.feature as usize;
