@@ -220,7 +220,8 @@ fn by_cells(model: &Trees, noise: &dyn Noise, active: &[bool], point: &[f64]) ->
     let (mut index, mut total) = (vec![0; d], 0.0);
     loop {
         let cell: Vec<f64> = (0..d).map(|j| sides[j][index[j]].0).collect();
-        if !(model.score(&cell).unwrap() > 0.0) {
+        let accepted = model.score(&cell).unwrap() > 0.0;
+        if !accepted {
             total += (0..d).map(|j| sides[j][index[j]].1).product::<f64>();
         }
         let Some(j) = (0..d).find(|&j| index[j] + 1 < sides[j].len()) else { return total };
@@ -293,7 +294,7 @@ fn sampled(model: &Trees, noise: &dyn Noise, active: &[bool], point: &[f64], n: 
             (0..d).for_each(|j| row[j] = point[j] + if active[j] { row[j] } else { 0.0 });
         }
         model.score_batch(Rows::new(&rows, d).unwrap(), &mut scores).unwrap();
-        refused += scores.iter().filter(|score| !(**score > 0.0)).count();
+        refused += 1000 - scores.iter().filter(|score| **score > 0.0).count();
     }
     refused as f64 / n as f64
 }

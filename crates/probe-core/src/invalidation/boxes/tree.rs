@@ -63,8 +63,8 @@ impl Walk {
             match step {
                 Step::Visit(at) => {
                     if let Some(leaf) = self.descend(model, features, at) {
-                        let refused = !(model.aggregate(std::iter::once(leaf)) > 0.0);
-                        if refused {
+                        let accepted = model.aggregate(std::iter::once(leaf)) > 0.0;
+                        if !accepted {
                             total += self.add_leaf(gradient.as_deref_mut());
                         }
                     }
