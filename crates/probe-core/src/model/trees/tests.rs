@@ -100,7 +100,8 @@ fn what_is_no_tree_is_refused_and_named() {
         change(&mut tree);
         Trees::new(1, vec![stump(0.5), tree], TreeRules::default(), 0.0).unwrap_err().to_string()
     };
-    let cases: [(&dyn Fn(&mut Tree), &str); 7] = [
+    type Edit<'a> = &'a dyn Fn(&mut Tree);
+    let cases: [(Edit<'_>, &str); 7] = [
         (&|tree| tree.left[0] = 0, "number of ways to node 0 of tree 1 must be 1, got 2"),
         (&|tree| tree.right[0] = 1, "number of ways to node 1 of tree 1 must be 1, got 2"),
         (
