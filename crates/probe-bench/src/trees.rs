@@ -32,15 +32,17 @@ pub(crate) fn run() -> Result<()> {
             for (i, point) in points.iter().enumerate() {
                 let active: Vec<bool> = (0..FEATURES).map(|j| (j + i) % FEATURES < noisy).collect();
                 let query = Query { model: &model, noise: &noise, active: &active, point };
-                let mut ask = |stream: &mut Stream| Exact { boxes: 1 << 18 }.estimate(&query, 0.95, stream);
+                let ask = |stream: &mut Stream| Exact { boxes: 1 << 18 }.estimate(&query, 0.95, stream);
                 let found = ask(&mut stream)?;
-                let took = best_of(3, || Ok(drop(ask(&mut stream)?)))?;
+                let took = best_of(3, || ask(&mut stream).map(|_| ()).map_err(Into::into))?;
                 total += took;
                 slowest = slowest.max(took);
                 closed += usize::from(found.exact);
                 widest = widest.max(found.upper - found.lower);
                 let sampling = MonteCarlo { samples: 10_000 };
-                drawn += best_of(1, || Ok(drop(sampling.estimate(&query, 0.95, &mut stream)?)))?;
+                drawn += best_of(1, || {
+                    sampling.estimate(&query, 0.95, &mut stream).map(|_| ()).map_err(Into::into)
+                })?;
             }
             let mean = |seconds: f64| 1e3 * seconds / POINTS as f64;
             say(&format!(
