@@ -10,6 +10,7 @@ mod networks;
 mod peers;
 mod stats;
 mod stream;
+mod trees;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -48,6 +49,8 @@ enum What {
     Peers(peers::Options),
     /// Scoring rows in batches, against a matrix product
     Kernels,
+    /// Exact rates of trees, against Monte Carlo
+    Trees,
 }
 
 fn main() -> Result<()> {
@@ -59,5 +62,6 @@ fn main() -> Result<()> {
         What::Networks(options) => networks::run(&options),
         What::Peers(options) => peers::run(&options),
         What::Kernels => kernels::run(),
+        What::Trees => trees::run(),
     }
 }

@@ -302,7 +302,8 @@ Examples:
 pub(crate) struct Rate {
     #[command(flatten)]
     pub(crate) ask: Ask,
-    /// How: auto is exact where that is possible and monte-carlo elsewhere. closed-form is Theorem 1 of the paper, exact for
+    /// How: auto is exact where that is possible at a fair cost and monte-carlo elsewhere. exact is Theorem 2 of the paper for trees,
+    /// under noise that misses each feature on its own: the rate, or a certain interval around it. closed-form is Theorem 1, exact for
     /// linear models under Gaussian noise; enumeration sums over residuals of a noise file, exact for all models; line and
     /// monte-carlo-sobol need fewer draws; smoothed-monte-carlo is the paper's differentiable estimate, which is biased.
     #[arg(

@@ -52,7 +52,7 @@
 //! | [`noise`] | [`Noise`], [`NoiseOn`], [`Independent`]; [`Gaussian`], [`Effort`], [`Residuals`]; fits from pairs |
 //! | [`cost`] | [`Cost`], and norms with their exact one-constraint solvers |
 //! | [`theory`] | the paper's theorem and propositions as functions |
-//! | [`invalidation`] | [`InvalidationRate`]: [`ClosedForm`], [`MonteCarlo`], [`SobolMonteCarlo`], [`SmoothedMonteCarlo`] |
+//! | [`invalidation`] | [`InvalidationRate`]: [`Exact`], [`ClosedForm`], [`MonteCarlo`], [`SobolMonteCarlo`], [`SmoothedMonteCarlo`] |
 //! | [`recourse`] | [`RecourseMethod`], [`Solver`], [`Worker`]; method `probe` |
 //! | [`engine`] | [`Setup`], [`Engine`], [`Session`]: raw units in, judged [`Answer`]s out |
 //! | [`evaluation`] | metrics that re-score answers from outside |
@@ -76,8 +76,8 @@ pub use cost::Cost;
 pub use engine::{Answer, Engine, Limit, Session, Setup, Shortfall, Side, Slack, Status, Tolerance};
 pub use error::{Error, ParamError, Result};
 pub use invalidation::{
-    ClosedForm, Enumeration, Estimate, InvalidationRate, LineSampling, MonteCarlo, Query, SmoothedMonteCarlo,
-    SobolMonteCarlo, affine_rate,
+    ClosedForm, Enumeration, Estimate, Exact, ExactOrSampled, InvalidationRate, LineSampling, MonteCarlo,
+    Query, SmoothedMonteCarlo, SobolMonteCarlo, affine_rate,
 };
 pub use model::{Activation, Dense, Differentiable, Linear, Mlp, Model, ModelShift, Trees};
 pub use noise::{Covariance, Effort, Gaussian, Independent, Noise, NoiseOn, Residuals};

@@ -10,7 +10,7 @@ use crate::usage::Usage;
 use anyhow::{Result, bail};
 use probe_core::invalidation::RATES;
 use probe_core::registry::lookup;
-use probe_core::{Engine, Estimate, InvalidationRate, NoiseOn, Setup};
+use probe_core::{Engine, Estimate, ExactOrSampled, InvalidationRate, NoiseOn, Setup};
 use probe_io::{Batch, Column, Field, JsonRows};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -76,7 +76,12 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
                 let score = engine.score(point)?;
                 found.push((score > 0.0, score + threshold, engine.rate(point, person, estimator.as_ref())?));
             }
-            let name = estimator.name();
+            let auto = estimator.name() == "auto";
+            let name = |estimate: &Estimate| match (auto, estimate.exact) {
+                (false, _) => estimator.name(),
+                (true, true) => "exact",
+                (true, false) => "monte-carlo",
+            };
             if !as_objects {
                 let mut columns = vec![
                     Column::integers((0..found.len()).map(|i| (first + i) as i64)),
@@ -88,7 +93,7 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
                     ),
                     Column::floats(found.iter().map(|(.., e)| e.lower)),
                     Column::floats(found.iter().map(|(.., e)| e.upper)),
-                    Column::texts(found.iter().map(|_| name)),
+                    Column::texts(found.iter().map(|(.., e)| name(e))),
                 ];
                 for k in 0..chunk.plan().n_ids() {
                     columns.push(chunk.id_column(k, 0..found.len())?);
@@ -106,7 +111,7 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
                 object.insert("lower".to_owned(), json!(estimate.lower));
                 object.insert("upper".to_owned(), json!(estimate.upper));
                 object.insert("exact".to_owned(), json!(estimate.exact));
-                object.insert("estimator".to_owned(), json!(name));
+                object.insert("estimator".to_owned(), json!(name(estimate)));
                 object.extend(rows::ids(chunk, i)?.into_iter().map(|(id, value)| (id.to_owned(), value)));
                 rows.push(&object)?;
             }
@@ -128,21 +133,28 @@ fn depends_on_the_change(setup: &Setup) -> Result<bool> {
     Ok(setup.noise.at(&nowhere, &nowhere)?.is_some())
 }
 
-/// The estimator asked for; `auto` and `exact` mean the closed form or the sum over all residuals, where that is the true rate.
+/// How many boxes `auto` tries on an ensemble of trees before it samples.
+const BOXES: usize = 1 << 14;
+
+/// The estimator asked for; `auto` and `exact` mean the closed form, the sum over all residuals or boxes, where that is the true rate.
 fn estimator(args: &Rate, setup: &Setup, per_move: bool) -> Result<Box<dyn InvalidationRate>> {
+    let samples = usize::try_from(args.samples).unwrap_or(usize::MAX);
     let gaussian = per_move || setup.noise.as_gaussian().is_some();
+    let independent = per_move || setup.noise.as_independent().is_some();
+    let boxes = setup.model.as_trees().is_some() && independent && setup.shift.is_none();
     let name = match args.estimator.as_str() {
         "auto" | "exact" if gaussian && setup.model.as_linear().is_some() => "closed-form",
         "auto" | "exact" if setup.noise.as_residuals().is_some() => "enumeration",
+        "exact" if boxes => "exact",
         "exact" => bail!(
             "--estimator exact: there is no exact rate for a {} model under {} noise",
             setup.model.name(),
             setup.noise.name()
         ),
+        "auto" if boxes => return Ok(Box::new(ExactOrSampled { boxes: BOXES, samples })),
         "auto" => "monte-carlo",
         other => other,
     };
     let item = lookup("estimator", RATES, name).map_err(|unknown| Usage::of("--estimator", unknown))?.item;
-    let samples = usize::try_from(args.samples).unwrap_or(usize::MAX);
     Ok(item.with_samples(samples).unwrap_or_else(|| Box::new(item)))
 }

@@ -3,9 +3,11 @@
 //! $\Delta$ is a probability at every point, favourable or not (the paper's Definition 1 would be negative at an
 //! unfavourable point and so count it as robust); that the point itself is favourable is checked apart.
 
+mod boxes;
 pub mod certificate;
 mod closed_form;
 mod enumeration;
+mod exact;
 mod forest;
 mod ladder;
 mod line;
@@ -16,6 +18,7 @@ mod sobol;
 
 pub use closed_form::{ClosedForm, affine_rate};
 pub use enumeration::Enumeration;
+pub use exact::{Exact, ExactOrSampled};
 pub(crate) use forest::{Draws, Errors, Forest};
 pub(crate) use ladder::Ladder;
 pub use line::LineSampling;
@@ -114,5 +117,12 @@ impl<T: InvalidationRate + ?Sized> InvalidationRate for &T {
 }
 
 /// All estimators.
-pub const RATES: &[Entry<dyn InvalidationRate>] =
-    &[closed_form::ENTRY, monte_carlo::ENTRY, line::ENTRY, sobol::ENTRY, smoothed::ENTRY, enumeration::ENTRY];
+pub const RATES: &[Entry<dyn InvalidationRate>] = &[
+    exact::ENTRY,
+    closed_form::ENTRY,
+    monte_carlo::ENTRY,
+    line::ENTRY,
+    sobol::ENTRY,
+    smoothed::ENTRY,
+    enumeration::ENTRY,
+];

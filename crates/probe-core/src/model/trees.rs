@@ -233,7 +233,7 @@ impl Trees {
 
     /// Whether `x` goes left at a split; a missing value goes where the split says, if it does, and right otherwise.
     #[inline(always)]
-    fn goes_left(node: &Node, x: f64) -> bool {
+    pub(crate) fn goes_left(node: &Node, x: f64) -> bool {
         x <= node.cut || (x.is_nan() && node.default_left == Some(true))
     }
 

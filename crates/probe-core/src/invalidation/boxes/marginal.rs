@@ -1,0 +1,90 @@
+//! How likely each feature of the noisy point is to lie between two cuts.
+
+use crate::noise::{Independent, Noise};
+
+/// One end of an interval, as the smaller of the masses on its two sides: $P(X \le c)$ with a plus sign where $c$ is at most the centre,
+/// $P(X > c)$ with a minus sign above it. Differences then keep the digits of either tail.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End(f64);
+
+impl End {
+    /// Nothing is below.
+    pub(super) const LOWEST: Self = Self(0.0);
+    /// Nothing is above.
+    pub(super) const HIGHEST: Self = Self(-0.0);
+
+    /// Whether no mass is at or below.
+    pub(super) fn nothing_below(self) -> bool {
+        self.0 == 0.0 && self.0.is_sign_positive()
+    }
+
+    /// Whether no mass is above.
+    pub(super) fn nothing_above(self) -> bool {
+        self.0 == 0.0 && self.0.is_sign_negative()
+    }
+
+    /// The mass above `self` and at or below `to`.
+    #[inline(always)]
+    pub(super) fn mass_to(self, to: Self) -> f64 {
+        let straddles = self.0.is_sign_positive() && to.0.is_sign_negative();
+        let mass = if straddles { (1.0 + to.0) - self.0 } else { to.0 - self.0 };
+        mass.max(0.0)
+    }
+}
+
+/// A feature of the noisy point: its centre, and its standard deviation, 0 where it is certain.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spot {
+    centre: f64,
+    sd: f64,
+}
+
+/// The features of one noisy point, independent of one another.
+pub(super) struct Marginals<'a> {
+    noise: &'a dyn Independent,
+    spots: Vec<Spot>,
+}
+
+impl<'a> Marginals<'a> {
+    /// `None` unless features are missed independently of one another.
+    pub(super) fn of(noise: &'a dyn Noise) -> Option<Self> {
+        Some(Self { noise: noise.as_independent()?, spots: Vec::with_capacity(noise.dim()) })
+    }
+
+    /// Moves to `point`, with noise on the features marked `active`. A value that is missing or infinite stays so.
+    pub(super) fn place(&mut self, point: &[f64], active: &[bool]) {
+        self.spots.clear();
+        let noise = self.noise;
+        self.spots.extend(point.iter().zip(active).enumerate().map(|(j, (&x, &active))| {
+            if active && x.is_finite() {
+                Spot { centre: x + noise.mean(j), sd: noise.sd(j) }
+            } else {
+                Spot { centre: x, sd: 0.0 }
+            }
+        }));
+    }
+
+    pub(super) fn n_features(&self) -> usize {
+        self.spots.len()
+    }
+
+    /// The value of feature `j`, where it is certain.
+    #[inline(always)]
+    pub(super) fn certain(&self, j: usize) -> Option<f64> {
+        let spot = self.spots[j];
+        if spot.sd > 0.0 { None } else { Some(spot.centre) }
+    }
+
+    /// A cut of feature `j`, which is noisy, as an end.
+    pub(super) fn end(&self, j: usize, cut: f64) -> End {
+        let Spot { centre, sd } = self.spots[j];
+        let (t, shape) = ((cut - centre) / sd, self.noise.shape(j));
+        End(if t <= 0.0 { shape.cdf(t) } else { -shape.upper_tail(t) })
+    }
+
+    /// The density of feature `j`, which is noisy, at a cut.
+    pub(super) fn density(&self, j: usize, cut: f64) -> f64 {
+        let Spot { centre, sd } = self.spots[j];
+        self.noise.shape(j).density((cut - centre) / sd) / sd
+    }
+}

@@ -1,0 +1,384 @@
+//! Branch and bound over boxes: cut the noisy features' ranges until what every tree can say within a box decides the sum.
+//!
+//! Bounds need no allowance where it counts: sums in floating point rise with each of their terms, so the model's own sum over
+//! the trees' least leaves is at most the score anywhere in the box, to the bit. That sum is only formed where a running
+//! sum, which costs less, is too close to zero to decide.
+
+use super::bits::Bits;
+use super::collapse::{Collapsed, Cut, Part};
+use crate::model::{Aggregate, Trees};
+
+/// A box, with what the trees can still say in it.
+struct Frame<const W: usize> {
+    /// Of each tree, the leaves within reach.
+    leaves: Vec<Bits<W>>,
+    /// Splits that go both ways within the box, in order.
+    cuts: Vec<u32>,
+    /// Of each noisy feature, the places of the ends.
+    bounds: Vec<[u32; 2]>,
+    /// Bounds of the sum of all leaves, less what it must be above.
+    low: f64,
+    high: f64,
+}
+
+impl<const W: usize> Default for Frame<W> {
+    fn default() -> Self {
+        Self { leaves: Vec::new(), cuts: Vec::new(), bounds: Vec::new(), low: 0.0, high: 0.0 }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Refused,
+    Accepted,
+    Open,
+}
+
+/// What a search found: masses, and how many boxes were looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Found {
+    pub(super) refused: f64,
+    pub(super) accepted: f64,
+    pub(super) open: f64,
+    pub(super) boxes: usize,
+}
+
+/// Masses within a factor of 16 are taken in any order.
+const SHIFT: u32 = 4;
+const BUCKETS: usize = 1 + (1075 >> 2);
+
+/// Room for searches.
+pub(super) struct Search<const W: usize> {
+    cuts: Vec<Cut<W>>,
+    frames: Vec<Frame<W>>,
+    stack: Vec<Frame<W>>,
+    /// Boxes that are left for later, by mass: the places of their ends.
+    later: Vec<Vec<[u32; 2]>>,
+    gains: Vec<f64>,
+    /// What the sum of the leaves must be above.
+    target: f64,
+    /// How far running sums may be off.
+    slack: f64,
+}
+
+impl<const W: usize> Default for Search<W> {
+    fn default() -> Self {
+        Self {
+            cuts: Vec::new(),
+            frames: Vec::new(),
+            stack: Vec::new(),
+            later: Vec::new(),
+            gains: Vec::new(),
+            target: 0.0,
+            slack: 0.0,
+        }
+    }
+}
+
+fn bucket(mass: f64) -> usize {
+    let exponent = 1023 - ((mass.to_bits() >> 52) & 0x7ff) as i64;
+    (exponent.max(0) as usize / SHIFT as usize).min(BUCKETS - 1)
+}
+
+fn mass_of(parts: &Collapsed, bounds: &[[u32; 2]]) -> f64 {
+    bounds.iter().enumerate().map(|(f, _)| side(parts, bounds, f)).product()
+}
+
+/// The share of one feature in the mass of a box.
+fn side(parts: &Collapsed, bounds: &[[u32; 2]], f: usize) -> f64 {
+    let (row, [from, to]) = (parts.rows[f], bounds[f]);
+    parts.ends[(row + from) as usize].mass_to(parts.ends[(row + to) as usize])
+}
+
+impl<const W: usize> Search<W> {
+    /// Bounds the rate of `model`, collapsed to `parts`, until at most `tolerance` of the mass is undecided or `budget` boxes were looked at.
+    pub(super) fn run(&mut self, model: &Trees, parts: &Collapsed, budget: usize, tolerance: f64) -> Found {
+        parts.cuts_into(&mut self.cuts);
+        self.measure(model, parts);
+        self.later.resize_with(BUCKETS, Vec::new);
+        self.later.iter_mut().for_each(Vec::clear);
+        self.frames.append(&mut self.stack);
+        let mut found = Found::default();
+        let k = parts.n_features();
+        let mut root = self.frames.pop().unwrap_or_default();
+        root.bounds.clear();
+        root.bounds.extend((0..k).map(|f| [0, parts.rows[f + 1] - parts.rows[f] - 1]));
+        self.derive(parts, &mut root);
+        let all: Vec<u32> = (0..self.cuts.len() as u32).collect();
+        self.file(model, parts, root, (&all, usize::MAX), &mut found);
+        let mut level = 0;
+        while level < BUCKETS {
+            let Some(mut frame) = self.next(parts, level) else {
+                level += 1;
+                continue;
+            };
+            let left = 1.0 - found.refused - found.accepted;
+            // Rounding may leave nothing on paper: a tolerance of 0 means that no box is left.
+            if found.boxes >= budget || (left <= tolerance && tolerance > 0.0) {
+                self.put_off(parts, &frame);
+                self.frames.push(frame);
+                break;
+            }
+            let (feature, place) = self.choose(parts, &frame);
+            for right in [false, true] {
+                let mut child = self.frames.pop().unwrap_or_default();
+                self.halve(parts, &frame, &mut child, (feature, place, right));
+                self.file(model, parts, child, (&frame.cuts, level), &mut found);
+            }
+            frame.cuts.clear();
+            self.frames.push(frame);
+        }
+        while let Some(frame) = self.stack.pop() {
+            self.put_off(parts, &frame);
+            self.frames.push(frame);
+        }
+        for boxes in &self.later {
+            found.open += boxes.chunks_exact(k.max(1)).map(|bounds| mass_of(parts, bounds)).sum::<f64>();
+        }
+        found
+    }
+
+    /// Sets what the sum must exceed, and how far running sums of it may be off.
+    fn measure(&mut self, model: &Trees, parts: &Collapsed) {
+        let (rules, n) = (model.rules(), parts.parts.len() as f64);
+        let threshold = crate::model::Model::threshold(model);
+        self.target = match rules.aggregate {
+            Aggregate::Sum => threshold - rules.base,
+            Aggregate::Mean | Aggregate::Vote => n * (0.5 + threshold),
+        };
+        let largest = |part: &Part| match *part {
+            Part::Fixed(value) => value.abs(),
+            Part::Live(tree) => {
+                let (from, to) = (parts.first[tree as usize], parts.first[tree as usize + 1]);
+                parts.values[from as usize].abs().max(parts.values[to as usize - 1].abs())
+            }
+        };
+        let size = parts.parts.iter().map(largest).sum::<f64>()
+            + rules.base.abs()
+            + threshold.abs()
+            + n * (0.5 + threshold.abs());
+        // A rounding of at most `size` for each term of the sum and each cut that a running sum takes in.
+        let roundings = 4 * (parts.parts.len() + self.cuts.len() + 4);
+        self.slack = roundings as f64 * f64::EPSILON * size;
+    }
+
+    /// The next box to be cut, of those with a mass of `level`.
+    fn next(&mut self, parts: &Collapsed, level: usize) -> Option<Frame<W>> {
+        if let Some(frame) = self.stack.pop() {
+            return Some(frame);
+        }
+        let k = parts.n_features();
+        if k == 0 || self.later[level].len() < k {
+            return None;
+        }
+        let from = self.later[level].len() - k;
+        let mut frame = self.frames.pop().unwrap_or_default();
+        frame.bounds.clear();
+        frame.bounds.extend(self.later[level].drain(from..));
+        self.derive(parts, &mut frame);
+        frame.cuts.clear();
+        for (i, cut) in self.cuts.iter().enumerate() {
+            if Self::splits(parts, &frame, cut) {
+                frame.cuts.push(i as u32);
+            }
+        }
+        Some(frame)
+    }
+
+    fn put_off(&mut self, parts: &Collapsed, frame: &Frame<W>) {
+        self.later[bucket(mass_of(parts, &frame.bounds))].extend_from_slice(&frame.bounds);
+    }
+
+    /// Finds the leaves within reach and the bounds of the sum from the box alone.
+    fn derive(&self, parts: &Collapsed, frame: &mut Frame<W>) {
+        frame.leaves.clear();
+        frame.leaves.extend(parts.first.windows(2).map(|pair| Bits::below((pair[1] - pair[0]) as usize)));
+        for cut in &self.cuts {
+            let [from, to] = frame.bounds[cut.feature as usize];
+            let leaves = &mut frame.leaves[cut.tree as usize];
+            if cut.place <= from {
+                *leaves = leaves.without(&cut.left);
+            } else if cut.place >= to {
+                *leaves = leaves.without(&cut.right);
+            }
+        }
+        (frame.low, frame.high) = (-self.target, -self.target);
+        for part in &parts.parts {
+            let [low, high] = Self::range(parts, frame, *part);
+            frame.low += low;
+            frame.high += high;
+        }
+    }
+
+    /// What a tree says at least and at most.
+    fn range(parts: &Collapsed, frame: &Frame<W>, part: Part) -> [f64; 2] {
+        match part {
+            Part::Fixed(value) => [value; 2],
+            Part::Live(tree) => Self::span(parts, tree, &frame.leaves[tree as usize]),
+        }
+    }
+
+    #[inline(always)]
+    fn span(parts: &Collapsed, tree: u32, leaves: &Bits<W>) -> [f64; 2] {
+        let first = parts.first[tree as usize] as usize;
+        [parts.values[first + leaves.first()], parts.values[first + leaves.last()]]
+    }
+
+    /// Whether a split goes both ways within the box, and that matters.
+    #[inline(always)]
+    fn splits(parts: &Collapsed, frame: &Frame<W>, cut: &Cut<W>) -> bool {
+        let [from, to] = frame.bounds[cut.feature as usize];
+        let leaves = &frame.leaves[cut.tree as usize];
+        let inside = from < cut.place && cut.place < to;
+        inside && !leaves.and(&cut.left).is_empty() && !leaves.and(&cut.right).is_empty() && {
+            let [low, high] = Self::span(parts, cut.tree, leaves);
+            low < high
+        }
+    }
+
+    /// Makes `child` one side of `frame`.
+    fn halve(
+        &self,
+        parts: &Collapsed,
+        frame: &Frame<W>,
+        child: &mut Frame<W>,
+        (feature, place, right): (u32, u32, bool),
+    ) {
+        child.leaves.clear();
+        child.leaves.extend_from_slice(&frame.leaves);
+        child.bounds.clear();
+        child.bounds.extend_from_slice(&frame.bounds);
+        child.bounds[feature as usize][usize::from(!right)] = place;
+        (child.low, child.high) = (frame.low, frame.high);
+        let from = frame.cuts.partition_point(|&i| self.cuts[i as usize].feature < feature);
+        for &i in &frame.cuts[from..] {
+            let cut = &self.cuts[i as usize];
+            if cut.feature != feature {
+                break;
+            }
+            let gone = if right && cut.place <= place {
+                &cut.left
+            } else if !right && cut.place >= place {
+                &cut.right
+            } else {
+                continue;
+            };
+            let leaves = &mut child.leaves[cut.tree as usize];
+            let before = Self::span(parts, cut.tree, leaves);
+            *leaves = leaves.without(gone);
+            let after = Self::span(parts, cut.tree, leaves);
+            child.low += after[0] - before[0];
+            child.high += after[1] - before[1];
+        }
+    }
+
+    /// Adds a box to what is decided, or puts it with those to be cut. Its splits are among `cuts`.
+    fn file(
+        &mut self,
+        model: &Trees,
+        parts: &Collapsed,
+        mut frame: Frame<W>,
+        (cuts, level): (&[u32], usize),
+        found: &mut Found,
+    ) {
+        found.boxes += 1;
+        let mass = mass_of(parts, &frame.bounds);
+        let mut verdict = if mass > 0.0 { self.judge(model, parts, &frame) } else { Verdict::Accepted };
+        if verdict == Verdict::Open {
+            frame.cuts.clear();
+            for &i in cuts {
+                if Self::splits(parts, &frame, &self.cuts[i as usize]) {
+                    frame.cuts.push(i);
+                }
+            }
+            if frame.cuts.is_empty() {
+                verdict = if self.sum(model, parts, &frame, 0) > 0.0 {
+                    Verdict::Accepted
+                } else {
+                    Verdict::Refused
+                };
+            }
+        }
+        match verdict {
+            Verdict::Refused => found.refused += mass,
+            Verdict::Accepted => found.accepted += mass,
+            Verdict::Open if bucket(mass) <= level => {
+                self.stack.push(frame);
+                return;
+            }
+            Verdict::Open => self.later[bucket(mass)].extend_from_slice(&frame.bounds),
+        }
+        self.frames.push(frame);
+    }
+
+    /// The model's score of the least (0) or greatest (1) leaves within reach, to the bit.
+    fn sum(&self, model: &Trees, parts: &Collapsed, frame: &Frame<W>, which: usize) -> f64 {
+        model.aggregate(parts.parts.iter().map(|part| Self::range(parts, frame, *part)[which]))
+    }
+
+    fn judge(&self, model: &Trees, parts: &Collapsed, frame: &Frame<W>) -> Verdict {
+        // Sums that may overflow are not in order: only leaves decide.
+        if !self.slack.is_finite() {
+            return Verdict::Open;
+        }
+        if frame.high < -self.slack {
+            Verdict::Refused
+        } else if frame.low > self.slack {
+            Verdict::Accepted
+        } else if frame.high <= self.slack && self.sum(model, parts, frame, 1) <= 0.0 {
+            Verdict::Refused
+        } else if frame.low >= -self.slack && self.sum(model, parts, frame, 0) > 0.0 {
+            Verdict::Accepted
+        } else {
+            Verdict::Open
+        }
+    }
+
+    /// The feature and place to cut at: where the trees' ranges shrink most, and the middle of that.
+    fn choose(&mut self, parts: &Collapsed, frame: &Frame<W>) -> (u32, u32) {
+        self.gains.clear();
+        let mut best = (f64::NEG_INFINITY, 0..0);
+        let mut from = 0;
+        while from < frame.cuts.len() {
+            let feature = self.cuts[frame.cuts[from] as usize].feature;
+            let (row, [low, _]) = (parts.rows[feature as usize], frame.bounds[feature as usize]);
+            let whole = side(parts, &frame.bounds, feature as usize);
+            let (mut to, mut total) = (from, 0.0);
+            while to < frame.cuts.len() {
+                let cut = &self.cuts[frame.cuts[to] as usize];
+                if cut.feature != feature {
+                    break;
+                }
+                let leaves = &frame.leaves[cut.tree as usize];
+                let width = |leaves: &Bits<W>| {
+                    let [low, high] = Self::span(parts, cut.tree, leaves);
+                    high - low
+                };
+                let share =
+                    parts.ends[(row + low) as usize].mass_to(parts.ends[(row + cut.place) as usize]) / whole;
+                let left = share * width(&leaves.and(&cut.left));
+                let right = (1.0 - share) * width(&leaves.and(&cut.right));
+                let gain = (width(leaves) - left - right).max(0.0);
+                total += gain;
+                self.gains.push(gain);
+                to += 1;
+            }
+            if total > best.0 {
+                best = (total, from..to);
+            }
+            from = to;
+        }
+        let (total, range) = best;
+        let mut before = 0.0;
+        let mut chosen = range.start;
+        for i in range {
+            chosen = i;
+            before += self.gains[i];
+            if before >= 0.5 * total {
+                break;
+            }
+        }
+        let cut = frame.cuts.get(chosen).map_or(0, |&i| i as usize);
+        (self.cuts[cut].feature, self.cuts[cut].place)
+    }
+}
