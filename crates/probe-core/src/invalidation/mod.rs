@@ -16,6 +16,7 @@ mod shift;
 mod smoothed;
 mod sobol;
 
+pub(crate) use boxes::Boxes;
 pub use closed_form::{ClosedForm, affine_rate};
 pub use enumeration::Enumeration;
 pub use exact::{Exact, ExactOrSampled};

@@ -14,7 +14,7 @@ use crate::engine::answer::Answer;
 use crate::engine::tolerance::ROOM;
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
-use crate::invalidation::{BLOCK, Draws, Errors, Forest, Ladder, Lines, Models, Pool, has_lines};
+use crate::invalidation::{BLOCK, Boxes, Draws, Errors, Forest, Ladder, Lines, Models, Pool, has_lines};
 use crate::model::ModelShift;
 use crate::noise::Residuals;
 use crate::recourse::{Goal, Proposal, Reason, Task, Verdict};
@@ -146,10 +146,20 @@ pub(super) struct Sampler<'e> {
 
 enum Kind<'e> {
     Lines { pools: &'e Pools, lines: Box<Lines<'e>>, gradient: Vec<f64>, masses: Box<[f64; BLOCK]> },
-    Forest { sets: &'e Sets, forest: Box<Forest<'e>>, refused: Vec<bool>, scores: Vec<f64> },
+    Forest { sets: &'e Sets, trees: Box<OnTrees<'e>> },
     Shifted { models: Models<'e> },
     Finite { errors: &'e Residuals },
     Draws,
+}
+
+/// Trees with what judges points on them.
+struct OnTrees<'e> {
+    forest: Forest<'e>,
+    boxes: Option<Boxes<'e>>,
+    /// The exact rate of the point at hand, where there is one.
+    exact: Option<f64>,
+    refused: Vec<bool>,
+    scores: Vec<f64>,
 }
 
 /// How an attempt to certify ended.
@@ -167,9 +177,13 @@ impl<'e> Sampler<'e> {
         let kind = match (sampling, task.noise.as_residuals()) {
             (Sampling::Forest(sets), _) => match task.model.as_trees() {
                 Some(model) => Kind::Forest {
-                    forest: Box::new(Forest::new(model)),
-                    refused: Vec::new(),
-                    scores: Vec::new(),
+                    trees: Box::new(OnTrees {
+                        forest: Forest::new(model),
+                        boxes: Boxes::new(model, &*task.noise),
+                        exact: None,
+                        refused: Vec::new(),
+                        scores: Vec::new(),
+                    }),
                     sets,
                 },
                 None => Kind::Draws,
@@ -200,6 +214,17 @@ impl<'e> Sampler<'e> {
         matches!(self.kind, Kind::Lines { .. } | Kind::Forest { .. })
     }
 
+    /// Whether boxes are likely to give rates on trees: noise on few features, or one tree.
+    fn expects_exact_rates(&self) -> bool {
+        let Kind::Forest { trees, .. } = &self.kind else { return false };
+        let few = match self.task.noise_on.fixed(&self.task.actions) {
+            Some(active) => active.iter().filter(|active| **active).count() <= 3,
+            None => true,
+        };
+        let one = self.task.model.as_trees().is_some_and(|model| model.trees().len() == 1);
+        trees.boxes.is_some() && (few || one)
+    }
+
     /// What a search should aim at for `rate`: a little under it, closer where the rate is easy to estimate. Measured costs
     /// and sample counts meet about here.
     fn first_aim(&self, rate: f64) -> f64 {
@@ -209,6 +234,8 @@ impl<'e> Sampler<'e> {
                 // A line wins the gap times 1/(1-r) at most: very small rates need a wide one.
                 near.min(rate - LEAST_GAP).max(LEAST_AIM * rate)
             }
+            // Exact rates need no room but for the search's own precision.
+            Kind::Forest { .. } if self.expects_exact_rates() => 0.996 * rate,
             Kind::Forest { .. } => rate * (1.0 - 0.05 * (0.35 / rate).sqrt()).max(0.75),
             Kind::Shifted { .. } => rate * (1.0 - 0.03 * (0.35 / rate).sqrt()).max(0.85),
             Kind::Finite { .. } => rate,
@@ -228,8 +255,13 @@ impl<'e> Sampler<'e> {
             (self.mean, self.variance) = (spread.mean(), spread.variance());
             return lines.aim(point, Some(gradient));
         }
-        if let Kind::Forest { sets, .. } = &self.kind {
-            self.mean = self.share_of(&sets.scouts)?;
+        if let Kind::Forest { sets, trees } = &mut self.kind {
+            let sets = *sets;
+            trees.exact = trees.boxes.as_mut().and_then(|boxes| boxes.rate_if_few(&self.point, &self.active));
+            self.mean = match trees.exact {
+                Some(rate) => rate,
+                None => self.share_of(&sets.scouts)?,
+            };
             self.variance = self.mean * (1.0 - self.mean);
             return Ok(());
         }
@@ -254,7 +286,8 @@ impl<'e> Sampler<'e> {
 
     /// Which errors of a set trees refuse.
     fn refused_from(&mut self, errors: &Errors) -> Result<&[bool]> {
-        let Kind::Forest { forest, refused, scores, .. } = &mut self.kind else { return Ok(&[]) };
+        let Kind::Forest { trees, .. } = &mut self.kind else { return Ok(&[]) };
+        let OnTrees { forest, refused, scores, .. } = &mut **trees;
         refused.resize(errors.len(), false);
         scores.resize(errors.len(), 0.0);
         forest.aim(errors, &self.point, &self.active, 1.0);
@@ -339,6 +372,9 @@ impl<'e> Sampler<'e> {
                 }
                 Ok(Attempt { certified: false, upper: upper.upper(), mean: bet.mean() })
             }
+            Kind::Forest { trees, .. } if trees.exact.is_some() => {
+                Ok(Attempt { certified: self.mean <= max_rate, upper: self.mean, mean: self.mean })
+            }
             Kind::Forest { sets, .. } => {
                 let sets = *sets;
                 let mut bet = Mixture::expecting(max_rate, self.mean)?;
@@ -412,6 +448,7 @@ impl<'e> Sampler<'e> {
                 self.shifted_masses(Purpose::Audit, 0, 0, &mut seen)?;
                 Ok(seen.iter().sum::<f64>() / seen.len() as f64)
             }
+            Kind::Forest { trees, .. } if trees.exact.is_some() => Ok(self.mean),
             Kind::Forest { sets, .. } => {
                 let sets = *sets;
                 self.share_of(&sets.auditors)
@@ -607,7 +644,8 @@ impl<'e> Session<'e> {
     ) -> Result<(f64, bool)> {
         let mut asked = rate;
         for _ in 0..3 {
-            let doubt = 2.0 * (sampler.variance / SCOUTS as f64).sqrt();
+            let scouts = if matches!(sampler.kind, Kind::Forest { .. }) { SCOUT_ERRORS } else { SCOUTS };
+            let doubt = 2.0 * (sampler.variance / scouts as f64).sqrt();
             let good = proposed.0 > 0.0 && proposed.1 && proposal.verdict == Verdict::Reached;
             if !good || sampler.mean <= 1.02 * rate + doubt {
                 break;

@@ -70,6 +70,18 @@ impl<'a> Boxes<'a> {
         Interval { lower, upper: (found.refused + found.open).min(1.0), boxes: found.boxes }
     }
 
+    /// The rate where boxes are sure to be few: noise on at most three features, or one tree. It may be too high by $10^{-9}$, not too low.
+    pub(crate) fn rate_if_few(&mut self, point: &[f64], active: &[bool]) -> Option<f64> {
+        const FEATURES: usize = 3;
+        const BOXES: usize = 1 << 14;
+        const OPEN: f64 = 1e-9;
+        if self.model.roots().len() > 1 && active.iter().filter(|active| **active).count() > FEATURES {
+            return None;
+        }
+        let Interval { lower, upper, .. } = self.interval(point, active, BOXES, OPEN);
+        (upper - lower <= OPEN).then_some(upper)
+    }
+
     /// The rate of a single tree, and its derivatives by the point; `None` for more trees.
     pub(crate) fn rate_and_gradient(
         &mut self,

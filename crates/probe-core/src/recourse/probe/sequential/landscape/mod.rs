@@ -98,7 +98,7 @@ impl Samples {
         active: Option<&[bool]>,
     ) -> Result<Box<dyn Landscape + 'a>> {
         match (self, task.model.as_trees()) {
-            (Self::Errors(errors), Some(model)) => Ok(Box::new(OnErrors::new(model, errors))),
+            (Self::Errors(errors), Some(model)) => Ok(Box::new(OnErrors::new(model, noise, errors))),
             (Self::Lines(pool), _) => {
                 Ok(Box::new(OnLines::new(Lines::new(&*task.model, noise, active)?, pool)))
             }

@@ -7,15 +7,18 @@
 use super::super::Look;
 use super::{Landscape, Place, Seen};
 use crate::error::Result;
-use crate::invalidation::{Errors, Forest};
+use crate::invalidation::{Boxes, Errors, Forest};
 use crate::math::normal::{pdf, upper_quantile};
 use crate::model::{Model, Trees};
+use crate::noise::Noise;
 
 /// Errors in the set.
 pub(super) const MOST: usize = 8_192;
 /// Errors that are worth a line, and that look around a point at first.
 const WORTH: usize = 32;
 const FIRST: usize = 512;
+/// Looks as close as this take the exact rate, where there is one.
+const EXACT: usize = 4_096;
 /// Fewer refused, or accepted, than this say little about the margin.
 const FEW: usize = 12;
 /// How much wider the noise is taken where it does not move the score.
@@ -25,6 +28,7 @@ pub(super) struct OnErrors<'a> {
     model: &'a Trees,
     forest: Forest<'a>,
     errors: &'a Errors,
+    boxes: Option<Boxes<'a>>,
     sd: Vec<f64>,
     active: Vec<bool>,
     refused: Vec<bool>,
@@ -33,11 +37,12 @@ pub(super) struct OnErrors<'a> {
 }
 
 impl<'a> OnErrors<'a> {
-    pub(super) fn new(model: &'a Trees, errors: &'a Errors) -> Self {
+    pub(super) fn new(model: &'a Trees, noise: &'a dyn Noise, errors: &'a Errors) -> Self {
         let d = model.n_features();
         let sd = (0..d).map(|j| errors.sd(j)).collect();
         Self {
             forest: Forest::new(model),
+            boxes: Boxes::new(model, noise),
             model,
             errors,
             sd,
@@ -118,7 +123,7 @@ impl<'a> OnErrors<'a> {
             let margin = if refused < FEW { margin.max(limit) } else { margin.min(-limit) };
             return Ok((margin, variance));
         }
-        let margin = upper_quantile(rate);
+        let mut margin = upper_quantile(rate);
         if let Some(gradient) = gradient {
             self.fit(1.0, |at, i| f64::from(u8::from(at.refused[i])));
             let scale = -1.0 / pdf(margin);
@@ -126,7 +131,12 @@ impl<'a> OnErrors<'a> {
                 *g = scale * slope;
             }
         }
-        Ok((margin, variance))
+        let exact =
+            self.boxes.as_mut().filter(|_| n >= EXACT).and_then(|boxes| boxes.rate_if_few(x, &self.active));
+        if let Some(rate) = exact {
+            margin = upper_quantile(rate);
+        }
+        Ok((margin, if exact.is_some() { 0.0 } else { variance }))
     }
 }
 
