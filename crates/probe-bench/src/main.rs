@@ -7,6 +7,7 @@ mod folders;
 mod kernels;
 mod library;
 mod networks;
+mod offline;
 mod peers;
 mod stats;
 mod stream;
@@ -49,8 +50,8 @@ enum What {
     Peers(peers::Options),
     /// Scoring rows in batches, against a matrix product
     Kernels,
-    /// Exact rates of trees, against Monte Carlo
-    Trees,
+    /// Trees on real data: certificates, costs and speed, and exact rates; a full run writes docs/trees.md
+    Trees(trees::Options),
 }
 
 fn main() -> Result<()> {
@@ -62,6 +63,6 @@ fn main() -> Result<()> {
         What::Networks(options) => networks::run(&options),
         What::Peers(options) => peers::run(&options),
         What::Kernels => kernels::run(),
-        What::Trees => trees::run(),
+        What::Trees(options) => trees::run(&options),
     }
 }

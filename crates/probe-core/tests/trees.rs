@@ -1,5 +1,7 @@
 //! Recourse on trees, end to end: known answers, certificates that hold when somebody else samples, honest refusals.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 use probe_core::math::normal::{upper_quantile, upper_tail};
 use probe_core::model::{Aggregate, Tree, TreeRules, Trees};
 use probe_core::noise::NoiseSpec;

@@ -115,6 +115,20 @@ pub const PAPER_DATA: [PaperData; 3] = [
     },
 ];
 
+/// HELOC, which the paper does not use: for trees.
+pub const HELOC: PaperData = PaperData {
+    name: "heloc",
+    title: "HELOC",
+    file: "heloc.csv",
+    target: "RiskPerformance",
+    categorical: &[],
+    batch: 64,
+    epochs: 30,
+    learning_rate: 0.001,
+    network_accuracy: f64::NAN,
+    logistic_accuracy: f64::NAN,
+};
+
 /// A table in scaled space, split.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoded {
@@ -152,7 +166,7 @@ impl PaperData {
                 for (k, column) in texts.iter_mut().enumerate() {
                     column.push(text(chunk.id(row, k)?));
                 }
-                favourable.push(text(chunk.id(row, n_text)?) == "1");
+                favourable.push(text(chunk.id(row, n_text)?).parse() == Ok(1.0));
             }
         }
         let mut columns: Vec<Vec<f64>> = (0..numeric.len())

@@ -1,0 +1,199 @@
+//! Recourse on trees: how many are certified, whether the certificates hold, what answers cost against a slow offline search, how fast they
+//! come, and how fast exact rates are.
+
+mod boxes;
+mod plain;
+
+use crate::clock::median_of;
+use crate::stats::mean;
+use crate::{clock, folders, offline, say};
+use anyhow::{Context as _, Result};
+use plain::{OnDraws, Plain};
+use probe_core::{Answer, Engine, Rows, Seed, Setup, Status, Trees};
+use probe_experiments::paper_data::{Encoded, HELOC, PAPER_DATA, PaperData};
+use probe_train::{BoostedParams, BoostedTrainer, ForestParams, ForestTrainer};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+const SIGMA: f64 = 0.1;
+const RATES: [f64; 3] = [0.35, 0.1, 0.05];
+const PEOPLE: usize = 200;
+const OFFLINE: usize = 20;
+const DRAWS: usize = 1_000_000;
+const OUTPUT: &str = "docs/trees.md";
+const SEED: Seed = Seed(0);
+/// Standard errors above the target that make a violation.
+const SIGMAS: f64 = 4.0;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// People per model, at most
+    #[arg(long, default_value_t = PEOPLE)]
+    people: usize,
+    /// People per model and rate that the offline search is run for
+    #[arg(long, default_value_t = OFFLINE)]
+    offline: usize,
+    /// Draws behind each audited rate; 0 leaves the audits out
+    #[arg(long, default_value_t = DRAWS)]
+    draws: usize,
+    /// Target rates
+    #[arg(long, value_delimiter = ',', default_values_t = RATES)]
+    rates: Vec<f64>,
+    /// Exact rates alone
+    #[arg(long)]
+    boxes: bool,
+}
+
+/// An ensemble and whom it denies.
+struct Subject {
+    title: String,
+    model: Arc<Trees>,
+    plain: Plain,
+    names: Vec<String>,
+    people: Vec<f64>,
+    accuracy: f64,
+}
+
+impl Subject {
+    fn person(&self, i: usize) -> &[f64] {
+        &self.people[i * self.names.len()..][..self.names.len()]
+    }
+
+    fn engine(&self, r: f64) -> Result<Engine> {
+        let mut setup = Setup::new(self.model.clone(), self.names.clone(), None, SIGMA)?;
+        setup.max_rate = r;
+        Ok(Engine::new(setup)?)
+    }
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.boxes {
+        say(&boxes::table()?);
+        return Ok(());
+    }
+    let mut lines = vec![HEADER.to_owned()];
+    for data in [&PAPER_DATA[0], &HELOC] {
+        let encoded = data
+            .load(&folders::data(), SEED)
+            .with_context(|| format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file))?;
+        for kind in ["forest", "boosting"] {
+            let subject = subject(data, &encoded, kind, options.people)?;
+            for &r in &options.rates {
+                let row = measure(&subject, r, options)?;
+                eprintln!("{row}");
+                lines.push(row);
+            }
+        }
+    }
+    let text = format!(
+        "# Trees\n\nWritten by `cargo xtask bench trees` on {}. Forests of 100 trees of depth 6 and boosting of 100 trees of depth 4, by `probe \
+         train`; all columns continuous and free, σ = 0.1 on every column, l1 cost, confidence 0.999 per person. People are those of the test split \
+         whom the model denies.\n\n{}\n\n{COLUMNS}\n## Exact rates\n\n{}",
+        clock::machine(),
+        lines.join("\n"),
+        boxes::table()?
+    );
+    say(&text);
+    if (options.people, options.offline, options.draws) == (PEOPLE, OFFLINE, DRAWS) && options.rates == RATES
+    {
+        std::fs::write(folders::root().join(OUTPUT), text)?;
+        eprintln!("written to {OUTPUT}");
+    }
+    Ok(())
+}
+
+fn subject(data: &PaperData, encoded: &Encoded, kind: &str, most: usize) -> Result<Subject> {
+    let (x, favourable) = encoded.part(&encoded.split.train);
+    let rows = Rows::new(&x, encoded.names.len())?;
+    let model = match kind {
+        "forest" => ForestTrainer::new(ForestParams::default()).map_err(probe_train::Error::from)?.fit(
+            rows,
+            &encoded.names,
+            &favourable,
+            SEED,
+        )?,
+        _ => {
+            BoostedTrainer::new(BoostedParams::default())
+                .map_err(probe_train::Error::from)?
+                .fit(rows, &encoded.names, &favourable, SEED)?
+                .model
+        }
+    };
+    Ok(Subject {
+        title: format!("{}, {kind}", data.title),
+        plain: Plain::of(&model),
+        names: encoded.names.clone(),
+        people: encoded.denied(&model, most)?,
+        accuracy: encoded.judge(&model)?.accuracy,
+        model: Arc::new(model),
+    })
+}
+
+const HEADER: &str = "\
+| model | accuracy | r | people | certified | above r | rate / r | cost | to offline (worst) | changed: ours, offline | ms of processor time |
+|---|---|---|---|---|---|---|---|---|---|---|";
+
+const COLUMNS: &str = "\
+- **certified**: share of people with a certified answer. What follows is about these answers.
+- **above r**: answers whose rate is above r by more than four standard errors on a million plain draws, scored by walking the trees.
+- **rate / r**: mean rate on these draws, over r.
+- **cost**: mean l1 cost. **to offline**: mean cost over that of a slow offline search (singles, pairs, mixtures of three, exchanges; its own draws), and
+  in brackets the worst single person. The offline answers sit at r itself, without room for a certificate.
+- **ms of processor time**: for one person's certified answer, on one thread; mean over all people.
+";
+
+fn measure(subject: &Subject, r: f64, options: &Options) -> Result<String> {
+    let d = subject.names.len();
+    let engine = subject.engine(r)?;
+    let rows = Rows::new(&subject.people, d)?;
+    let mut answers = vec![Answer::new(d); rows.n_rows()];
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    let took = one.install(|| median_of(3, 2.0, || Ok(engine.recourse_into(rows, &mut answers)?)))?;
+    let certified: Vec<&Answer> =
+        answers.iter().filter(|answer| answer.status == Status::Certified).collect();
+    let (above, ratio) = match options.draws {
+        0 => ("–".to_owned(), "–".to_owned()),
+        draws => {
+            let points: Vec<&[f64]> = certified.iter().map(|answer| &answer.point[..]).collect();
+            let rates = subject.plain.rates(&points, SIGMA, draws);
+            let error = (r * (1.0 - r) / draws as f64).sqrt();
+            let above = rates.iter().filter(|rate| **rate > r + SIGMAS * error).count();
+            (above.to_string(), format!("{:.4}", mean(rates.iter().map(|rate| rate / r))))
+        }
+    };
+    let n = options.offline.min(answers.len());
+    let which: Vec<usize> = (0..n).map(|i| i * answers.len() / n.max(1)).collect();
+    let against = |&i: &usize| {
+        let answer = &answers[i];
+        let (Some(cost), Status::Certified) = (answer.cost, answer.status) else { return None };
+        let point = offline::search(&OnDraws::new(&subject.plain, subject.person(i), SIGMA), r)?;
+        let moves = || subject.person(i).iter().zip(&point).map(|(x, p)| (x - p).abs());
+        Some((cost, moves().sum::<f64>(), answer.changed, moves().filter(|by| *by > 0.0).count()))
+    };
+    let pairs: Vec<_> = which.par_iter().filter_map(against).collect();
+    let (to_offline, changed) = match pairs.is_empty() {
+        true => ("–".to_owned(), "–".to_owned()),
+        false => (
+            format!(
+                "{:.4} ({:.2})",
+                mean(pairs.iter().map(|p| p.0)) / mean(pairs.iter().map(|p| p.1)),
+                pairs.iter().map(|p| p.0 / p.1).fold(0.0, f64::max)
+            ),
+            format!(
+                "{:.2}, {:.2}",
+                mean(pairs.iter().map(|p| p.2 as f64)),
+                mean(pairs.iter().map(|p| p.3 as f64))
+            ),
+        ),
+    };
+    Ok(format!(
+        "| {} | {:.3} | {r} | {} | {:.1} % | {above} | {ratio} | {:.4} | {to_offline} | {changed} | {:.1} |",
+        subject.title,
+        subject.accuracy,
+        answers.len(),
+        100.0 * certified.len() as f64 / answers.len() as f64,
+        mean(certified.iter().filter_map(|answer| answer.cost)),
+        1e3 * took.cpu / answers.len() as f64
+    ))
+}
