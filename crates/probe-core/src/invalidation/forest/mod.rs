@@ -106,6 +106,11 @@ impl<'a> Forest<'a> {
         }
     }
 
+    /// Cuts of feature `j`, ascending.
+    pub(crate) fn cuts_of(&self, j: usize) -> &[f64] {
+        &self.cuts[self.first[j]..self.first[j + 1]]
+    }
+
     /// Prepares for `errors` around `point`, acting on the `active` features, `stretch` times as far as they are.
     pub(crate) fn aim(&mut self, errors: &Errors, point: &[f64], active: &[bool], stretch: f64) {
         let n = errors.len() as i16;

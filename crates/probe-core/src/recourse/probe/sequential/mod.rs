@@ -8,6 +8,7 @@
 //! single features are tried from the person's own point afterwards: on real networks the best known answers change one feature or two.
 
 mod landscape;
+mod pockets;
 mod settle;
 mod singles;
 mod supports;
@@ -229,6 +230,7 @@ impl<'a> Search<'a> {
         let found = if best.cost.is_finite() { &best.point } else { &best.most };
         here.copy_from_slice(found);
         self.restrict_support(factual, &here);
+        self.step_out(factual, z, &mut here)?;
         if let Some(lines) = self.landscape.closer() {
             // Steps on few samples end where their noise is as large as what is left to gain.
             (best.cost, best.slack) = (f64::INFINITY, f64::NEG_INFINITY);

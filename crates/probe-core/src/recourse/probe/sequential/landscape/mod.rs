@@ -61,6 +61,11 @@ pub(super) trait Landscape {
     /// How closely an answer can meet a target, in units of the margin.
     fn precision(&self) -> f64;
 
+    /// Values of single features beside which the score jumps, near `x`.
+    fn edges_into(&self, x: &[f64], edges: &mut Vec<(usize, f64)>) {
+        let _ = (x, edges);
+    }
+
     /// Differences in margin that mean nothing.
     fn noise(&self) -> f64 {
         0.0

@@ -185,6 +185,20 @@ impl Landscape for OnErrors<'_> {
         2e-3
     }
 
+    /// Just beyond the cuts on either side, up to four deviations away.
+    fn edges_into(&self, x: &[f64], edges: &mut Vec<(usize, f64)>) {
+        for (j, &at) in x.iter().enumerate() {
+            let (reach, beyond) = (4.0 * self.sd[j], 1e-4 * self.sd[j]);
+            for &cut in self.forest.cuts_of(j) {
+                if cut >= at && cut - at <= reach {
+                    edges.push((j, cut + beyond));
+                } else if cut < at && at - cut <= reach {
+                    edges.push((j, cut - beyond));
+                }
+            }
+        }
+    }
+
     fn noise(&self) -> f64 {
         self.precision()
     }

@@ -1,0 +1,47 @@
+//! Where scores jump, a point may be robust and yet be refused itself: it lies in a pocket. The way out is over the nearest edge.
+
+use super::{COARSE, Look, Search};
+use crate::error::Result;
+
+/// Ways out that are looked at, the cheapest first.
+const WAYS: usize = 24;
+
+impl Search<'_> {
+    /// Moves `here` out of a pocket: one feature to the other side of a jump, by the cheapest way that keeps the margin. No effect where the
+    /// point is favourable, or where the score does not jump.
+    pub(super) fn step_out(&mut self, factual: &[f64], z: f64, here: &mut [f64]) -> Result<()> {
+        let (task, mut edges) = (&*self.solver.task, Vec::new());
+        if task.model.score(here)? > 0.0 {
+            return Ok(());
+        }
+        self.landscape.edges_into(here, &mut edges);
+        let mut ways: Vec<(f64, Vec<f64>)> = Vec::new();
+        for (j, value) in edges {
+            let mut point = here.to_vec();
+            point[j] = value;
+            if task.actions.is_mutable_numeric(j)
+                && self.is_admissible(factual, &point)
+                && task.model.score(&point)? > 0.0
+            {
+                ways.push((task.cost.between(factual, &point), point));
+            }
+        }
+        ways.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut best: Option<(f64, Vec<f64>)> = None;
+        for (_, point) in ways.into_iter().take(WAYS) {
+            self.restrict_support(factual, &point);
+            let slack = self.slack(&point, z, Look::Lines(2 * COARSE))?;
+            if best.as_ref().is_none_or(|(most, _)| slack > *most) {
+                best = Some((slack, point));
+            }
+            if slack >= 0.0 {
+                break;
+            }
+        }
+        if let Some((_, point)) = best {
+            here.copy_from_slice(&point);
+        }
+        self.restrict_support(factual, here);
+        Ok(())
+    }
+}
