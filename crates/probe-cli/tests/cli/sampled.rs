@@ -370,7 +370,7 @@ fn rates_too_small_for_samples_are_warned_of() {
     };
     assert!(warns("recourse network.json people.csv -r 0.0001"));
     assert!(warns("frontier network.json people.csv --rates 0.1,0.0001"));
-    assert!(!warns("recourse network.json people.csv -r 0.0003"));
+    assert!(!warns("recourse network.json people.csv -r 0.0006"));
     assert!(warns("recourse network.json people.csv -r 0.0003 --confidence 0.9999999"));
     // Exact, and not to be certified at all.
     assert!(!warns("recourse model.json people.csv -r 0.0001"));
