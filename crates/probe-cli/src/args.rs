@@ -76,10 +76,10 @@ pub(crate) struct Demo {
     #[arg(long, default_value = "probe-demo", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
     /// Share of noisy implementations that may fail.
-    #[arg(short = 'r', long, default_value_t = 0.1, value_parser = rate, value_name = "R")]
+    #[arg(short = 'r', long, default_value_t = 0.1, value_parser = rate, allow_negative_numbers = true, value_name = "R")]
     pub(crate) max_rate: f64,
     /// Standard deviation of the noise, in scaled units.
-    #[arg(long, default_value_t = 0.05, value_parser = positive, value_name = "S")]
+    #[arg(long, default_value_t = 0.05, value_parser = positive, allow_negative_numbers = true, value_name = "S")]
     pub(crate) sigma: f64,
     /// Number of people to generate and train on.
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u32).range(500..))]
@@ -146,7 +146,7 @@ pub(crate) struct Train {
     pub(crate) drop: Vec<String>,
     /// Strength of the squared penalty on the weights, or on the leaves of boosted trees; default: 1 for linear and boosted, 0
     /// for mlp.
-    #[arg(long, value_name = "L", value_parser = at_least_zero)]
+    #[arg(long, value_name = "L", value_parser = at_least_zero, allow_negative_numbers = true)]
     pub(crate) l2: Option<f64>,
     /// Weight both classes equally.
     #[arg(long)]
@@ -195,7 +195,7 @@ pub(crate) struct NetworkArgs {
     #[arg(long, value_name = "N")]
     pub(crate) batch: Option<usize>,
     /// Learning rate of Adam [default: 0.001], or of boosting [default: 0.1].
-    #[arg(long, visible_alias = "learning-rate", value_name = "RATE", value_parser = positive)]
+    #[arg(long, visible_alias = "learning-rate", value_name = "RATE", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) lr: Option<f64>,
     /// Stop when so many epochs brought nothing on rows held back; 0 holds none back [default: 10].
     #[arg(long, value_name = "N")]
@@ -222,7 +222,7 @@ pub(crate) struct TreeArgs {
     #[arg(long)]
     pub(crate) no_bootstrap: bool,
     /// boosted: curvature of the loss in a leaf, at least [default: 1].
-    #[arg(long, value_name = "W", value_parser = at_least_zero)]
+    #[arg(long, value_name = "W", value_parser = at_least_zero, allow_negative_numbers = true)]
     pub(crate) min_child_weight: Option<f64>,
     /// boosted: share of the rows drawn for each tree [default: 1].
     #[arg(long, value_name = "SHARE", value_parser = part)]
@@ -256,7 +256,7 @@ pub(crate) struct Recourse {
     #[command(flatten)]
     pub(crate) assurance: Assurance,
     /// Spend at most this cost for the lowest rate, instead of reaching -r at the lowest cost.
-    #[arg(long, value_name = "B", value_parser = at_least_zero)]
+    #[arg(long, value_name = "B", value_parser = at_least_zero, allow_negative_numbers = true)]
     pub(crate) budget: Option<f64>,
     /// Leave room for misses beyond the noise, reported as `tolerance` in JSON: the search aims at three quarters of r unless
     /// --aim says otherwise, which costs a little more, and the certificate goes on to a bound below r. For networks
@@ -282,7 +282,7 @@ pub(crate) struct Frontier {
     #[command(flatten)]
     pub(crate) assurance: Assurance,
     /// Target rates.
-    #[arg(long, value_delimiter = ',', value_parser = rate, value_name = "R,R,…",
+    #[arg(long, value_delimiter = ',', value_parser = rate, allow_negative_numbers = true, value_name = "R,R,…",
           default_value = "0.45,0.4,0.35,0.3,0.25,0.2,0.15,0.1,0.05,0.01")]
     pub(crate) rates: Vec<f64>,
     #[command(flatten)]
@@ -375,7 +375,7 @@ pub(crate) struct NoiseFit {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) schema: Option<PathBuf>,
     /// Target invalidation rate that the fit is to serve, below 0.5.
-    #[arg(short = 'r', long, visible_alias = "rate", default_value_t = 0.1, value_parser = fit_rate, value_name = "R")]
+    #[arg(short = 'r', long, visible_alias = "rate", default_value_t = 0.1, value_parser = fit_rate, allow_negative_numbers = true, value_name = "R")]
     pub(crate) max_rate: f64,
     /// Write the misses themselves instead of a fit.
     #[arg(long, conflicts_with = "max_rate")]
@@ -425,13 +425,13 @@ pub(crate) struct Ask {
     #[arg(value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
     pub(crate) people: PathBuf,
     /// Target invalidation rate: the share of noisy implementations that may fail.
-    #[arg(short = 'r', long, default_value_t = 0.1, value_parser = rate, value_name = "R")]
+    #[arg(short = 'r', long, default_value_t = 0.1, value_parser = rate, allow_negative_numbers = true, value_name = "R")]
     pub(crate) max_rate: f64,
     /// Standard deviation of the noise on each feature, in scaled units.
-    #[arg(long, value_parser = positive, value_name = "S", default_value_t = 0.1)]
+    #[arg(long, value_parser = positive, allow_negative_numbers = true, value_name = "S", default_value_t = 0.1)]
     pub(crate) sigma: f64,
     /// Its variance, instead of --sigma.
-    #[arg(long, value_parser = positive, value_name = "V", conflicts_with = "sigma")]
+    #[arg(long, value_parser = positive, allow_negative_numbers = true, value_name = "V", conflicts_with = "sigma")]
     pub(crate) sigma2: Option<f64>,
     /// Noise: gaussian:SD, uniform:SD, laplace:SD, student-t:SD,df=4, effort:SD,rho=0.2,a=0 or file:noise.json.
     ///
@@ -465,7 +465,7 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "K")]
     pub(crate) max_changes: Option<usize>,
     /// Certificates: P(certified and true rate above r) is at most 1 − C, for each row. Exact rates need none.
-    #[arg(long, default_value_t = 0.999, value_parser = rate, value_name = "C")]
+    #[arg(long, default_value_t = 0.999, value_parser = rate, allow_negative_numbers = true, value_name = "C")]
     pub(crate) confidence: f64,
     /// How to find recourse: probe, or the paper's own algorithms, probe-gradient and probe-mc, to compare with.
     #[arg(long, default_value = "probe", value_name = "NAME", value_parser = method)]
@@ -492,7 +492,7 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = finite)]
     pub(crate) threshold: Option<f64>,
     /// Cut-off on the probability of the favourable class, instead of --threshold.
-    #[arg(long, value_name = "P", value_parser = rate, conflicts_with = "threshold")]
+    #[arg(long, value_name = "P", value_parser = rate, allow_negative_numbers = true, conflicts_with = "threshold")]
     pub(crate) threshold_prob: Option<f64>,
 }
 
@@ -502,7 +502,7 @@ pub(crate) struct Ask {
 pub(crate) struct Assurance {
     /// Share of r that the search aims at: closer to 1 is cheaper for the person, takes more samples to certify and is more
     /// often left uncertified at first, which costs another search [default: by r, about 0.985 at 0.35 and 0.96 at 0.05].
-    #[arg(long, value_name = "SHARE", value_parser = rate)]
+    #[arg(long, value_name = "SHARE", value_parser = rate, allow_negative_numbers = true)]
     pub(crate) aim: Option<f64>,
     /// What --confidence covers: each row by itself, or all rows of the file together, 1 − C divided over them. The rows of a
     /// file are counted first.
