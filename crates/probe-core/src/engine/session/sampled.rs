@@ -260,7 +260,7 @@ impl<'e> Sampler<'e> {
             trees.exact = trees.boxes.as_mut().and_then(|boxes| boxes.rate_if_few(&self.point, &self.active));
             self.mean = match trees.exact {
                 Some(rate) => rate,
-                None => self.share_of(&sets.scouts)?,
+                None => self.share_of(&sets.scouts),
             };
             self.variance = self.mean * (1.0 - self.mean);
             return Ok(());
@@ -279,20 +279,20 @@ impl<'e> Sampler<'e> {
     }
 
     /// The share of a set of errors that trees refuse.
-    fn share_of(&mut self, errors: &Errors) -> Result<f64> {
-        let refused = self.refused_from(errors)?;
-        Ok(refused.iter().filter(|refused| **refused).count() as f64 / errors.len() as f64)
+    fn share_of(&mut self, errors: &Errors) -> f64 {
+        let refused = self.refused_from(errors);
+        refused.iter().filter(|refused| **refused).count() as f64 / errors.len() as f64
     }
 
     /// Which errors of a set trees refuse.
-    fn refused_from(&mut self, errors: &Errors) -> Result<&[bool]> {
-        let Kind::Forest { trees, .. } = &mut self.kind else { return Ok(&[]) };
+    fn refused_from(&mut self, errors: &Errors) -> &[bool] {
+        let Kind::Forest { trees, .. } = &mut self.kind else { return &[] };
         let OnTrees { forest, refused, scores, .. } = &mut **trees;
         refused.resize(errors.len(), false);
         scores.resize(errors.len(), 0.0);
         forest.aim(errors, &self.point, &self.active, 1.0);
-        forest.refused(errors, 0, (&self.point, &self.active, 1.0), refused, scores)?;
-        Ok(refused)
+        forest.refused(errors, 0, (&self.point, &self.active, 1.0), refused, scores);
+        refused
     }
 
     /// Masses on models number `first` and on of those drawn for a purpose: each the mean of eight lines on one of them.
@@ -381,7 +381,7 @@ impl<'e> Sampler<'e> {
                 let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
                 for index in 0..MAX_SETS {
                     let errors = sets.fresh.set(&*self.task.noise, segment, index)?;
-                    for some in self.refused_from(errors)?.chunks(DRAWS) {
+                    for some in self.refused_from(errors).chunks(DRAWS) {
                         let refused = some.iter().filter(|refused| **refused).count();
                         bet.observe_many(refused as u64, some.len() as u64);
                         let shares: [f64; DRAWS] = std::array::from_fn(|i| f64::from(u8::from(i < refused)));
@@ -451,7 +451,7 @@ impl<'e> Sampler<'e> {
             Kind::Forest { trees, .. } if trees.exact.is_some() => Ok(self.mean),
             Kind::Forest { sets, .. } => {
                 let sets = *sets;
-                self.share_of(&sets.auditors)
+                Ok(self.share_of(&sets.auditors))
             }
             Kind::Finite { .. } => Ok(self.mean),
             Kind::Draws => self.share_refused(Purpose::Audit, SCOUT_DRAWS),

@@ -13,7 +13,6 @@ mod program;
 
 pub(crate) use errors::{Draws, Errors};
 
-use crate::error::Result;
 use crate::model::{Aggregate, Model, Trees};
 use program::{LANES, Program};
 
@@ -79,7 +78,9 @@ impl<'a> Forest<'a> {
             widest = widest.max(high - centre);
             middles += centre;
         }
-        let scale = if widest > 0.0 { f64::from(i16::MAX) / widest } else { 1.0 };
+        // However many trees there are, their sum fits 32 bits.
+        let most = f64::from(i16::MAX).min((f64::from(i32::MAX) / n_trees).floor());
+        let scale = if widest > 0.0 { most / widest } else { 1.0 };
         let leaves = nodes
             .iter()
             .zip(&middle)
@@ -128,7 +129,7 @@ impl<'a> Forest<'a> {
         self.program.compile(nodes, self.model.roots(), &self.leaves, n, |i| places[cut_of[i] as usize]);
     }
 
-    /// Scores errors number `from` and on into `scores`, as a whole number of lanes: nearly, see `refused`.
+    /// Sums of the leaves of errors number `from` and on, a whole number of lanes of them.
     fn sums(&mut self, errors: &Errors, from: usize, sums: &mut [i32]) {
         for (block, sums) in sums.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
             self.program.run(errors, from + block * LANES, &mut self.scratch, sums);
@@ -144,7 +145,7 @@ impl<'a> Forest<'a> {
         (point, active, stretch): (&[f64], &[bool], f64),
         refused: &mut [bool],
         scores: &mut [f64],
-    ) -> Result<()> {
+    ) {
         let mut sums = std::mem::take(&mut self.scratch.sums);
         sums.clear();
         sums.resize(refused.len(), 0);
@@ -155,7 +156,9 @@ impl<'a> Forest<'a> {
             let value = f64::from(sum) + self.offset;
             *score = value / self.scale;
             *refused = value <= 0.0;
-            if value.abs() <= self.doubt {
+            // A sum that is not a number is in doubt, too.
+            let sure = value.abs() > self.doubt;
+            if !sure {
                 for (j, x) in self.row.iter_mut().enumerate() {
                     *x = point[j] + if active[j] { stretch * errors.row(from + i)[j] } else { 0.0 };
                 }
@@ -165,7 +168,6 @@ impl<'a> Forest<'a> {
             }
         }
         self.scratch.sums = sums;
-        Ok(())
     }
 }
 

@@ -57,7 +57,7 @@ fn every_error_is_judged_as_the_model_judges_it() {
         let mut forest = Forest::new(&model);
         forest.aim(&errors, &point, &active, 1.0);
         let (mut refused, mut scores) = (vec![false; 1_024], vec![0.0; 1_024]);
-        forest.refused(&errors, 0, (&point, &active, 1.0), &mut refused, &mut scores).unwrap();
+        forest.refused(&errors, 0, (&point, &active, 1.0), &mut refused, &mut scores);
         for i in 0..1_024 {
             let x: Vec<f64> =
                 (0..d).map(|j| point[j] + if active[j] { errors.row(i)[j] } else { 0.0 }).collect();
@@ -109,7 +109,72 @@ fn deep_chains_do_not_overflow_the_stack() {
     let mut forest = Forest::new(&model);
     forest.aim(&errors, &[1.0], &[true], 1.0);
     let (mut refused, mut scores) = ([false; 128], [0.0; 128]);
-    forest.refused(&errors, 0, (&[1.0], &[true], 1.0), &mut refused, &mut scores).unwrap();
+    forest.refused(&errors, 0, (&[1.0], &[true], 1.0), &mut refused, &mut scores);
     let expected = (0..128).filter(|&i| 1.0 + errors.row(i)[0] <= (n - 1) as f64 / n as f64).count();
     assert_eq!(refused.iter().filter(|r| **r).count(), expected);
+}
+
+/// A leaf of `value` for everybody.
+fn leaf(value: f64) -> Tree {
+    Tree {
+        feature: vec![0],
+        threshold: vec![0.0],
+        left: vec![-1],
+        right: vec![-1],
+        value: vec![value],
+        default_left: vec![],
+    }
+}
+
+/// Whether the first of some errors is refused by the sum of these trees, and by the model itself.
+fn judged(trees: Vec<Tree>) -> (bool, bool) {
+    let model = Trees::new(1, trees, TreeRules::default(), 0.0).unwrap();
+    let errors = Errors::new(vec![0.0; LANES], 1);
+    let mut forest = Forest::new(&model);
+    forest.aim(&errors, &[0.0], &[true], 1.0);
+    let (mut refused, mut scores) = ([false; LANES], [0.0; LANES]);
+    forest.refused(&errors, 0, (&[0.0], &[true], 1.0), &mut refused, &mut scores);
+    let favourable = model.score(&[0.0]).unwrap() > 0.0;
+    (refused[0], !favourable)
+}
+
+#[test]
+fn sums_beyond_all_numbers_are_judged_as_the_model_judges_them() {
+    for values in
+        [[f64::MAX, f64::MAX, -f64::MAX], [-f64::MAX, -f64::MAX, f64::MAX], [f64::MAX, -f64::MAX, -1.0]]
+    {
+        let (refused, expected) = judged(values.map(leaf).to_vec());
+        assert_eq!(refused, expected, "{values:?}");
+    }
+    // Nodes that nobody reaches may hold anything.
+    let mut odd = leaf(-1.0);
+    odd.feature.push(0);
+    odd.threshold.push(0.0);
+    odd.left.push(-1);
+    odd.right.push(-1);
+    for value in [f64::NAN, f64::INFINITY] {
+        odd.value.push(value);
+        assert_eq!(judged(vec![odd.clone()]), (true, true), "{value}");
+        odd.value.pop();
+    }
+}
+
+#[test]
+fn very_many_trees_do_not_overflow_the_sum() {
+    let split = |low: f64, high: f64| Tree {
+        feature: vec![0; 3],
+        threshold: vec![0.5; 3],
+        left: vec![1, -1, -1],
+        right: vec![2, -1, -1],
+        value: vec![0.0, low, high],
+        default_left: vec![],
+    };
+    // The error 0 takes the left leaf everywhere, others the right one: the sum is -70,000.
+    let model = Trees::new(1, vec![split(-1.0, 1.0); 70_000], TreeRules::default(), 0.0).unwrap();
+    let errors = Errors::new((0..LANES).map(|i| i as f64).collect(), 1);
+    let mut forest = Forest::new(&model);
+    forest.aim(&errors, &[0.0], &[true], 1.0);
+    let (mut refused, mut scores) = ([false; LANES], [0.0; LANES]);
+    forest.refused(&errors, 0, (&[0.0], &[true], 1.0), &mut refused, &mut scores);
+    assert!(refused[0] && refused[1..].iter().all(|refused| !refused), "{scores:?}");
 }

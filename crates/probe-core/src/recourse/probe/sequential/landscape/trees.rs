@@ -19,6 +19,8 @@ const WORTH: usize = 32;
 const FIRST: usize = 512;
 /// Looks as close as this take the exact rate, where there is one.
 const EXACT: usize = 4_096;
+/// Exact rates closer to 0 or 1 than this are taken for it.
+const LEAST: f64 = 1e-15;
 /// Fewer refused, or accepted, than this say little about the margin.
 const FEW: usize = 12;
 /// How much wider the noise is taken where it does not move the score.
@@ -54,13 +56,13 @@ impl<'a> OnErrors<'a> {
     }
 
     /// Scores the first `n` errors around `x`; says how many are refused.
-    fn score(&mut self, x: &[f64], n: usize, stretch: f64) -> Result<usize> {
+    fn score(&mut self, x: &[f64], n: usize, stretch: f64) -> usize {
         self.refused.resize(n, false);
         self.scores.resize(n, 0.0);
         self.forest.aim(self.errors, x, &self.active, stretch);
         let around = (x, &self.active[..], stretch);
-        self.forest.refused(self.errors, 0, around, &mut self.refused, &mut self.scores)?;
-        Ok(self.refused.iter().filter(|refused| **refused).count())
+        self.forest.refused(self.errors, 0, around, &mut self.refused, &mut self.scores);
+        self.refused.iter().filter(|refused| **refused).count()
     }
 
     /// Slopes of the best linear fit of `value` in the errors.
@@ -84,9 +86,9 @@ impl<'a> OnErrors<'a> {
     }
 
     /// Mean of the score over its deviation, with its gradient.
-    fn first_order(&mut self, x: &[f64], n: usize, gradient: &mut [f64]) -> Result<f64> {
+    fn first_order(&mut self, x: &[f64], n: usize, gradient: &mut [f64]) -> f64 {
         for stretch in STRETCHES {
-            self.score(x, n, stretch)?;
+            self.score(x, n, stretch);
             let mean = self.scores.iter().sum::<f64>() / n as f64;
             let variance = self.scores.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / n as f64;
             if variance > 1e-18 {
@@ -95,48 +97,38 @@ impl<'a> OnErrors<'a> {
                 for (g, slope) in gradient.iter_mut().zip(&self.slopes) {
                     *g = slope / sd;
                 }
-                return Ok(mean / sd);
+                return mean / sd;
             }
         }
         gradient.fill(0.0);
-        Ok(if self.scores[0] > 0.0 { 1e9 } else { -1e9 })
+        if self.scores[0] > 0.0 { 1e9 } else { -1e9 }
     }
 
-    /// The margin on `n` errors; with its gradient if asked for.
-    fn margin(&mut self, x: &[f64], n: usize, gradient: Option<&mut [f64]>) -> Result<(f64, f64)> {
+    /// The margin on `n` errors, or exactly, with its gradient, and the variance of one sample.
+    fn margin(&mut self, x: &[f64], n: usize, gradient: &mut [f64]) -> (f64, f64) {
         let n = n.clamp(128, MOST);
-        let refused = self.score(x, n, 1.0)?;
+        let refused = self.score(x, n, 1.0);
         let rate = refused as f64 / n as f64;
         let variance = (rate * (1.0 - rate)).max(0.5 / n as f64);
-        if refused < FEW || refused > n - FEW {
-            let mut unused = Vec::new();
-            let gradient = match gradient {
-                Some(gradient) => gradient,
-                None => {
-                    unused.resize(x.len(), 0.0);
-                    &mut unused[..]
-                }
-            };
+        let margin = if refused < FEW || refused > n - FEW {
             // No safer, nor less safe, than the count allows.
             let limit = upper_quantile(FEW as f64 / n as f64);
-            let margin = self.first_order(x, n.min(FIRST), gradient)?;
-            let margin = if refused < FEW { margin.max(limit) } else { margin.min(-limit) };
-            return Ok((margin, variance));
-        }
-        let mut margin = upper_quantile(rate);
-        if let Some(gradient) = gradient {
+            let margin = self.first_order(x, n.min(FIRST), gradient);
+            if refused < FEW { margin.max(limit) } else { margin.min(-limit) }
+        } else {
+            let margin = upper_quantile(rate);
             self.fit(1.0, |at, i| f64::from(u8::from(at.refused[i])));
             let scale = -1.0 / pdf(margin);
             for (g, slope) in gradient.iter_mut().zip(&self.slopes) {
                 *g = scale * slope;
             }
+            margin
+        };
+        let boxes = self.boxes.as_mut().filter(|_| n >= EXACT);
+        match boxes.and_then(|boxes| boxes.rate_if_few(x, &self.active)) {
+            Some(rate) => (upper_quantile(rate.clamp(LEAST, 1.0 - LEAST)), 0.0),
+            None => (margin, variance),
         }
-        let exact =
-            self.boxes.as_mut().filter(|_| n >= EXACT).and_then(|boxes| boxes.rate_if_few(x, &self.active));
-        if let Some(rate) = exact {
-            margin = upper_quantile(rate);
-        }
-        Ok((margin, if exact.is_some() { 0.0 } else { variance }))
     }
 }
 
@@ -153,8 +145,8 @@ impl Landscape for OnErrors<'_> {
     ) -> Result<Seen> {
         self.active.copy_from_slice(place.active);
         let (margin, variance) = match look {
-            Look::FirstOrder => (self.first_order(place.to, FIRST, gradient)?, 0.0),
-            Look::Lines(n) => self.margin(place.to, WORTH * n, Some(gradient))?,
+            Look::FirstOrder => (self.first_order(place.to, FIRST, gradient), 0.0),
+            Look::Lines(n) => self.margin(place.to, WORTH * n, gradient),
         };
         let favourable = self.model.score(place.to)? > 0.0;
         // More than the last corrections forgive.
@@ -165,7 +157,8 @@ impl Landscape for OnErrors<'_> {
 
     fn anchor(&mut self, place: Place<'_>, _hint: Option<&[f64]>, lines: usize) -> Result<f64> {
         self.active.copy_from_slice(place.active);
-        Ok(self.margin(place.to, WORTH * lines, None)?.0)
+        let mut unused = vec![0.0; place.to.len()];
+        Ok(self.margin(place.to, WORTH * lines, &mut unused).0)
     }
 
     fn slack_of_single(&mut self, _change: (usize, f64), _z: f64, _lines: usize) -> Result<Option<f64>> {
