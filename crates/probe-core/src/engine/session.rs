@@ -1,8 +1,9 @@
 //! One thread's work: propose, print, judge.
 
 mod sampled;
+mod sampler;
 
-pub(super) use sampled::Sampling;
+pub(super) use sampler::Sampling;
 
 use super::answer::{Answer, Limit, Shortfall, Status};
 use super::{Engine, Setup};
@@ -26,7 +27,7 @@ pub struct Session<'e> {
     /// Noise of the score, where it does not depend on the point.
     fixed_noise: Option<(f64, f64)>,
     /// Made for the first person whose rate must be sampled.
-    sampler: Option<sampled::Sampler<'e>>,
+    sampler: Option<sampler::Sampler<'e>>,
 }
 
 /// What the printed row is worth.
