@@ -322,4 +322,4 @@ pub(crate) fn push_leaf(tree: &mut Tree, value: f64) -> usize {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

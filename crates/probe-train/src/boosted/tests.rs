@@ -1,6 +1,7 @@
 use super::*;
+use crate::forest::tests::check_raw_input;
 use crate::{FitParams, Learner, LogisticParams, credit, fit_model, log_loss};
-use probe_core::{Model, ModelInput};
+use probe_core::Model;
 
 fn names(n: usize) -> Vec<String> {
     (0..n).map(|j| format!("x{j}")).collect()
@@ -233,20 +234,7 @@ fn on_the_built_in_data_it_is_about_as_good_as_the_regression() {
 
 #[test]
 fn an_ensemble_of_raw_input_is_the_same_function() {
-    let data = credit::generate(800, Seed(1));
-    let learner = Learner::Boosted(BoostedParams { trees: 10, ..BoostedParams::default() });
-    let params = FitParams { learner, ..FitParams::default() };
-    let labelled = data.labelled().unwrap();
-    let mut schema = credit::schema();
-    let scaled = fit_model(&labelled, Some(&schema), &params, Seed(0)).unwrap();
-    schema.model_input = ModelInput::Raw;
-    let raw = fit_model(&labelled, Some(&schema), &params, Seed(0)).unwrap();
-    assert_eq!(raw.report, scaled.report);
-    for person in labelled.rows.iter() {
-        let mut inside = vec![0.0; person.len()];
-        scaled.schema.space().scale_into(person, &mut inside);
-        assert_eq!(raw.model.score(person).unwrap(), scaled.model.score(&inside).unwrap());
-    }
+    check_raw_input(Learner::Boosted(BoostedParams { trees: 10, ..BoostedParams::default() }));
 }
 
 #[test]

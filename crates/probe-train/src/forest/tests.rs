@@ -189,10 +189,9 @@ fn on_the_built_in_data_it_is_nearly_as_good_as_the_regression() {
     assert!(forest.log_loss < 1.15 * linear.log_loss, "{forest:?} {linear:?}");
 }
 
-#[test]
-fn a_forest_of_raw_input_is_the_same_function() {
+/// Trees of raw input are other trees and the same function, to the bit.
+pub(crate) fn check_raw_input(learner: Learner) {
     let data = credit::generate(800, Seed(1));
-    let learner = Learner::Forest(ForestParams { trees: 10, ..ForestParams::default() });
     let params = FitParams { learner, ..FitParams::default() };
     let labelled = data.labelled().unwrap();
     let mut schema = credit::schema();
@@ -206,6 +205,11 @@ fn a_forest_of_raw_input_is_the_same_function() {
         scaled.schema.space().scale_into(person, &mut inside);
         assert_eq!(raw.model.score(person).unwrap(), scaled.model.score(&inside).unwrap());
     }
+}
+
+#[test]
+fn a_forest_of_raw_input_is_the_same_function() {
+    check_raw_input(Learner::Forest(ForestParams { trees: 10, ..ForestParams::default() }));
 }
 
 #[test]
