@@ -475,6 +475,10 @@ pub(crate) struct Ask {
     /// tau or temperature, and samples.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) option: Vec<String>,
+    /// Rows like those that the model was trained on, in the same units as PEOPLE, for methods that need data; default: the
+    /// schema's ranges.
+    #[arg(long, value_name = "DATA", value_hint = ValueHint::FilePath)]
+    pub(crate) reference: Option<PathBuf>,
     /// With probe-gradient and probe-mc: weights and loss of the paper's text, which reach few targets, instead of the released
     /// ones. The same as --option preset=paper-text.
     #[arg(long)]

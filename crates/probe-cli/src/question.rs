@@ -2,6 +2,7 @@
 
 use crate::args::{Ask, Assurance, Bounds, Scope, Tables};
 use crate::printer::Printer;
+use crate::run::read_rows;
 use crate::usage::Usage;
 use anyhow::{Context as _, Result, bail};
 use probe_core::noise::NoiseSpec;
@@ -11,6 +12,7 @@ use probe_io::{Chunk, ModelFile, TableReader, load_noise, load_schema};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A model and everything asked of it.
 pub(crate) struct Question {
@@ -82,6 +84,7 @@ impl Question {
         setup.seed = Seed(seed);
         setup.method.clone_from(&ask.method);
         setup.options = options_of(ask)?;
+        setup.reference = ask.reference.as_deref().map(|path| reference_of(path, &setup)).transpose()?;
         let Named { noise, sigma, fitted_rate } = set_noise(&mut setup, ask, schema.as_ref(), sigma)?;
         warn_of_raw_units(&setup, schema.as_ref(), printer);
         Ok(Self { setup, schema, model_hash: file.hash, noise, sigma, fitted_rate, promise: None })
@@ -217,6 +220,15 @@ fn options_of(ask: &Ask) -> Result<MethodOptions> {
     let options = MethodOptions::parse(texts).map_err(|error| Usage::of(flag, error))?;
     method(&ask.method)?.check_options(&options).map_err(|error| Usage::of(flag, error))?;
     Ok(options)
+}
+
+/// The rows of `--reference`. Fails on a file without any.
+fn reference_of(path: &Path, setup: &Setup) -> Result<Arc<[f64]>> {
+    let rows = read_rows(path, &setup.names)?;
+    if rows.is_empty() {
+        return Err(Usage::of("--reference", format!("no rows in {}", path.display())).into());
+    }
+    Ok(rows.into())
 }
 
 /// Fails on a rate that noise on the changed features cannot serve.

@@ -17,7 +17,9 @@ use crate::error::{Error, Result, require};
 use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::{Model, ModelShift};
 use crate::noise::{Gaussian, Noise, NoiseOn};
-use crate::recourse::{Goal, MethodOptions, Proposal, RecourseMethod, Solver, Task, Worker, method};
+use crate::recourse::{
+    Goal, MethodOptions, Proposal, RecourseMethod, Reference, Solver, Task, Worker, method,
+};
 use crate::rows::Rows;
 use crate::schema::{Actions, ModelInput, Schema, Space};
 use crate::seed::{Key, Purpose, Seed};
@@ -70,6 +72,8 @@ pub struct Setup {
     pub method: String,
     /// Its settings.
     pub options: MethodOptions,
+    /// Rows like those that the model was trained on, raw, one after the other, for methods that need data.
+    pub reference: Option<Arc<[f64]>>,
 }
 
 impl Setup {
@@ -118,6 +122,7 @@ impl Setup {
             seed: Seed(0),
             method: "probe".to_owned(),
             options: MethodOptions::default(),
+            reference: None,
             model,
             names,
         };
@@ -395,7 +400,22 @@ fn task_of(setup: &Setup) -> Result<Arc<Task>> {
         shift: setup.shift,
         seed: setup.seed,
         options: setup.options.clone(),
+        reference: reference_of(setup)?,
     }))
+}
+
+/// What is known of people in general, in scaled space.
+fn reference_of(setup: &Setup) -> Result<Reference> {
+    let space = &setup.space;
+    let Some(raw) = &setup.reference else {
+        let scaled = |j: usize| setup.ranges[j].map(|range| range.map(|end| space.to_scaled(j, end)));
+        let known: Vec<_> = (0..setup.names.len()).map(scaled).collect();
+        return Ok(Reference::of_ranges(&known, &setup.actions));
+    };
+    let mut rows = vec![0.0; raw.len()];
+    let scaled = rows.chunks_mut(setup.names.len());
+    Rows::new(raw, setup.names.len())?.iter().zip(scaled).for_each(|(raw, out)| space.scale_into(raw, out));
+    Reference::of_rows(rows, &setup.names)
 }
 
 /// Stands in for a method where no recourse is asked for.

@@ -9,9 +9,11 @@ mod options;
 pub mod probe;
 mod probe_gradient;
 mod probe_mc;
+mod reference;
 mod task;
 
 pub use options::MethodOptions;
+pub use reference::Reference;
 pub use task::{Goal, Proposal, Reason, Task, Verdict};
 
 use crate::error::Result;

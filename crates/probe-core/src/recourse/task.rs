@@ -1,6 +1,6 @@
 //! What is asked of a method, and what it answers.
 
-use super::MethodOptions;
+use super::{MethodOptions, Reference};
 use crate::cost::Cost;
 use crate::error::{Error, Result, require};
 use crate::model::{Model, ModelShift};
@@ -28,6 +28,8 @@ pub struct Task {
     pub seed: Seed,
     /// Settings of the method.
     pub options: MethodOptions,
+    /// What is known of people in general.
+    pub reference: Reference,
 }
 
 impl Task {
@@ -38,6 +40,7 @@ impl Task {
             ("features of the noise", self.noise.dim()),
             ("features of the cost", self.cost.n_features()),
             ("features of the action space", self.actions.n_features()),
+            ("features of the reference data", self.reference.n_features()),
         ];
         for (what, found) in parts {
             if found != expected {

@@ -5,7 +5,7 @@ use crate::cost::Cost;
 use crate::invalidation::Temperature;
 use crate::model::{Activation, Dense, Linear, Mlp, Model};
 use crate::noise::{Gaussian, NoiseOn};
-use crate::recourse::{MethodOptions, RecourseMethod, method};
+use crate::recourse::{MethodOptions, RecourseMethod, Reference, method};
 use crate::schema::Actions;
 use crate::seed::{Purpose, Seed, Stream};
 use std::sync::Arc;
@@ -20,6 +20,7 @@ fn task(model: Arc<dyn Model>, sigma: f64, options: &[&str]) -> Arc<Task> {
         shift: None,
         seed: Seed(7),
         options: MethodOptions::parse(options.iter().copied()).unwrap(),
+        reference: Reference::of_ranges(&vec![None; n], &Actions::free(n)),
         model,
     })
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::cost::Cost;
 use crate::model::{Linear, Model};
 use crate::noise::{Covariance, Gaussian};
-use crate::recourse::{MethodOptions, RecourseMethod, method};
+use crate::recourse::{MethodOptions, RecourseMethod, Reference, method};
 use crate::schema::{Actions, Room};
 use crate::seed::{Purpose, Seed, Stream};
 
@@ -18,6 +18,7 @@ fn task(model: Linear, norm: &str, shift: ModelShift) -> Task {
         shift: Some(shift),
         seed: Seed(0),
         options: MethodOptions::default(),
+        reference: Reference::of_ranges(&vec![None; n], &Actions::free(n)),
         model: Arc::new(model),
     }
 }
