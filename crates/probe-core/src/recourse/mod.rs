@@ -5,12 +5,16 @@
 //! and within the rate is judged by [`crate::engine`], never by the method.
 
 mod descent;
+mod flip;
 mod options;
 pub mod probe;
 mod probe_gradient;
 mod probe_mc;
+mod reach;
 mod reference;
 mod task;
+mod wachter;
+mod walk;
 
 pub use options::MethodOptions;
 pub use reference::Reference;
@@ -77,7 +81,8 @@ pub trait Worker {
 }
 
 /// All methods.
-pub const METHODS: &[Entry<dyn RecourseMethod>] = &[probe::ENTRY, probe_gradient::ENTRY, probe_mc::ENTRY];
+pub const METHODS: &[Entry<dyn RecourseMethod>] =
+    &[probe::ENTRY, probe_gradient::ENTRY, probe_mc::ENTRY, wachter::ENTRY];
 
 /// The method called `name`.
 pub fn method(name: &str) -> Result<&'static dyn RecourseMethod> {

@@ -93,6 +93,8 @@ pub enum Reason {
     NotOneHot,
     /// The rate seems low enough, but fresh samples did not prove it.
     NotCertified,
+    /// The method looks for a change of the decision alone; the rate of what it found is above the target.
+    RateIgnored,
     /// The method's steps ended before the target was met; another method, or other settings, may still meet it.
     NotFound,
 }
@@ -109,6 +111,7 @@ impl Reason {
             Self::SearchLimit => "search-limit",
             Self::NotOneHot => "not-one-hot",
             Self::NotCertified => "not-certified",
+            Self::RateIgnored => "rate-ignored",
             Self::NotFound => "not-found",
         }
     }

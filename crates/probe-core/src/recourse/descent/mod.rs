@@ -25,8 +25,9 @@
 
 mod params;
 
-pub(super) use params::{NAMES, Params};
+pub(super) use params::{Loss, NAMES, Params};
 
+use super::reach::Reach;
 use super::{Goal, Proposal, Reason, Task, Verdict, Worker};
 use crate::error::{Error, Result};
 use crate::math::adam::Adam;
@@ -78,8 +79,7 @@ pub(super) struct Descent<'a, S> {
     active: Vec<bool>,
     gradient: Vec<f64>,
     cost_gradient: Vec<f64>,
-    /// What each feature may become.
-    room: Vec<(f64, f64)>,
+    reach: Reach,
     point: Vec<f64>,
 }
 
@@ -96,26 +96,15 @@ impl<'a, S: RateSource> Descent<'a, S> {
             active: vec![false; n],
             gradient: zeros(),
             cost_gradient: zeros(),
-            room: vec![(0.0, 0.0); n],
+            reach: Reach::new(n),
             point: zeros(),
         }
     }
 
-    /// What each feature may become; fails with the reason where there is nothing or nothing else.
+    /// Turns to a person; fails with the reason where there is nowhere or nowhere else to go.
     fn make_room(&mut self, factual: &[f64]) -> Result<(), Reason> {
-        let actions = &self.task.actions;
-        for (j, room) in self.room.iter_mut().enumerate() {
-            *room = if actions.is_grouped(j) {
-                (factual[j], factual[j])
-            } else {
-                actions.interval(j, factual[j]).ok_or(Reason::InfeasibleWithinBounds)?
-            };
-        }
-        if actions.groups().iter().any(|group| group.option_of(factual).is_none()) {
-            return Err(Reason::NotOneHot);
-        }
-        let movable = self.room.iter().zip(factual).any(|((low, high), x)| low < x || high > x);
-        if movable { Ok(()) } else { Err(Reason::NoAdmissibleMove) }
+        self.reach.turn_to(&self.task.actions, factual)?;
+        if self.reach.allows_a_move(factual) { Ok(()) } else { Err(Reason::NoAdmissibleMove) }
     }
 
     /// Equation 3 at `self.point`; its gradient goes to `self.gradient`, zero where a feature may not move.
@@ -128,8 +117,7 @@ impl<'a, S: RateSource> Descent<'a, S> {
         let hinge = if excess > 0.0 { params.lambda1 } else { 0.0 };
         task.cost.subgradient(factual, &self.point, &mut self.cost_gradient);
         for (j, g) in self.gradient.iter_mut().enumerate() {
-            let (low, high) = self.room[j];
-            *g = if low < high {
+            *g = if self.reach.is_open(j) {
                 hinge * local.rate_gradient[j]
                     + params.lambda2 * slope * local.score_gradient[j]
                     + lambda3 * self.cost_gradient[j]
@@ -153,7 +141,7 @@ impl<'a, S: RateSource> Descent<'a, S> {
     /// Steps from `factual` for one $\lambda_3$, remembering what it meets in `seen`.
     fn descend(&mut self, factual: &[f64], target: f64, lambda3: f64, seen: &mut Seen) -> Result<()> {
         self.point.copy_from_slice(factual);
-        self.confine();
+        self.reach.confine(&mut self.point);
         self.adam.reset();
         for step in 0..=self.params.steps {
             self.objective(factual, target, lambda3)?;
@@ -172,17 +160,10 @@ impl<'a, S: RateSource> Descent<'a, S> {
             }
             if step < self.params.steps {
                 self.adam.step(&mut self.point, &self.gradient);
-                self.confine();
+                self.reach.confine(&mut self.point);
             }
         }
         Ok(())
-    }
-
-    /// Brings the point inside the room.
-    fn confine(&mut self) {
-        for (x, (low, high)) in self.point.iter_mut().zip(&self.room) {
-            *x = x.clamp(*low, *high);
-        }
     }
 }
 

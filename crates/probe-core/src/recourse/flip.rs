@@ -1,0 +1,113 @@
+//! What methods share that look for a change of the decision alone.
+//!
+//! They know neither noise nor rate: what they find is judged as it is, and a rate above the target is reported with reason
+//! `rate-ignored`. Hence any noise is served, a budget is not, and all rates of a frontier have one answer.
+
+use super::reach::Reach;
+use super::{Goal, Proposal, Reason, Task, Verdict, Worker};
+use crate::error::{Error, Result};
+use crate::model::Model;
+
+/// A search for a favourable point, one person after another.
+pub(super) trait Search {
+    /// Writes the best point it meets inside `reach` to `point`, which comes as the person's own brought inside; `Err` holds the reason
+    /// where that is not favourable.
+    fn search(
+        &mut self,
+        factual: &[f64],
+        reach: &Reach,
+        point: &mut [f64],
+    ) -> Result<std::result::Result<(), Reason>>;
+
+    /// Whether one-hot groups may change too; then `reach` tells of the other features only.
+    fn moves_groups(&self) -> bool {
+        false
+    }
+}
+
+/// A search as a worker.
+pub(super) struct Flip<'a, S> {
+    task: &'a Task,
+    reach: Reach,
+    search: S,
+}
+
+impl<'a, S: Search> Flip<'a, S> {
+    pub(super) fn new(task: &'a Task, search: S) -> Self {
+        Self { task, reach: Reach::new(task.model.n_features()), search }
+    }
+
+    fn propose(&mut self, factual: &[f64], proposal: &mut Proposal) -> Result<()> {
+        proposal.point.copy_from_slice(factual);
+        let outcome = match self.reach.turn_to(&self.task.actions, factual) {
+            Err(reason) => Err(reason),
+            Ok(()) if !self.search.moves_groups() && !self.reach.allows_a_move(factual) => {
+                Err(Reason::NoAdmissibleMove)
+            }
+            Ok(()) => {
+                self.reach.confine(&mut proposal.point);
+                self.search.search(factual, &self.reach, &mut proposal.point)?
+            }
+        };
+        // What the rate comes to is the engine's to say: where it is low enough the reason is dropped.
+        proposal.verdict = Verdict::Short(outcome.err().unwrap_or(Reason::RateIgnored));
+        Ok(())
+    }
+}
+
+impl<S: Search> Worker for Flip<'_, S> {
+    fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
+        goal.check()?;
+        match goal {
+            Goal::Rate(_) => self.propose(factual, proposal),
+            Goal::Budget(_) => Err(Error::Unsupported {
+                what: "a budget with a method that looks for a change of the decision alone".to_owned(),
+                why: "use method probe".to_owned(),
+            }),
+        }
+    }
+
+    fn retries(&self) -> bool {
+        false
+    }
+
+    fn frontier(
+        &mut self,
+        factual: &[f64],
+        rates: &[f64],
+        proposal: &mut Proposal,
+        each: &mut dyn FnMut(usize, &mut Proposal) -> Result<()>,
+    ) -> Result<()> {
+        self.propose(factual, proposal)?;
+        (0..rates.len()).try_for_each(|i| each(i, proposal))
+    }
+}
+
+/// Fails where a limit on the number of changes is asked of a method that has none.
+pub(super) fn no_limit_on_changes(method: &str, task: &Task) -> Result<()> {
+    match task.actions.max_changes() {
+        None => Ok(()),
+        Some(_) => Err(Error::Unsupported {
+            what: format!("a limit on the number of changes with method {method}"),
+            why: "its paper has none; use method ar or probe".to_owned(),
+        }),
+    }
+}
+
+/// How far beyond zero a score must be at `point` so that it is still favourable after rounding, for terms of this size.
+pub(super) fn hair(size: f64) -> f64 {
+    1e-9 * size.max(1e-3)
+}
+
+/// Moves `to`, which is favourable, back along the segment from `from`, which is not, until just beyond the boundary.
+pub(super) fn cross(model: &dyn Model, from: &mut [f64], to: &mut [f64]) -> Result<()> {
+    let mut middle = vec![0.0; to.len()];
+    for _ in 0..30 {
+        for (m, (a, b)) in middle.iter_mut().zip(from.iter().zip(&*to)) {
+            *m = 0.5 * (a + b);
+        }
+        let end: &mut [f64] = if model.score(&middle)? > 0.0 { &mut *to } else { &mut *from };
+        end.copy_from_slice(&middle);
+    }
+    Ok(())
+}

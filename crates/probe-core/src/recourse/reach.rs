@@ -1,0 +1,51 @@
+//! What each feature may become for one person, for methods that move numbers and leave one-hot groups as they are.
+
+use super::Reason;
+use crate::schema::Actions;
+
+/// An interval per feature; grouped and fixed features have no width.
+#[derive(Debug, Clone)]
+pub(super) struct Reach {
+    ends: Vec<(f64, f64)>,
+}
+
+impl Reach {
+    pub(super) fn new(n_features: usize) -> Self {
+        Self { ends: vec![(0.0, 0.0); n_features] }
+    }
+
+    /// Turns to a person; fails with the reason where no point is admissible.
+    pub(super) fn turn_to(&mut self, actions: &Actions, factual: &[f64]) -> Result<(), Reason> {
+        for (j, ends) in self.ends.iter_mut().enumerate() {
+            *ends = if actions.is_grouped(j) {
+                (factual[j], factual[j])
+            } else {
+                actions.interval(j, factual[j]).ok_or(Reason::InfeasibleWithinBounds)?
+            };
+        }
+        let one_hot = actions.groups().iter().all(|group| group.option_of(factual).is_some());
+        if one_hot { Ok(()) } else { Err(Reason::NotOneHot) }
+    }
+
+    /// Whether some feature may be other than it is.
+    pub(super) fn allows_a_move(&self, factual: &[f64]) -> bool {
+        self.ends.iter().zip(factual).any(|((low, high), x)| low < x || high > x)
+    }
+
+    /// The values feature `j` may take.
+    pub(super) fn ends(&self, j: usize) -> (f64, f64) {
+        self.ends[j]
+    }
+
+    /// Whether feature `j` may take more than one value.
+    pub(super) fn is_open(&self, j: usize) -> bool {
+        self.ends[j].0 < self.ends[j].1
+    }
+
+    /// Brings `point` inside.
+    pub(super) fn confine(&self, point: &mut [f64]) {
+        for (x, (low, high)) in point.iter_mut().zip(&self.ends) {
+            *x = x.clamp(*low, *high);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The methods the paper compares with, on toy problems worked out by hand.
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod support;
+mod wachter;
