@@ -4,14 +4,21 @@
 //! owns its buffers and answers one person after another. Methods propose; whether a proposal is favourable, admissible
 //! and within the rate is judged by [`crate::engine`], never by the method.
 
+mod ar;
+mod ar_lime;
+mod arar;
 mod descent;
 mod flip;
+mod growing_spheres;
+mod lime;
+mod minimax;
 mod options;
 pub mod probe;
 mod probe_gradient;
 mod probe_mc;
 mod reach;
 mod reference;
+mod roar;
 mod task;
 mod wachter;
 mod walk;
@@ -81,8 +88,17 @@ pub trait Worker {
 }
 
 /// All methods.
-pub const METHODS: &[Entry<dyn RecourseMethod>] =
-    &[probe::ENTRY, probe_gradient::ENTRY, probe_mc::ENTRY, wachter::ENTRY];
+pub const METHODS: &[Entry<dyn RecourseMethod>] = &[
+    probe::ENTRY,
+    probe_gradient::ENTRY,
+    probe_mc::ENTRY,
+    wachter::ENTRY,
+    growing_spheres::ENTRY,
+    roar::ENTRY,
+    arar::ENTRY,
+    ar::ENTRY,
+    ar_lime::ENTRY,
+];
 
 /// The method called `name`.
 pub fn method(name: &str) -> Result<&'static dyn RecourseMethod> {

@@ -1,0 +1,140 @@
+//! `arar`: adversarially robust algorithmic recourse, for people who are not quite where they are thought to be.
+//!
+//! $$\min_{x'}\ \max_{\lVert e\rVert_2 \le \epsilon}\ \ell\big(s(x' + e)\big) + \lambda\,d_c(x, x')$$
+//!
+//! Source: Dominguez-Olmedo, Karimi and Schölkopf 2022, arXiv:2112.11313, with independently manipulable features (their causal model
+//! is not ours to know): whatever is uncertain in the person is so in the recourse. For affine scores the inner maximum is
+//! $s(x') - \epsilon\lVert w\rVert_2$. Else projected gradient steps from $-\epsilon\nabla s/\lVert\nabla s\rVert$ on, and the gradient at
+//! the worst error is the objective's (Danskin's theorem). $\lambda$ falls until the worst case is favourable, as in the paper; its values are
+//! those of PROBE's experiments, largest first. The descent is in `minimax` beside this file.
+//!
+//! Constraints: the paper has immutables, bounds and directions. Here each step is clipped to them; errors are not, as they happen to
+//! the person. One-hot groups stay as they are; a limit on the number of changes is refused.
+//!
+//! Settings: `epsilon`, `lambda` (a list), `inner-steps`, `learning-rate`, `steps` (for one $\lambda$).
+//!
+//! Cost: `inner-steps` + 1 gradients per step; one for affine scores.
+
+use super::descent;
+use super::flip::{Flip, no_limit_on_changes};
+use super::minimax::{Adversary, Minimax, NAMES, Params};
+use super::{MethodOptions, RecourseMethod, Solver, Task, Worker};
+use crate::error::{Error, Result};
+use crate::math::dot;
+use crate::model::Differentiable;
+use crate::registry::Entry;
+use std::sync::Arc;
+
+const NAME: &str = "arar";
+/// PROBE, section 6.
+const LAMBDA: [f64; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
+
+pub(super) const ENTRY: Entry<dyn RecourseMethod> = Entry {
+    name: NAME,
+    reference: "Dominguez-Olmedo, Karimi and Schölkopf 2022, arXiv:2112.11313",
+    item: &Arar,
+};
+
+struct Arar;
+
+fn params(options: &MethodOptions) -> Result<(Params, usize)> {
+    let mut known = NAMES.to_vec();
+    known.push("inner-steps");
+    options.only(NAME, &known)?;
+    Ok((Params::new(options, &LAMBDA)?, options.count("inner-steps", 3)?))
+}
+
+impl RecourseMethod for Arar {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn check_options(&self, options: &MethodOptions) -> Result<()> {
+        params(options).map(|_| ())
+    }
+
+    fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
+        no_limit_on_changes(NAME, task)?;
+        descent::check(NAME, task)?;
+        let (params, inner_steps) = params(&task.options)?;
+        Ok(Box::new(Prepared { task: Arc::clone(task), params, inner_steps }))
+    }
+}
+
+struct Prepared {
+    task: Arc<Task>,
+    params: Params,
+    inner_steps: usize,
+}
+
+impl Solver for Prepared {
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        let n = self.task.model.n_features();
+        let adversary = Displaced {
+            task: &self.task,
+            epsilon: self.params.epsilon,
+            // An affine score is worst after the first step.
+            inner_steps: if self.task.model.as_linear().is_some() { 1 } else { self.inner_steps },
+            error: vec![0.0; n],
+            point: vec![0.0; n],
+            gradient: vec![0.0; n],
+        };
+        Box::new(Flip::new(&self.task, Minimax::new(&self.task, &self.params, adversary)))
+    }
+}
+
+/// Moves the person by at most $\epsilon$.
+struct Displaced<'a> {
+    task: &'a Task,
+    epsilon: f64,
+    inner_steps: usize,
+    error: Vec<f64>,
+    point: Vec<f64>,
+    gradient: Vec<f64>,
+}
+
+impl Displaced<'_> {
+    fn model(&self) -> Result<&dyn Differentiable> {
+        self.task.model.as_differentiable().ok_or_else(|| Error::Unsupported {
+            what: format!("method {NAME} on a {} model", self.task.model.name()),
+            why: "the model has no gradient".to_owned(),
+        })
+    }
+}
+
+impl Adversary for Displaced<'_> {
+    fn worst(&mut self, point: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let mut least = self.model()?.score_and_gradient(point, gradient)?;
+        if self.epsilon == 0.0 {
+            return Ok(least);
+        }
+        self.gradient.copy_from_slice(gradient);
+        self.error.fill(0.0);
+        for step in 0..self.inner_steps {
+            let length = dot(&self.gradient, &self.gradient).sqrt();
+            if !(length > 0.0 && length.is_finite()) {
+                break;
+            }
+            // The first step goes all the way; later ones half of it, and back onto the ball.
+            let size = if step == 0 { self.epsilon } else { 0.5 * self.epsilon };
+            for (e, g) in self.error.iter_mut().zip(&self.gradient) {
+                *e -= size * g / length;
+            }
+            let far = dot(&self.error, &self.error).sqrt();
+            if far > self.epsilon {
+                self.error.iter_mut().for_each(|e| *e *= self.epsilon / far);
+            }
+            for (p, (x, e)) in self.point.iter_mut().zip(point.iter().zip(&self.error)) {
+                *p = x + e;
+            }
+            let mut found = std::mem::take(&mut self.gradient);
+            let score = self.model()?.score_and_gradient(&self.point, &mut found)?;
+            if score < least {
+                least = score;
+                gradient.copy_from_slice(&found);
+            }
+            self.gradient = found;
+        }
+        Ok(least)
+    }
+}

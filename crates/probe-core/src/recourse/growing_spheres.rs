@@ -1,0 +1,206 @@
+//! `growing-spheres`: the nearest favourable point among random ones, layer by layer outward.
+//!
+//! Points are drawn in a ball around the person; while one is favourable the ball's radius $\eta$ is halved. Then layers
+//! $[a, a + \eta]$ are searched outward, the nearest favourable point of the first layer that has one is taken, and changed features are put back
+//! to the person's values, smallest change first, while the decision stays.
+//!
+//! Source: Laugel, Lesot, Marsala, Renard and Detyniecki 2017, arXiv:1712.08443, Algorithms 1 and 2: uniform in the volume of a layer,
+//! distances in `l2`, whatever the cost of the task. What differs: radii are in scaled space, where the paper leaves units open; the
+//! number of layers is limited, since without a favourable point spheres would grow for ever.
+//!
+//! Constraints: the paper has none. Here immutables and one-hot groups are left out of the draw, and draws are clipped to bounds and
+//! directions; a limit on the number of changes is refused. Needs no gradient: any model is served.
+//!
+//! Settings: `radius` (the first $\eta$), `samples` (of a layer), `layers` (at most), `sparsify` (`yes`, `no`).
+//!
+//! Cost: `samples` scores per layer, and one per changed feature.
+
+use super::flip::{Flip, Search, no_limit_on_changes};
+use super::reach::Reach;
+use super::{MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
+use crate::error::Result;
+use crate::registry::Entry;
+use crate::rows::Rows;
+use crate::seed::{Key, Purpose, Stream};
+use std::sync::Arc;
+
+const NAME: &str = "growing-spheres";
+/// Halvings after which the boundary is as good as here.
+const HALVINGS: usize = 40;
+
+pub(super) const ENTRY: Entry<dyn RecourseMethod> =
+    Entry { name: NAME, reference: "Laugel et al. 2017, arXiv:1712.08443", item: &GrowingSpheres };
+
+struct GrowingSpheres;
+
+#[derive(Debug, Clone, Copy)]
+struct Params {
+    radius: f64,
+    samples: usize,
+    layers: usize,
+    sparsify: bool,
+}
+
+impl Params {
+    fn new(options: &MethodOptions) -> Result<Self> {
+        options.only(NAME, &["radius", "samples", "layers", "sparsify"])?;
+        Ok(Self {
+            radius: options.number("radius", 0.1, "positive and finite", |v| v > 0.0 && v.is_finite())?,
+            samples: options.count("samples", 1_000)?,
+            layers: options.count("layers", 500)?,
+            sparsify: options.word("sparsify", true, &[("yes", true), ("no", false)])?,
+        })
+    }
+}
+
+impl RecourseMethod for GrowingSpheres {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn check_options(&self, options: &MethodOptions) -> Result<()> {
+        Params::new(options).map(|_| ())
+    }
+
+    fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
+        task.check()?;
+        no_limit_on_changes(NAME, task)?;
+        Ok(Box::new(Prepared { task: Arc::clone(task), params: Params::new(&task.options)? }))
+    }
+}
+
+struct Prepared {
+    task: Arc<Task>,
+    params: Params,
+}
+
+impl Solver for Prepared {
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        let (n, k) = (self.task.model.n_features(), self.params.samples);
+        Box::new(Flip::new(
+            &self.task,
+            Spheres {
+                task: &self.task,
+                params: self.params,
+                open: Vec::with_capacity(n),
+                points: vec![0.0; n * k],
+                scores: vec![0.0; k],
+                nearest: vec![0.0; n],
+            },
+        ))
+    }
+}
+
+struct Spheres<'a> {
+    task: &'a Task,
+    params: Params,
+    /// Features that are drawn.
+    open: Vec<usize>,
+    points: Vec<f64>,
+    scores: Vec<f64>,
+    /// The favourable point of the last layer that is nearest to its centre.
+    nearest: Vec<f64>,
+}
+
+impl Spheres<'_> {
+    /// Draws in the layer around `centre`; whether a point is favourable.
+    fn layer(
+        &mut self,
+        centre: &[f64],
+        reach: &Reach,
+        (inner, outer): (f64, f64),
+        stream: &mut Stream,
+    ) -> Result<bool> {
+        let n = centre.len();
+        let dim = self.open.len() as f64;
+        let inner_volume = libm::pow(inner / outer, dim);
+        for point in self.points.chunks_exact_mut(n) {
+            point.copy_from_slice(centre);
+            let mut square = 0.0;
+            for &j in &self.open {
+                point[j] = stream.normal();
+                square += point[j] * point[j];
+            }
+            let volume = inner_volume + stream.uniform() * (1.0 - inner_volume);
+            let length = outer * libm::pow(volume, 1.0 / dim) / square.sqrt();
+            for &j in &self.open {
+                point[j] = centre[j] + length * point[j];
+            }
+            reach.confine(point);
+        }
+        self.task.model.score_batch(Rows::new(&self.points, n)?, &mut self.scores)?;
+        let mut least = f64::INFINITY;
+        for (point, score) in self.points.chunks_exact(n).zip(&self.scores) {
+            if *score > 0.0 {
+                let square: f64 = point.iter().zip(centre).map(|(a, b)| (a - b) * (a - b)).sum();
+                if square < least {
+                    least = square;
+                    self.nearest.copy_from_slice(point);
+                }
+            }
+        }
+        Ok(least.is_finite())
+    }
+
+    /// Puts back the smallest changes of `self.nearest` while it stays favourable.
+    fn sparsify(&mut self, centre: &[f64]) -> Result<()> {
+        let mut order = self.open.clone();
+        let change = |j: &usize| (self.nearest[*j] - centre[*j]).abs();
+        order.sort_by(|a, b| change(a).total_cmp(&change(b)));
+        for j in order {
+            let kept = std::mem::replace(&mut self.nearest[j], centre[j]);
+            if self.task.model.score(&self.nearest)? <= 0.0 {
+                self.nearest[j] = kept;
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Search for Spheres<'_> {
+    fn search(
+        &mut self,
+        factual: &[f64],
+        reach: &Reach,
+        point: &mut [f64],
+    ) -> Result<std::result::Result<(), Reason>> {
+        if self.task.model.score(point)? > 0.0 {
+            return Ok(Ok(()));
+        }
+        self.open.clear();
+        self.open.extend((0..factual.len()).filter(|&j| reach.is_open(j)));
+        let key = Key::default().values(factual).finish();
+        let mut stream = self.task.seed.stream(Purpose::Search, key);
+        let centre = point.to_vec();
+        let mut step = self.params.radius;
+        let mut halvings = 0;
+        while halvings < HALVINGS && self.layer(&centre, reach, (0.0, step), &mut stream)? {
+            step *= 0.5;
+            halvings += 1;
+        }
+        // Beyond the farthest corner every draw is clipped, and farther ones are no different.
+        let farthest = self
+            .open
+            .iter()
+            .map(|&j| (reach.ends(j).1 - centre[j]).max(centre[j] - reach.ends(j).0).powi(2))
+            .sum::<f64>()
+            .sqrt();
+        let mut found = false;
+        for layer in 1..=self.params.layers {
+            let inner = layer as f64 * step;
+            found = self.layer(&centre, reach, (inner, inner + step), &mut stream)?;
+            if found || inner > farthest {
+                break;
+            }
+        }
+        if !found {
+            return Ok(Err(Reason::NotFound));
+        }
+        if self.params.sparsify {
+            self.sparsify(&centre)?;
+        }
+        point.copy_from_slice(&self.nearest);
+        Ok(Ok(()))
+    }
+}

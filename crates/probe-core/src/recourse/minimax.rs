@@ -1,0 +1,128 @@
+//! Descent on the worst case: what [`super::roar`] and [`super::arar`] share.
+//!
+//! $$\min_{x'}\ \max_{\text{adversary}}\ \ell\big(s(x')\big) + \lambda\,d_c(x, x')$$
+//!
+//! with the logistic loss $\ell(s) = \ln(1 + e^{-s})$, which falls with the score, so that the adversary's best is the least score. $\lambda$ takes
+//! the values of a list until the worst case of what is found is favourable. The answer to one $\lambda$ is the best iterate, and steps go
+//! on until the objective has not fallen for a while. The minimum lies beyond the boundary, where one more unit of score is worth
+//! less than it costs: these methods pay for safety whether it is asked for or not.
+
+use super::descent::Loss;
+use super::flip::Search;
+use super::reach::Reach;
+use super::walk::Walk;
+use super::{MethodOptions, Reason, Task};
+use crate::error::Result;
+
+/// Steps without a lower objective after which a descent ends.
+const PATIENCE: usize = 100;
+/// What counts as lower.
+const PROGRESS: f64 = 1e-6;
+
+/// Who makes the score worse.
+pub(super) trait Adversary {
+    /// Called once per person.
+    fn begin(&mut self, _factual: &[f64]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Returns the least score the adversary finds at `point`, and writes the gradient there.
+    fn worst(&mut self, point: &[f64], gradient: &mut [f64]) -> Result<f64>;
+}
+
+/// Names of the settings that both methods have.
+pub(super) const NAMES: [&str; 4] = ["epsilon", "lambda", "learning-rate", "steps"];
+
+/// Settings of both methods.
+#[derive(Debug, Clone)]
+pub(super) struct Params {
+    /// How far the adversary may go.
+    pub(super) epsilon: f64,
+    /// Weights of the cost, tried in this order.
+    pub(super) lambda: Vec<f64>,
+    pub(super) learning_rate: f64,
+    /// Steps for each $\lambda$.
+    pub(super) steps: usize,
+}
+
+impl Params {
+    /// Fails on numbers outside their domain; unknown names are the caller's to refuse.
+    pub(super) fn new(options: &MethodOptions, lambda: &[f64]) -> Result<Self> {
+        let at_least_zero = |v: f64| v >= 0.0 && v.is_finite();
+        let rule = "at least 0 and finite";
+        Ok(Self {
+            epsilon: options.number("epsilon", 0.01, rule, at_least_zero)?,
+            lambda: options.numbers("lambda", lambda, rule, at_least_zero)?,
+            learning_rate: options
+                .number("learning-rate", 0.02, "positive and finite", |v| v > 0.0 && v.is_finite())?,
+            steps: options.count("steps", 1_000)?,
+        })
+    }
+}
+
+/// One thread's descent against an adversary.
+pub(super) struct Minimax<'a, A> {
+    task: &'a Task,
+    params: &'a Params,
+    adversary: A,
+    walk: Walk,
+    gradient: Vec<f64>,
+    best: Vec<f64>,
+}
+
+impl<'a, A: Adversary> Minimax<'a, A> {
+    pub(super) fn new(task: &'a Task, params: &'a Params, adversary: A) -> Self {
+        let n = task.model.n_features();
+        let walk = Walk::new(n, params.learning_rate);
+        Self { task, params, adversary, walk, gradient: vec![0.0; n], best: vec![0.0; n] }
+    }
+
+    /// Leaves the best iterate for one $\lambda$ in `self.best` and returns its worst score.
+    fn descend(&mut self, factual: &[f64], reach: &Reach, lambda: f64) -> Result<f64> {
+        self.walk.begin(factual, reach);
+        let (mut least, mut worst_of_best, mut better_at) = (f64::INFINITY, f64::NEG_INFINITY, 0);
+        for step in 0..=self.params.steps {
+            let worst = self.adversary.worst(&self.walk.point, &mut self.gradient)?;
+            let (loss, slope) = Loss::Bce.at(worst);
+            let objective = loss + lambda * self.task.cost.between(factual, &self.walk.point);
+            if objective < least {
+                if objective < least - PROGRESS {
+                    better_at = step;
+                }
+                (least, worst_of_best) = (objective, worst);
+                self.best.copy_from_slice(&self.walk.point);
+            }
+            self.gradient.iter_mut().for_each(|g| *g *= slope);
+            let moved = self.walk.step(&self.task.cost, (factual, reach), &mut self.gradient, lambda);
+            if !moved || step > better_at + PATIENCE {
+                break;
+            }
+        }
+        Ok(worst_of_best)
+    }
+}
+
+impl<A: Adversary> Search for Minimax<'_, A> {
+    fn search(
+        &mut self,
+        factual: &[f64],
+        reach: &Reach,
+        point: &mut [f64],
+    ) -> Result<std::result::Result<(), Reason>> {
+        self.adversary.begin(factual)?;
+        let mut highest = f64::NEG_INFINITY;
+        for &lambda in &self.params.lambda {
+            let worst = self.descend(factual, reach, lambda)?;
+            if worst > highest {
+                highest = worst;
+                point.copy_from_slice(&self.best);
+            }
+            if worst > 0.0 {
+                break;
+            }
+        }
+        // The adversary may know a likeness of the model only.
+        let favourable = self.task.model.score(point)? > 0.0;
+        Ok(if favourable { Ok(()) } else { Err(Reason::NotFound) })
+    }
+}

@@ -1,0 +1,141 @@
+//! `roar`: recourse that survives a change of the model.
+//!
+//! $$\min_{x'}\ \max_{\lVert\delta\rVert \le \epsilon}\ \ell\big((w + \delta_w)^\top x' + b + \delta_b\big) + \lambda\,d_c(x, x')$$
+//!
+//! Source: Upadhyay, Joshi and Lakkaraju 2021, arXiv:2102.13620. For affine scores the inner maximum is closed: under the
+//! default `norm=linf` every weight and the intercept give way by $\epsilon$, $s(x') - \epsilon(\lVert x'\rVert_1 + 1)$; under `norm=l2` the
+//! loss is $\epsilon\sqrt{\lVert x'\rVert_2^2 + 1}$. Other models are replaced by an affine likeness around the person, as in the paper: LIME
+//! (`surrogate=lime`, see `lime` beside this file), or the gradient (`surrogate=gradient`). The likeness is made once; what is found for it is
+//! judged by the model itself, and where that still says no, there is no answer. The descent is in `minimax` beside this file, $\lambda$ 0.1 and
+//! then smaller until the worst case is favourable.
+//!
+//! Constraints: the paper has none but features left out of the search. Immutables, bounds and directions are kept by clipping each step;
+//! one-hot groups stay as they are; a limit on the number of changes is refused.
+//!
+//! Settings: `epsilon`, `norm` (`linf`, `l2`), `lambda` (a list), `learning-rate`, `steps` (for one $\lambda$), `surrogate`, and with `lime`
+//! `samples` and `spread`.
+//!
+//! Cost: a few operations per feature and step, and the likeness: one score per sample.
+
+use super::flip::{Flip, no_limit_on_changes};
+use super::lime::{self, Affine, Lime};
+use super::minimax::{Adversary, Minimax, NAMES, Params};
+use super::{MethodOptions, RecourseMethod, Solver, Task, Worker};
+use crate::error::{Error, Result};
+use crate::math::dot;
+use crate::registry::Entry;
+use std::sync::Arc;
+
+const NAME: &str = "roar";
+const LAMBDA: [f64; 4] = [0.1, 0.05, 0.01, 0.0];
+
+pub(super) const ENTRY: Entry<dyn RecourseMethod> =
+    Entry { name: NAME, reference: "Upadhyay, Joshi and Lakkaraju 2021, arXiv:2102.13620", item: &Roar };
+
+struct Roar;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Norm {
+    Linf,
+    L2,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Likeness {
+    Lime,
+    Gradient,
+}
+
+fn params(options: &MethodOptions) -> Result<(Params, Norm, Likeness)> {
+    let mut known = NAMES.to_vec();
+    known.extend(["norm", "surrogate"]);
+    known.extend(lime::NAMES);
+    options.only(NAME, &known)?;
+    lime::settings(options)?;
+    let kinds = [("lime", Likeness::Lime), ("gradient", Likeness::Gradient)];
+    Ok((
+        Params::new(options, &LAMBDA)?,
+        options.word("norm", Norm::Linf, &[("linf", Norm::Linf), ("l2", Norm::L2)])?,
+        options.word("surrogate", Likeness::Lime, &kinds)?,
+    ))
+}
+
+impl RecourseMethod for Roar {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn check_options(&self, options: &MethodOptions) -> Result<()> {
+        params(options).map(|_| ())
+    }
+
+    fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
+        task.check()?;
+        no_limit_on_changes(NAME, task)?;
+        let (params, norm, likeness) = params(&task.options)?;
+        if likeness == Likeness::Gradient && task.model.as_differentiable().is_none() {
+            return Err(Error::Unsupported {
+                what: format!("option 'surrogate=gradient' on a {} model", task.model.name()),
+                why: "the model has no gradient; use surrogate=lime".to_owned(),
+            });
+        }
+        Ok(Box::new(Prepared { task: Arc::clone(task), params, norm, likeness, lime: Lime::new(task)? }))
+    }
+}
+
+struct Prepared {
+    task: Arc<Task>,
+    params: Params,
+    norm: Norm,
+    likeness: Likeness,
+    lime: Lime,
+}
+
+impl Solver for Prepared {
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        let model = Affine { weights: vec![0.0; self.task.model.n_features()], bias: 0.0 };
+        let adversary = Shifted { prepared: self, model };
+        Box::new(Flip::new(&self.task, Minimax::new(&self.task, &self.params, adversary)))
+    }
+}
+
+/// Changes the weights of an affine score by at most $\epsilon$.
+struct Shifted<'a> {
+    prepared: &'a Prepared,
+    model: Affine,
+}
+
+impl Adversary for Shifted<'_> {
+    fn begin(&mut self, factual: &[f64]) -> Result<()> {
+        let task = &self.prepared.task;
+        match (task.model.as_linear(), task.model.as_differentiable(), self.prepared.likeness) {
+            (Some(linear), ..) => {
+                self.model.weights.copy_from_slice(linear.weights());
+                self.model.bias = linear.bias() - task.model.threshold();
+            }
+            (None, Some(model), Likeness::Gradient) => {
+                let score = model.score_and_gradient(factual, &mut self.model.weights)?;
+                self.model.bias = score - dot(&self.model.weights, factual);
+            }
+            _ => self.model = self.prepared.lime.around(task, factual)?,
+        }
+        Ok(())
+    }
+
+    fn worst(&mut self, point: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let (epsilon, score) = (self.prepared.params.epsilon, self.model.score(point));
+        let loss = match self.prepared.norm {
+            Norm::Linf => point.iter().map(|x| x.abs()).sum::<f64>() + 1.0,
+            Norm::L2 => (dot(point, point) + 1.0).sqrt(),
+        };
+        for (g, (w, x)) in gradient.iter_mut().zip(self.model.weights.iter().zip(point)) {
+            let slope = match self.prepared.norm {
+                Norm::Linf if *x == 0.0 => 0.0,
+                Norm::Linf => x.signum(),
+                Norm::L2 => x / loss,
+            };
+            *g = w - epsilon * slope;
+        }
+        Ok(score - epsilon * loss)
+    }
+}

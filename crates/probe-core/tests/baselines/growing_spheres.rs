@@ -1,0 +1,62 @@
+use crate::support::{answer, assert_near, linear, refusal, setup};
+use probe_core::{Actions, Direction, Reason, Room, Seed, Status};
+
+#[test]
+fn the_nearest_point_of_a_half_plane() {
+    // The boundary is 1 away along (0.6, 0.8), so that the layer from 1 to 1.05 is the first with favourable points, at most √(1.05² - 1)
+    // sideways. The part of it beyond the boundary and nearer than 1.01 has an area of 4/3 √2 · 0.01^1.5 = 0.0019 of its
+    // 0.32: among 10,000 draws 58 are expected there, and none with probability 1e-25.
+    let model = linear(&[0.6, 0.8], -1.0);
+    for seed in 0..5 {
+        let mut asked = setup(&model, "growing-spheres", &["samples=10000", "radius=0.05", "sparsify=no"]);
+        asked.seed = Seed(seed);
+        let found = answer(asked, &[0.0, 0.0]);
+        assert_eq!((found.status, found.reason), (Status::Found, Some(Reason::RateIgnored)));
+        let length = found.point[0].hypot(found.point[1]);
+        let sideways = 0.8 * found.point[0] - 0.6 * found.point[1];
+        assert!((1.0..1.01).contains(&length) && sideways.abs() < 0.33, "{found:?}");
+    }
+}
+
+#[test]
+fn features_that_do_not_matter_are_put_back() {
+    let model = linear(&[1.0, 0.0, 0.0, 0.0], -0.5);
+    let dense = answer(setup(&model, "growing-spheres", &["sparsify=no"]), &[0.0; 4]);
+    assert_eq!(dense.changed, 4);
+    let sparse = answer(setup(&model, "growing-spheres", &[]), &[0.0; 4]);
+    assert_eq!((sparse.changed, sparse.point[0]), (1, dense.point[0]), "the same draw, without the rest");
+    assert_eq!(sparse.point[1..], [0.0; 3]);
+}
+
+#[test]
+fn a_boundary_nearer_than_the_first_radius_is_found_by_shrinking() {
+    let found = answer(setup(&linear(&[1.0, 1.0], -1e-4), "growing-spheres", &["radius=1"]), &[0.0; 2]);
+    assert!(found.score_after > 0.0 && found.cost.unwrap() < 4e-4, "{found:?}");
+}
+
+#[test]
+fn draws_keep_bounds_directions_and_immutables() {
+    let mut limited = setup(&linear(&[1.0, 1.0, 1.0], -1.0), "growing-spheres", &["sparsify=no"]);
+    let down = Room { direction: Direction::Decrease, ..Room::default() };
+    let low = Room { high: 0.4, ..Room::default() };
+    let mut actions = Actions::new(vec![Room::default(), low, down]);
+    limited.actions = actions.clone();
+    let found = answer(limited.clone(), &[0.0; 3]);
+    assert!(found.status == Status::Found && found.point[1] <= 0.4 && found.point[2] <= 0.0, "{found:?}");
+    // Nothing is favourable inside the box: the spheres end with it.
+    actions.fix(0);
+    limited.actions = actions;
+    let none = answer(limited, &[0.0; 3]);
+    assert_eq!((none.status, none.reason), (Status::None, Some(Reason::NotFound)));
+    assert_near(&none.point, &[0.0; 3], 0.0);
+}
+
+#[test]
+fn what_cannot_be_served_is_refused() {
+    let model = linear(&[1.0], -1.0);
+    assert!(refusal(setup(&model, "growing-spheres", &["radius=0"])).contains("radius"));
+    assert!(refusal(setup(&model, "growing-spheres", &["sparsify=2"])).contains("yes, no"));
+    let mut limited = setup(&model, "growing-spheres", &[]);
+    limited.actions = limited.actions.with_max_changes(Some(1));
+    assert!(refusal(limited).contains("number of changes"));
+}
