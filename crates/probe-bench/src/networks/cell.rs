@@ -1,10 +1,11 @@
 //! One data set at one target rate.
 
 use super::audit::{Measured, by_lines, by_plain_draws};
-use super::stored::offline;
+use super::offline::{OfflineDraws, Question, search};
 use super::subject::Subject;
 use super::{Options, Pools};
 use crate::clock::median_of;
+use crate::offline::Against;
 use crate::stats::mean;
 use anyhow::Result;
 use probe_core::{Answer, Rows, Status};
@@ -25,14 +26,6 @@ pub(super) struct Cell {
     offline: Option<Against>,
     per_cpu_second: f64,
     all_cores: f64,
-}
-
-/// Ours against the offline search, on the same people.
-struct Against {
-    ratio: f64,
-    worst: f64,
-    changed: f64,
-    changed_offline: f64,
 }
 
 impl Cell {
@@ -74,13 +67,7 @@ impl Cell {
             Some((lines, plain, ratio)) => (format!("{lines}, {plain}"), format!("{ratio:.4}")),
             None => ("–".to_owned(), "–".to_owned()),
         };
-        let (ratio, changed) = match &self.offline {
-            Some(a) => (
-                format!("{:.4} ({:.2})", a.ratio, a.worst),
-                format!("{:.2}, {:.2}", a.changed, a.changed_offline),
-            ),
-            None => ("–".to_owned(), "–".to_owned()),
-        };
+        let [ratio, changed] = Against::cells(self.offline.as_ref());
         format!(
             "| {title} | {} | {} | {share:.1} % | {above} | {rate} | {:.4} | {ratio} | {changed} | {:.0} | {:.0} |",
             self.r, self.people, self.cost, self.per_cpu_second, self.all_cores
@@ -96,7 +83,7 @@ fn audit(subject: &Subject, sigma: f64, r: f64, points: &[&[f64]]) -> (usize, us
     (above(&lines), above(&plain), mean(lines.iter().map(|rate| rate.rate / r)))
 }
 
-/// Compares with the offline search on `most` people, where both have an answer; `None` where there are none.
+/// Compares with the offline search on `most` people.
 fn against(
     subject: &Subject,
     answers: &[Answer],
@@ -105,21 +92,9 @@ fn against(
     most: usize,
     aside: &ThreadPool,
 ) -> Result<Option<Against>> {
-    let n = most.min(answers.len());
-    let which: Vec<usize> = (0..n).map(|i| i * answers.len() / n).collect();
-    let points = aside.install(|| offline(subject, &which, sigma, r))?;
-    let mut pairs = Vec::new();
-    for (&i, point) in which.iter().zip(points) {
-        if let (Some(point), Some(cost), Status::Certified) = (point, answers[i].cost, answers[i].status) {
-            let moves = || subject.person(i).iter().zip(&point).map(|(x, p)| (x - p).abs());
-            let changed = moves().filter(|by| *by > 0.0).count();
-            pairs.push((cost, moves().sum::<f64>(), answers[i].changed, changed));
-        }
-    }
-    Ok((!pairs.is_empty()).then(|| Against {
-        ratio: mean(pairs.iter().map(|p| p.0)) / mean(pairs.iter().map(|p| p.1)),
-        worst: pairs.iter().map(|p| p.0 / p.1).fold(0.0, f64::max),
-        changed: mean(pairs.iter().map(|p| p.2 as f64)),
-        changed_offline: mean(pairs.iter().map(|p| p.3 as f64)),
-    }))
+    let name = format!("{}-{}-sigma{sigma}-r{r}", subject.name, &subject.hash[..16]);
+    let people: Vec<&[f64]> = (0..answers.len()).map(|i| subject.person(i)).collect();
+    let draws = OfflineDraws::new(&subject.plain);
+    let find = |person: &[f64]| search(Question { model: &subject.plain, person, sigma, r }, &draws);
+    aside.install(|| Against::measure(&name, (&people, answers), most, find))
 }

@@ -6,7 +6,6 @@ mod cell;
 mod large;
 mod lines;
 mod offline;
-mod stored;
 mod subject;
 
 use crate::{clock, folders, say};

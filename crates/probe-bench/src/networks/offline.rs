@@ -5,8 +5,6 @@ use crate::offline::{Rates, search as search_by};
 
 /// Lines behind the first three steps, the fourth and the last.
 const LINES: [usize; 3] = [256, 1_024, 16_384];
-/// Bumped whenever the search changes, so that stored results are not taken for new ones.
-pub(crate) const VERSION: u32 = 1;
 
 /// What is asked.
 #[derive(Clone, Copy)]

@@ -5,14 +5,14 @@ mod boxes;
 mod plain;
 
 use crate::clock::median_of;
+use crate::offline::Against;
 use crate::stats::mean;
 use crate::{clock, folders, offline, say};
 use anyhow::{Context as _, Result};
 use plain::{OnDraws, Plain};
-use probe_core::{Answer, Engine, Rows, Seed, Setup, Status, Trees};
-use probe_experiments::paper_data::{Encoded, HELOC, PAPER_DATA, PaperData};
+use probe_core::{Answer, Engine, Key, Rows, Seed, Setup, Status, Trees};
+use probe_experiments::paper_data::{Encoded, HELOC, PAPER_DATA};
 use probe_train::{BoostedParams, BoostedTrainer, ForestParams, ForestTrainer};
-use rayon::prelude::*;
 use std::sync::Arc;
 
 const SIGMA: f64 = 0.1;
@@ -40,6 +40,9 @@ pub(crate) struct Options {
     /// Target rates
     #[arg(long, value_delimiter = ',', default_values_t = RATES)]
     rates: Vec<f64>,
+    /// Only models whose title contains this, such as "HELOC, forest"
+    #[arg(long, default_value = "")]
+    only: String,
     /// Exact rates alone
     #[arg(long)]
     boxes: bool,
@@ -56,10 +59,6 @@ struct Subject {
 }
 
 impl Subject {
-    fn person(&self, i: usize) -> &[f64] {
-        &self.people[i * self.names.len()..][..self.names.len()]
-    }
-
     fn engine(&self, r: f64) -> Result<Engine> {
         let mut setup = Setup::new(self.model.clone(), self.names.clone(), None, SIGMA)?;
         setup.max_rate = r;
@@ -78,7 +77,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             .load(&folders::data(), SEED)
             .with_context(|| format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file))?;
         for kind in ["forest", "boosting"] {
-            let subject = subject(data, &encoded, kind, options.people)?;
+            let title = format!("{}, {kind}", data.title);
+            if !title.contains(&options.only) {
+                continue;
+            }
+            let subject = subject(title, &encoded, kind, options.people)?;
             for &r in &options.rates {
                 let row = measure(&subject, r, options)?;
                 eprintln!("{row}");
@@ -95,15 +98,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         boxes::table()?
     );
     say(&text);
-    if (options.people, options.offline, options.draws) == (PEOPLE, OFFLINE, DRAWS) && options.rates == RATES
-    {
+    let full = (options.people, options.offline, options.draws) == (PEOPLE, OFFLINE, DRAWS);
+    if full && options.rates == RATES && options.only.is_empty() {
         std::fs::write(folders::root().join(OUTPUT), text)?;
         eprintln!("written to {OUTPUT}");
     }
     Ok(())
 }
 
-fn subject(data: &PaperData, encoded: &Encoded, kind: &str, most: usize) -> Result<Subject> {
+fn subject(title: String, encoded: &Encoded, kind: &str, most: usize) -> Result<Subject> {
     let (x, favourable) = encoded.part(&encoded.split.train);
     let rows = Rows::new(&x, encoded.names.len())?;
     let model = match kind {
@@ -121,7 +124,7 @@ fn subject(data: &PaperData, encoded: &Encoded, kind: &str, most: usize) -> Resu
         }
     };
     Ok(Subject {
-        title: format!("{}, {kind}", data.title),
+        title,
         plain: Plain::of(&model),
         names: encoded.names.clone(),
         people: encoded.denied(&model, most)?,
@@ -162,31 +165,12 @@ fn measure(subject: &Subject, r: f64, options: &Options) -> Result<String> {
             (above.to_string(), format!("{:.4}", mean(rates.iter().map(|rate| rate / r))))
         }
     };
-    let n = options.offline.min(answers.len());
-    let which: Vec<usize> = (0..n).map(|i| i * answers.len() / n.max(1)).collect();
-    let against = |&i: &usize| {
-        let answer = &answers[i];
-        let (Some(cost), Status::Certified) = (answer.cost, answer.status) else { return None };
-        let point = offline::search(&OnDraws::new(&subject.plain, subject.person(i), SIGMA), r)?;
-        let moves = || subject.person(i).iter().zip(&point).map(|(x, p)| (x - p).abs());
-        Some((cost, moves().sum::<f64>(), answer.changed, moves().filter(|by| *by > 0.0).count()))
-    };
-    let pairs: Vec<_> = which.par_iter().filter_map(against).collect();
-    let (to_offline, changed) = match pairs.is_empty() {
-        true => ("–".to_owned(), "–".to_owned()),
-        false => (
-            format!(
-                "{:.4} ({:.2})",
-                mean(pairs.iter().map(|p| p.0)) / mean(pairs.iter().map(|p| p.1)),
-                pairs.iter().map(|p| p.0 / p.1).fold(0.0, f64::max)
-            ),
-            format!(
-                "{:.2}, {:.2}",
-                mean(pairs.iter().map(|p| p.2 as f64)),
-                mean(pairs.iter().map(|p| p.3 as f64))
-            ),
-        ),
-    };
+    let people: Vec<&[f64]> = rows.iter().collect();
+    let name =
+        format!("{}-{:016x}-sigma{SIGMA}-r{r}", subject.title.replace(", ", "-"), key_of(&subject.model));
+    let find = |person: &[f64]| offline::search(&OnDraws::new(&subject.plain, person, SIGMA), r);
+    let against = Against::measure(&name, (&people, &answers), options.offline, find)?;
+    let [to_offline, changed] = Against::cells(against.as_ref());
     Ok(format!(
         "| {} | {:.3} | {r} | {} | {:.1} % | {above} | {ratio} | {:.4} | {to_offline} | {changed} | {:.1} |",
         subject.title,
@@ -196,4 +180,10 @@ fn measure(subject: &Subject, r: f64, options: &Options) -> Result<String> {
         mean(certified.iter().filter_map(|answer| answer.cost)),
         1e3 * took.cpu / answers.len() as f64
     ))
+}
+
+/// Stands for the model in the names of kept results.
+fn key_of(model: &Trees) -> u64 {
+    let trees = model.trees().iter();
+    trees.fold(Key::default(), |key, tree| key.values(&tree.threshold).values(&tree.value)).finish()
 }

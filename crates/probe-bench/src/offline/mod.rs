@@ -12,6 +12,10 @@
 //!
 //! It is a search and proves nothing: what it finds is an upper bound on the least cost.
 
+mod stored;
+
+pub(crate) use stored::Against;
+
 use probe_core::{Key, Purpose, Seed, Stream};
 
 /// Single-feature steps that are tried: geometric up to a change of twenty times a feature's range.
