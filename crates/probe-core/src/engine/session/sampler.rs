@@ -210,12 +210,8 @@ impl<'e> Sampler<'e> {
     /// Whether boxes are likely to give rates on trees: noise on few features, or one tree.
     fn expects_exact_rates(&self) -> bool {
         let Kind::Forest { trees, .. } = &self.kind else { return false };
-        let few = match self.task.noise_on.fixed(&self.task.actions) {
-            Some(active) => active.iter().filter(|active| **active).count() <= 3,
-            None => true,
-        };
-        let one = self.task.model.as_trees().is_some_and(|model| model.trees().len() == 1);
-        trees.boxes.is_some() && (few || one)
+        let active = self.task.noise_on.fixed(&self.task.actions);
+        trees.boxes.as_ref().is_some_and(|boxes| active.is_none_or(|active| boxes.expects_few(&active)))
     }
 
     /// What a search should aim at for `rate`: a little under it, closer where the rate is easy to estimate. Measured costs
@@ -228,7 +224,7 @@ impl<'e> Sampler<'e> {
                 near.min(rate - LEAST_GAP).max(LEAST_AIM * rate)
             }
             // Exact rates need no room but for the search's own precision.
-            Kind::Forest { .. } if self.expects_exact_rates() => 0.996 * rate,
+            Kind::Forest { .. } if self.expects_exact_rates() => 0.998 * rate,
             Kind::Forest { .. } => rate * (1.0 - 0.05 * (0.35 / rate).sqrt()).max(0.75),
             Kind::Shifted { .. } => rate * (1.0 - 0.03 * (0.35 / rate).sqrt()).max(0.85),
             Kind::Finite { .. } => rate,
@@ -250,7 +246,8 @@ impl<'e> Sampler<'e> {
         }
         if let Kind::Forest { sets, trees } = &mut self.kind {
             let sets = *sets;
-            trees.exact = trees.boxes.as_mut().and_then(|boxes| boxes.rate_if_few(&self.point, &self.active));
+            trees.exact =
+                trees.boxes.as_mut().and_then(|boxes| boxes.rate_if_few(&self.point, &self.active, None));
             self.mean = match trees.exact {
                 Some(rate) => rate,
                 None => self.share_of(&sets.scouts),

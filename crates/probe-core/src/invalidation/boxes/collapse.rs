@@ -48,6 +48,11 @@ pub(super) struct Collapsed {
     pub(super) rows: Vec<u32>,
     /// Ends of each noisy feature: the lowest, its cuts in order, the highest.
     pub(super) ends: Vec<End>,
+    /// Where the ends are, and the density of the noisy feature there.
+    pub(super) marks: Vec<f64>,
+    pub(super) densities: Vec<f64>,
+    /// The model's number of each noisy feature.
+    pub(super) features: Vec<u32>,
     /// Cut of each split, by its place among its feature's ends.
     pub(super) cuts: Vec<u32>,
     splits: Vec<Split>,
@@ -124,6 +129,17 @@ impl Collapsed {
         self.number(d);
     }
 
+    /// Finds the densities at all ends, for derivatives.
+    pub(super) fn find_densities(&mut self, features: &Marginals<'_>) {
+        self.densities.clear();
+        for (row, &j) in self.rows.windows(2).zip(&self.features) {
+            let marks = &self.marks[row[0] as usize..row[1] as usize];
+            let density =
+                |&mark: &f64| if mark.is_finite() { features.density(j as usize, mark) } else { 0.0 };
+            self.densities.extend(marks.iter().map(density));
+        }
+    }
+
     /// Collects the leaves and splits of one tree that the noise can reach.
     fn visit(&mut self, model: &Trees, features: &Marginals<'_>, root: u32, vote: bool) {
         let from = self.values.len() as u32;
@@ -191,6 +207,8 @@ impl Collapsed {
         self.noisy.resize(d, u32::MAX);
         self.rows.clear();
         self.ends.clear();
+        self.marks.clear();
+        self.features.clear();
         self.cuts.clear();
         let mut last = None;
         for split in &mut self.splits {
@@ -199,14 +217,18 @@ impl Collapsed {
                 self.noisy[j] = self.rows.len() as u32;
                 if last.is_some() {
                     self.ends.push(End::HIGHEST);
+                    self.marks.push(f64::INFINITY);
                 }
+                self.features.push(split.feature);
                 self.rows.push(self.ends.len() as u32);
                 self.ends.push(End::LOWEST);
+                self.marks.push(f64::NEG_INFINITY);
                 last = None;
             }
             // −0 and 0 are one cut.
             if last != Some(split.cut) {
                 self.ends.push(split.end);
+                self.marks.push(split.cut);
                 last = Some(split.cut);
             }
             split.feature = self.noisy[j];
@@ -215,6 +237,7 @@ impl Collapsed {
         }
         if last.is_some() {
             self.ends.push(End::HIGHEST);
+            self.marks.push(f64::INFINITY);
         }
         self.rows.push(self.ends.len() as u32);
     }

@@ -43,12 +43,14 @@ struct Spot {
 pub(super) struct Marginals<'a> {
     noise: &'a dyn Independent,
     spots: Vec<Spot>,
+    /// Whether the noise is taken for one that reaches everywhere.
+    wide: bool,
 }
 
 impl<'a> Marginals<'a> {
     /// `None` unless features are missed independently of one another.
     pub(super) fn of(noise: &'a dyn Noise) -> Option<Self> {
-        Some(Self { noise: noise.as_independent()?, spots: Vec::with_capacity(noise.dim()) })
+        Some(Self { noise: noise.as_independent()?, spots: Vec::with_capacity(noise.dim()), wide: false })
     }
 
     /// Moves to `point`, with noise on the features marked `active`. A value that is missing or infinite stays so.
@@ -62,6 +64,11 @@ impl<'a> Marginals<'a> {
                 Spot { centre: x, sd: 0.0 }
             }
         }));
+    }
+
+    /// Takes the noise for one whose tails are so heavy that it reaches everywhere, or for itself again.
+    pub(super) fn widen(&mut self, wide: bool) {
+        self.wide = wide;
     }
 
     pub(super) fn n_features(&self) -> usize {
@@ -79,6 +86,9 @@ impl<'a> Marginals<'a> {
     pub(super) fn end(&self, j: usize, cut: f64) -> End {
         let Spot { centre, sd } = self.spots[j];
         let (t, shape) = ((cut - centre) / sd, self.noise.shape(j));
+        if self.wide {
+            return End(0.5_f64.copysign(-t) / (1.0 + t.abs()));
+        }
         End(if t <= 0.0 { shape.cdf(t) } else { -shape.upper_tail(t) })
     }
 

@@ -8,13 +8,15 @@ mod bits;
 mod collapse;
 mod marginal;
 mod search;
+mod survey;
 mod tree;
 
 use crate::model::Trees;
 use crate::noise::Noise;
 use collapse::Collapsed;
 use marginal::Marginals;
-use search::{Found, Search};
+use search::{Aim, Found, Search};
+use survey::Survey;
 use tree::Walk;
 
 /// Rates of one model under one noise, point after point.
@@ -26,6 +28,7 @@ pub(crate) struct Boxes<'a> {
     narrow: Search<1>,
     medium: Search<4>,
     wide: Search<16>,
+    survey: Survey,
 }
 
 /// What is known of a rate.
@@ -50,6 +53,7 @@ impl<'a> Boxes<'a> {
             narrow: Search::default(),
             medium: Search::default(),
             wide: Search::default(),
+            survey: Survey::default(),
         })
     }
 
@@ -65,21 +69,47 @@ impl<'a> Boxes<'a> {
         if let Some(rate) = self.rate_and_gradient(point, active, None) {
             return Interval { lower: rate, upper: rate, boxes: 0 };
         }
-        let found = self.search(point, active, budget, tolerance);
+        let found = self.search(point, active, (budget, tolerance), None);
         let lower = found.refused.min(1.0);
         Interval { lower, upper: (found.refused + found.open).min(1.0), boxes: found.boxes }
     }
 
     /// The rate where boxes are sure to be few: noise on at most three features, or one tree. It may be too high by $10^{-9}$, not too low.
-    pub(crate) fn rate_if_few(&mut self, point: &[f64], active: &[bool]) -> Option<f64> {
-        const FEATURES: usize = 3;
+    /// `gradient` gets its derivatives by the point.
+    pub(crate) fn rate_if_few(
+        &mut self,
+        point: &[f64],
+        active: &[bool],
+        mut gradient: Option<&mut [f64]>,
+    ) -> Option<f64> {
         const BOXES: usize = 1 << 14;
         const OPEN: f64 = 1e-9;
-        if self.model.roots().len() > 1 && active.iter().filter(|active| **active).count() > FEATURES {
+        if !self.expects_few(active) {
             return None;
         }
-        let Interval { lower, upper, .. } = self.interval(point, active, BOXES, OPEN);
-        (upper - lower <= OPEN).then_some(upper)
+        if let Some(rate) = self.rate_and_gradient(point, active, gradient.as_deref_mut()) {
+            return Some(rate);
+        }
+        self.features.place(point, active);
+        if self.survey.begin(&self.features) {
+            self.features.widen(true);
+            self.parts.set(self.model, &self.features);
+            self.features.widen(false);
+            let (found, _, refused) = self.run((BOXES, 0.0), Aim::Survey);
+            let refused = (found.boxes < BOXES).then_some(refused);
+            self.survey.keep(refused, &self.parts);
+        }
+        if let Some(rate) = self.survey.rate(&self.features, gradient.as_deref_mut()) {
+            return Some(rate);
+        }
+        let found = self.search(point, active, (BOXES, OPEN), gradient);
+        (found.open <= OPEN).then_some((found.refused + found.open).min(1.0))
+    }
+
+    /// Whether boxes are sure to be few with noise on the `active` features.
+    pub(crate) fn expects_few(&self, active: &[bool]) -> bool {
+        const FEATURES: usize = 3;
+        self.model.roots().len() == 1 || active.iter().filter(|active| **active).count() <= FEATURES
     }
 
     /// The rate of a single tree, and its derivatives by the point; `None` for more trees.
@@ -96,15 +126,42 @@ impl<'a> Boxes<'a> {
         Some(self.walk.refused(self.model, &self.features, gradient).min(1.0))
     }
 
-    fn search(&mut self, point: &[f64], active: &[bool], budget: usize, tolerance: f64) -> Found {
+    fn search(
+        &mut self,
+        point: &[f64],
+        active: &[bool],
+        limits: (usize, f64),
+        gradient: Option<&mut [f64]>,
+    ) -> Found {
         self.features.place(point, active);
         self.parts.set(self.model, &self.features);
-        match self.parts.most_leaves() {
-            0..=64 => self.narrow.run(self.model, &self.parts, budget, tolerance),
-            65..=256 => self.medium.run(self.model, &self.parts, budget, tolerance),
-            257..=1024 => self.wide.run(self.model, &self.parts, budget, tolerance),
+        let Some(gradient) = gradient else { return self.run(limits, Aim::Rate).0 };
+        self.parts.find_densities(&self.features);
+        let (found, slopes, _) = self.run(limits, Aim::Slopes);
+        gradient.fill(0.0);
+        self.parts.features.iter().zip(slopes).for_each(|(&j, slope)| gradient[j as usize] = slope);
+        found
+    }
+
+    /// Searches what the model was collapsed to; returns the slopes and the refused boxes, too, where they are aimed at.
+    fn run(&mut self, limits: (usize, f64), aim: Aim) -> (Found, Vec<f64>, Vec<[u32; 2]>) {
+        fn on<const W: usize>(
+            search: &mut Search<W>,
+            (model, parts): (&Trees, &Collapsed),
+            limits: (usize, f64),
+            aim: Aim,
+        ) -> (Found, Vec<f64>, Vec<[u32; 2]>) {
+            let found = search.run(model, parts, limits, aim);
+            (found, std::mem::take(&mut search.slopes), std::mem::take(&mut search.refused))
+        }
+        let Self { model, parts, narrow, medium, wide, .. } = self;
+        let what = (*model, &*parts);
+        match parts.most_leaves() {
+            0..=64 => on(narrow, what, limits, aim),
+            65..=256 => on(medium, what, limits, aim),
+            257..=1024 => on(wide, what, limits, aim),
             // Too large to begin with.
-            _ => Found { open: 1.0, ..Found::default() },
+            _ => (Found { open: 1.0, boxes: limits.0, ..Found::default() }, Vec::new(), Vec::new()),
         }
     }
 }

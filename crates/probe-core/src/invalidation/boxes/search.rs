@@ -47,6 +47,17 @@ pub(super) struct Found {
 const SHIFT: u32 = 4;
 const BUCKETS: usize = 1 + (1075 >> 2);
 
+/// What a search is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Aim {
+    /// The rate.
+    Rate,
+    /// The rate and its slopes; the densities at all ends must be known.
+    Slopes,
+    /// All boxes that are refused, however small.
+    Survey,
+}
+
 /// Room for searches.
 pub(super) struct Search<const W: usize> {
     cuts: Vec<Cut<W>>,
@@ -59,6 +70,11 @@ pub(super) struct Search<const W: usize> {
     target: f64,
     /// How far running sums may be off.
     slack: f64,
+    /// Derivatives of the refused mass by the noisy features; empty where not asked for.
+    pub(super) slopes: Vec<f64>,
+    /// The refused boxes of a survey: the places of their ends.
+    pub(super) refused: Vec<[u32; 2]>,
+    aim: Aim,
 }
 
 impl<const W: usize> Default for Search<W> {
@@ -71,6 +87,9 @@ impl<const W: usize> Default for Search<W> {
             gains: Vec::new(),
             target: 0.0,
             slack: 0.0,
+            slopes: Vec::new(),
+            refused: Vec::new(),
+            aim: Aim::Rate,
         }
     }
 }
@@ -92,7 +111,17 @@ fn side(parts: &Collapsed, bounds: &[[u32; 2]], f: usize) -> f64 {
 
 impl<const W: usize> Search<W> {
     /// Bounds the rate of `model`, collapsed to `parts`, until at most `tolerance` of the mass is undecided or `budget` boxes were looked at.
-    pub(super) fn run(&mut self, model: &Trees, parts: &Collapsed, budget: usize, tolerance: f64) -> Found {
+    pub(super) fn run(
+        &mut self,
+        model: &Trees,
+        parts: &Collapsed,
+        (budget, tolerance): (usize, f64),
+        aim: Aim,
+    ) -> Found {
+        self.aim = aim;
+        self.refused.clear();
+        self.slopes.clear();
+        self.slopes.resize(if aim == Aim::Slopes { parts.n_features() } else { 0 }, 0.0);
         parts.cuts_into(&mut self.cuts);
         self.measure(model, parts);
         self.later.resize_with(BUCKETS, Vec::new);
@@ -283,7 +312,8 @@ impl<const W: usize> Search<W> {
     ) {
         found.boxes += 1;
         let mass = mass_of(parts, &frame.bounds);
-        let mut verdict = if mass > 0.0 { self.judge(model, parts, &frame) } else { Verdict::Accepted };
+        let counts = mass > 0.0 || self.aim == Aim::Survey;
+        let mut verdict = if counts { self.judge(model, parts, &frame) } else { Verdict::Accepted };
         if verdict == Verdict::Open {
             frame.cuts.clear();
             for &i in cuts {
@@ -300,7 +330,17 @@ impl<const W: usize> Search<W> {
             }
         }
         match verdict {
-            Verdict::Refused => found.refused += mass,
+            Verdict::Refused => {
+                found.refused += mass;
+                for (f, slope) in self.slopes.iter_mut().enumerate() {
+                    let row = parts.rows[f];
+                    let [from, to] = frame.bounds[f].map(|place| parts.densities[(row + place) as usize]);
+                    *slope += mass / side(parts, &frame.bounds, f) * (from - to);
+                }
+                if self.aim == Aim::Survey {
+                    self.refused.extend_from_slice(&frame.bounds);
+                }
+            }
             Verdict::Accepted => found.accepted += mass,
             Verdict::Open if bucket(mass) <= level => {
                 self.stack.push(frame);

@@ -248,7 +248,7 @@ fn rates_are_sums_over_all_cells() {
                 assert!(found.upper.to_bits() == found.lower.to_bits(), "{what}: {found:?}");
                 close(found.lower, expected, 1e-13, &what);
                 between += usize::from(expected > 1e-3 && expected < 0.999);
-                let mass = boxes.search(&point, &active, PLENTY, 0.0);
+                let mass = boxes.search(&point, &active, (PLENTY, 0.0), None);
                 close(mass.refused + mass.accepted, 1.0, 1e-13, "refused and accepted");
                 // Whatever is left open, the interval holds the rate, and more boxes never widen it.
                 let mut width = 1.0 + 1e-13;
@@ -268,6 +268,47 @@ fn rates_are_sums_over_all_cells() {
         }
         assert!(open > 60 && between > 40, "{open} {between}: the cases are too easy");
     }
+}
+
+#[test]
+fn boxes_that_stay_know_the_rate_wherever_the_point_goes() {
+    let mut steep = 0;
+    for (key, rules) in all_rules().into_iter().enumerate() {
+        let mut make = Maker::new(100 + key as u64);
+        for round in 0..40 {
+            let d = 1 + round % 3;
+            let model = make.model(d, [2, 5, 12][round % 3], 1 + round % 5, rules);
+            for noise in noises(d) {
+                let (mut point, active) = (make.point(d), make.active(d));
+                let mut boxes = Boxes::new(&model, &*noise).unwrap();
+                // The first point is searched, the second surveys, the others read; the last starts again.
+                for visit in 0..5 {
+                    let mut gradient = vec![f64::NAN; d];
+                    let found = boxes.rate_if_few(&point, &active, Some(&mut gradient)).unwrap();
+                    let expected = by_cells(&model, &*noise, &active, &point);
+                    let what = format!("{rules:?} {d} {} visit {visit}", noise.name());
+                    close(found, expected, 2e-9, &what);
+                    close(boxes.rate_if_few(&point, &active, None).unwrap(), expected, 2e-9, &what);
+                    for j in (0..d).filter(|_| noise.as_gaussian().is_some()) {
+                        let h = 1e-5;
+                        let at = |by: f64| {
+                            let mut moved = point.clone();
+                            moved[j] += by;
+                            by_cells(&model, &*noise, &active, &moved)
+                        };
+                        let expected = if active[j] { (at(h) - at(-h)) / (2.0 * h) } else { 0.0 };
+                        close(gradient[j], expected, 1e-5, &what);
+                        steep += usize::from(expected.abs() > 0.1);
+                    }
+                    let other = make.point(d);
+                    for j in (0..d).filter(|&j| active[j] || visit == 3) {
+                        point[j] = if visit == 2 { 3.0 * other[j] - 1.0 } else { other[j] };
+                    }
+                }
+            }
+        }
+    }
+    assert!(steep > 200, "{steep}: the cases are too flat");
 }
 
 #[test]

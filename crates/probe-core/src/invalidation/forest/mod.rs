@@ -13,8 +13,55 @@ mod program;
 
 pub(crate) use errors::{Draws, Errors};
 
-use crate::model::{Aggregate, Model, Trees};
+use crate::model::{Aggregate, Model, Node, Trees};
 use program::{LANES, Program};
+
+/// Trees, or what is left of them.
+#[derive(Default)]
+struct Parts {
+    nodes: Vec<Node>,
+    roots: Vec<u32>,
+    /// Cut of each node, as a number among all cuts.
+    cut_of: Vec<u32>,
+    /// Leaves in units of `1/scale`, each less the middle of its tree.
+    leaves: Vec<i16>,
+    todo: Vec<(u32, u32, bool)>,
+}
+
+impl Parts {
+    /// Becomes `whole` with the splits on `fixed` features taken as `point` takes them.
+    fn prune(&mut self, whole: &Self, point: &[f64], fixed: &[bool]) {
+        let Self { nodes, roots, cut_of, leaves, todo } = self;
+        nodes.clear();
+        cut_of.clear();
+        leaves.clear();
+        roots.clear();
+        for &root in &whole.roots {
+            roots.push(nodes.len() as u32);
+            todo.push((root, u32::MAX, false));
+            while let Some((mut at, parent, right)) = todo.pop() {
+                let mut node = whole.nodes[at as usize];
+                while node.left != at && fixed[node.feature as usize] {
+                    let left = Trees::goes_left(&node, point[node.feature as usize]);
+                    at = if left { node.left } else { node.right };
+                    node = whole.nodes[at as usize];
+                }
+                let here = nodes.len() as u32;
+                if let Some(parent) = nodes.get_mut(parent as usize) {
+                    *(if right { &mut parent.right } else { &mut parent.left }) = here;
+                }
+                cut_of.push(whole.cut_of[at as usize]);
+                leaves.push(whole.leaves[at as usize]);
+                if node.left == at {
+                    (node.left, node.right) = (here, here);
+                } else {
+                    todo.extend([(node.right, here, true), (node.left, here, false)]);
+                }
+                nodes.push(node);
+            }
+        }
+    }
+}
 
 /// An ensemble prepared for sets of errors.
 pub(crate) struct Forest<'a> {
@@ -22,10 +69,11 @@ pub(crate) struct Forest<'a> {
     /// Distinct cuts, feature by feature in ascending order; those of feature `j` start at `first[j]`.
     cuts: Vec<f64>,
     first: Vec<usize>,
-    /// Cut of each node, as a number in `cuts`.
-    cut_of: Vec<u32>,
-    /// Leaves in units of `1/scale`, each less the middle of its tree.
-    leaves: Vec<i16>,
+    whole: Parts,
+    /// The trees of the person at hand, where some features are fixed.
+    pruned: Option<Parts>,
+    /// Features that splits are left on.
+    live: Vec<bool>,
     scale: f64,
     /// What is added to the sum of the leaves, in the same units.
     offset: f64,
@@ -99,8 +147,15 @@ impl<'a> Forest<'a> {
             model,
             cuts,
             first,
-            cut_of,
-            leaves,
+            whole: Parts {
+                nodes: nodes.to_vec(),
+                roots: model.roots().to_vec(),
+                cut_of,
+                leaves,
+                todo: Vec::new(),
+            },
+            pruned: None,
+            live: vec![true; d],
             scale,
             offset,
             doubt,
@@ -112,10 +167,17 @@ impl<'a> Forest<'a> {
         &self.cuts[self.first[j]..self.first[j + 1]]
     }
 
+    /// Prepares for points that have the values of `point` in the `fixed` features, where no noise acts either.
+    pub(crate) fn prune(&mut self, point: &[f64], fixed: &[bool]) {
+        let pruned = self.pruned.get_or_insert_default();
+        pruned.prune(&self.whole, point, fixed);
+        self.live.iter_mut().zip(fixed).for_each(|(live, fixed)| *live = !fixed);
+    }
+
     /// Prepares for `errors` around `point`, acting on the `active` features, `stretch` times as far as they are.
     pub(crate) fn aim(&mut self, errors: &Errors, point: &[f64], active: &[bool], stretch: f64) {
         let n = errors.len() as i16;
-        for j in 0..point.len() {
+        for j in (0..point.len()).filter(|&j| self.live[j]) {
             let own = self.first[j]..self.first[j + 1];
             for (place, cut) in self.places[own.clone()].iter_mut().zip(&self.cuts[own]) {
                 *place = match active[j] {
@@ -125,8 +187,9 @@ impl<'a> Forest<'a> {
                 };
             }
         }
-        let (nodes, places, cut_of) = (self.model.nodes(), &self.places, &self.cut_of);
-        self.program.compile(nodes, self.model.roots(), &self.leaves, n, |i| places[cut_of[i] as usize]);
+        let Parts { nodes, roots, cut_of, leaves, .. } = self.pruned.as_ref().unwrap_or(&self.whole);
+        let places = &self.places;
+        self.program.compile(nodes, roots, leaves, n, |i| places[cut_of[i] as usize]);
     }
 
     /// Sums of the leaves of errors number `from` and on, a whole number of lanes of them.

@@ -68,6 +68,17 @@ fn every_error_is_judged_as_the_model_judges_it() {
             n_refused += usize::from(refused[i]);
             n_rescored += usize::from(score.abs() <= close);
         }
+        // Without the splits on features that stay where they are, another point is judged as by the whole trees.
+        let fixed: Vec<bool> = (0..d).map(|j| !active[j] && j > 0).collect();
+        let other: Vec<f64> =
+            (0..d).map(|j| if fixed[j] { point[j] } else { point[j] + 0.3 * stream.normal() }).collect();
+        let (mut again, mut others) = (vec![false; 1_024], vec![0.0; 1_024]);
+        forest.aim(&errors, &other, &active, 1.0);
+        forest.refused(&errors, 0, (&other, &active, 1.0), &mut refused, &mut scores);
+        forest.prune(&point, &fixed);
+        forest.aim(&errors, &other, &active, 1.0);
+        forest.refused(&errors, 0, (&other, &active, 1.0), &mut again, &mut others);
+        assert_eq!((refused, scores), (again, others), "{number}");
     }
     // Both outcomes were seen, and the doubtful way was gone.
     assert!(n_refused > 5_000 && n_refused < 56_000 && n_rescored > 0, "{n_refused} {n_rescored}");

@@ -103,7 +103,9 @@ impl Samples {
         active: Option<&[bool]>,
     ) -> Result<Box<dyn Landscape + 'a>> {
         match (self, task.model.as_trees()) {
-            (Self::Errors(errors), Some(model)) => Ok(Box::new(OnErrors::new(model, noise, errors))),
+            (Self::Errors(errors), Some(model)) => {
+                Ok(Box::new(OnErrors::new(model, noise, errors, &task.actions, active)))
+            }
             (Self::Lines(pool), _) => {
                 Ok(Box::new(OnLines::new(Lines::new(&*task.model, noise, active)?, pool)))
             }

@@ -11,16 +11,17 @@ use crate::invalidation::{Boxes, Errors, Forest};
 use crate::math::normal::{pdf, upper_quantile};
 use crate::model::{Model, Trees};
 use crate::noise::Noise;
+use crate::schema::Actions;
 
 /// Errors in the set.
 pub(super) const MOST: usize = 8_192;
 /// Errors that are worth a line, and that look around a point at first.
 const WORTH: usize = 32;
 const FIRST: usize = 512;
-/// Looks as close as this take the exact rate, where there is one.
-const EXACT: usize = 4_096;
-/// Exact rates closer to 0 or 1 than this are taken for it.
-const LEAST: f64 = 1e-15;
+/// Exact rates closer to 0 or 1 than this say little about the margin.
+const LEAST: f64 = 1e-6;
+/// How closely errors can meet a target, in units of the margin.
+const PRECISION: f64 = 2e-3;
 /// Fewer refused, or accepted, than this say little about the margin.
 const FEW: usize = 12;
 /// How much wider the noise is taken where it does not move the score.
@@ -31,6 +32,10 @@ pub(super) struct OnErrors<'a> {
     forest: Forest<'a>,
     errors: &'a Errors,
     boxes: Option<Boxes<'a>>,
+    /// Whether rates are likely to be exact.
+    exact: bool,
+    /// Features that neither move nor are missed; empty where that depends on the move.
+    fixed: Vec<bool>,
     sd: Vec<f64>,
     active: Vec<bool>,
     refused: Vec<bool>,
@@ -39,12 +44,23 @@ pub(super) struct OnErrors<'a> {
 }
 
 impl<'a> OnErrors<'a> {
-    pub(super) fn new(model: &'a Trees, noise: &'a dyn Noise, errors: &'a Errors) -> Self {
+    /// Noise acts on the features `active`, unless that depends on the move; `actions` says what cannot move.
+    pub(super) fn new(
+        model: &'a Trees,
+        noise: &'a dyn Noise,
+        errors: &'a Errors,
+        actions: &Actions,
+        active: Option<&[bool]>,
+    ) -> Self {
         let d = model.n_features();
+        let boxes = Boxes::new(model, noise);
+        let is_fixed = |(j, active): (usize, &bool)| !active && !actions.room(j).mutable;
         let sd = (0..d).map(|j| errors.sd(j)).collect();
         Self {
             forest: Forest::new(model),
-            boxes: Boxes::new(model, noise),
+            exact: boxes.as_ref().zip(active).is_some_and(|(boxes, active)| boxes.expects_few(active)),
+            fixed: active.unwrap_or(&[]).iter().enumerate().map(is_fixed).collect(),
+            boxes,
             model,
             errors,
             sd,
@@ -106,6 +122,17 @@ impl<'a> OnErrors<'a> {
 
     /// The margin on `n` errors, or exactly, with its gradient, and the variance of one sample.
     fn margin(&mut self, x: &[f64], n: usize, gradient: &mut [f64]) -> (f64, f64) {
+        let exact = self.boxes.as_mut().and_then(|boxes| boxes.rate_if_few(x, &self.active, Some(gradient)));
+        if let Some(rate) = exact {
+            if (LEAST..=1.0 - LEAST).contains(&rate) {
+                let margin = upper_quantile(rate);
+                let scale = -1.0 / pdf(margin);
+                gradient.iter_mut().for_each(|g| *g *= scale);
+                return (margin, 0.0);
+            }
+            let (margin, limit) = (self.first_order(x, FIRST, gradient), upper_quantile(LEAST));
+            return (if rate < LEAST { margin.max(limit) } else { margin.min(-limit) }, 0.0);
+        }
         let n = n.clamp(128, MOST);
         let refused = self.score(x, n, 1.0);
         let rate = refused as f64 / n as f64;
@@ -124,16 +151,16 @@ impl<'a> OnErrors<'a> {
             }
             margin
         };
-        let boxes = self.boxes.as_mut().filter(|_| n >= EXACT);
-        match boxes.and_then(|boxes| boxes.rate_if_few(x, &self.active)) {
-            Some(rate) => (upper_quantile(rate.clamp(LEAST, 1.0 - LEAST)), 0.0),
-            None => (margin, variance),
-        }
+        (margin, variance)
     }
 }
 
 impl Landscape for OnErrors<'_> {
-    fn begin(&mut self, _person: &[f64]) {}
+    fn begin(&mut self, person: &[f64]) {
+        if self.fixed.contains(&true) {
+            self.forest.prune(person, &self.fixed);
+        }
+    }
 
     fn slack(
         &mut self,
@@ -150,7 +177,7 @@ impl Landscape for OnErrors<'_> {
         };
         let favourable = self.model.score(place.to)? > 0.0;
         // More than the last corrections forgive.
-        let edge = -10.0 * self.precision();
+        let edge = -10.0 * PRECISION;
         let slack = if favourable || look == Look::FirstOrder { margin - z } else { (margin - z).min(edge) };
         Ok(Seen { slack, favourable, variance })
     }
@@ -175,7 +202,7 @@ impl Landscape for OnErrors<'_> {
     }
 
     fn precision(&self) -> f64 {
-        2e-3
+        if self.exact { 1e-4 } else { PRECISION }
     }
 
     /// Just beyond the cuts on either side, up to four deviations away.
