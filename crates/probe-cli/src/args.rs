@@ -467,12 +467,14 @@ pub(crate) struct Ask {
     /// Certificates: P(certified and true rate above r) is at most 1 − C, for each row. Exact rates need none.
     #[arg(long, default_value_t = 0.999, value_parser = rate, allow_negative_numbers = true, value_name = "C")]
     pub(crate) confidence: f64,
-    /// How to find recourse: probe, or the paper's own algorithms, probe-gradient and probe-mc, to compare with.
+    /// How to find recourse: probe, or the paper's own ways, to compare with: probe-gradient, probe-mc, and probe-tree, which looks at one
+    /// tree that imitates the model.
     #[arg(long, default_value = "probe", value_name = "NAME", value_parser = method)]
     pub(crate) method: String,
     /// Setting of the method; repeatable. probe-gradient and probe-mc have preset, lambda1, lambda2, lambda3 (a list), loss
     /// (mse, bce or score-mse), target-score, loop (text or printed), keep (first or best), learning-rate and steps; probe-mc also
-    /// tau or temperature, and samples.
+    /// tau or temperature, and samples. probe-tree has no loss, and the tree's depth, its noisy copies of each row, and points, drawn where
+    /// there are no reference rows.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) option: Vec<String>,
     /// Rows like those that the model was trained on, in the same units as PEOPLE, for methods that need data; default: the

@@ -152,6 +152,14 @@ impl Question {
         }
     }
 
+    /// Says what came of the method's preparations, to people and in `meta`.
+    pub(crate) fn tell_notes(&self, engine: &Engine, meta: &mut Value, printer: &Printer) {
+        if let Some(notes) = engine.notes() {
+            printer.note(&notes.text);
+            meta["method_notes"] = json!(notes.values.into_iter().collect::<BTreeMap<_, _>>());
+        }
+    }
+
     /// What every JSON result carries.
     pub(crate) fn meta(&self, command: &str) -> Value {
         let noise_on = match self.setup.noise_on {

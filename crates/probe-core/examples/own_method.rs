@@ -44,7 +44,8 @@ impl Worker for Climber {
         let model = self.0.model.as_differentiable().ok_or_else(|| unsupported("it needs a gradient"))?;
         let noise = self.0.noise.as_gaussian().ok_or_else(|| unsupported("it needs Gaussian noise"))?;
         let (mut active, mut gradient) = (vec![true; factual.len()], vec![0.0; factual.len()]);
-        *proposal = Proposal { point: factual.to_vec(), verdict: Verdict::Short(Reason::RateNotReachable) };
+        proposal.point.copy_from_slice(factual);
+        proposal.verdict = Verdict::Short(Reason::RateNotReachable);
         // A number of steps, never a time: the answer must not depend on the machine.
         for _ in 0..1_000 {
             self.0.noise_on.active_into(&self.0.actions, factual, &proposal.point, &mut active);

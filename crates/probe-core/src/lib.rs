@@ -82,7 +82,8 @@ pub use invalidation::{
 pub use model::{Activation, Dense, Differentiable, Linear, Mlp, Model, ModelShift, Trees};
 pub use noise::{Covariance, Effort, Gaussian, Independent, Noise, NoiseOn, Residuals};
 pub use recourse::{
-    Goal, METHODS, MethodOptions, Proposal, Reason, RecourseMethod, Reference, Solver, Task, Verdict, Worker,
+    Goal, METHODS, MethodOptions, Notes, Proposal, Reason, RecourseMethod, Reference, Solver, Task, Verdict,
+    Worker,
 };
 pub use rows::{Rows, RowsMut};
 pub use schema::{Actions, Direction, Feature, Group, ModelInput, Room, Schema, Space, Violation};

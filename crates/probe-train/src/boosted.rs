@@ -10,10 +10,10 @@
 //! so the bits do not depend on the threads. A tree costs about $n\,d$ additions per two levels.
 
 use crate::error::{Error, Result};
-use crate::forest::{check_rows, check_size, partition, push_leaf};
-use crate::levels::Levels;
+use crate::forest::{check_rows, check_size};
 use crate::metrics::{RowLoss, class_weights};
 use probe_core::error::require;
+use probe_core::model::grow::{Levels, partition};
 use probe_core::model::{Tree, TreeRules, Trees};
 use probe_core::{Key, ParamError, Purpose, Rows, Seed, Stream};
 use rayon::prelude::*;
@@ -311,7 +311,7 @@ impl Growing<'_> {
         let below = sums.curvature + self.params.l2;
         let step = if below > 0.0 { -sums.slope / below } else { 0.0 };
         self.bins.push(0);
-        push_leaf(&mut self.tree, self.params.learning_rate * step)
+        self.tree.push_leaf(self.params.learning_rate * step)
     }
 
     fn histograms(&self, from: usize, to: usize) -> Histograms {

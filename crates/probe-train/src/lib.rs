@@ -25,7 +25,6 @@ pub mod error;
 pub mod fit;
 pub mod forest;
 pub mod learner;
-mod levels;
 pub mod logistic;
 pub mod metrics;
 pub mod mlp;

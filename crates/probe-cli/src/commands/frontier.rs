@@ -35,6 +35,7 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
     ];
     let mut meta = question.meta("frontier");
     meta["r"] = json!(args.rates);
+    question.tell_notes(&engine, &mut meta, printer);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let scratch = || (engine.session(), Vec::new());
     let summary = stream.run(names, fields, true, meta.clone(), scratch, |(session, people), chunk| {

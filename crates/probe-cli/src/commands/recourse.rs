@@ -65,7 +65,8 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         Field::integer("changed"),
         Field::integer("outside_range").optional(),
     ];
-    let meta = question.meta("recourse");
+    let mut meta = question.meta("recourse");
+    question.tell_notes(&engine, &mut meta, printer);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let tally = Mutex::new(Tally::default());
     let scratch = || Worker { session: engine.session(), people: Vec::new(), answers: Vec::new() };

@@ -53,6 +53,9 @@ impl Serialize for AnswerRow<'_> {
         map.serialize_entry("cost", &answer.cost)?;
         map.serialize_entry("rate", &answer.rate)?;
         map.serialize_entry("rate_upper", &answer.rate_upper)?;
+        if let Some(rate) = answer.claimed_rate {
+            map.serialize_entry("claimed_rate", &rate)?;
+        }
         map.serialize_entry("best_rate", &answer.best_rate)?;
         map.serialize_entry("changed", &answer.changed)?;
         map.serialize_entry("outside_range", &answer.outside_range)?;

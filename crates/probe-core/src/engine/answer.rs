@@ -42,6 +42,8 @@ pub struct Answer {
     pub rate: f64,
     /// Upper bound on it: the rate itself where exact.
     pub rate_upper: f64,
+    /// What the method itself took the rate to be, where it says. The engine takes no part of it: [`Answer::rate`] is what holds.
+    pub claimed_rate: Option<f64>,
     /// Lowest rate that could be reached, where the target was missed.
     pub best_rate: Option<f64>,
     /// Number of features changed; a one-hot group counts as one.
@@ -67,6 +69,7 @@ impl Answer {
             cost: None,
             rate: 1.0,
             rate_upper: 1.0,
+            claimed_rate: None,
             best_rate: None,
             changed: 0,
             outside_range: None,

@@ -18,7 +18,7 @@ use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::{Model, ModelShift};
 use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::recourse::{
-    Goal, MethodOptions, Proposal, RecourseMethod, Reference, Solver, Task, Worker, method,
+    Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, Solver, Task, Worker, method,
 };
 use crate::rows::Rows;
 use crate::schema::{Actions, ModelInput, Schema, Space};
@@ -211,6 +211,11 @@ impl Engine {
     /// The task in scaled space.
     pub fn task(&self) -> &Task {
         &self.task
+    }
+
+    /// What came of the method's preparations, where users should know.
+    pub fn notes(&self) -> Option<Notes> {
+        self.solver.notes()
     }
 
     /// A session: one thread's buffers, answering one person after another.

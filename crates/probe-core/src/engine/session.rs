@@ -124,6 +124,7 @@ impl<'e> Session<'e> {
         answer.nearest.clear();
         answer.reason = None;
         answer.best_rate = None;
+        answer.claimed_rate = None;
         answer.changed = 0;
         answer.outside_range = setup.ranges.iter().any(Option::is_some).then_some(0);
         answer.score_before = now.score;
@@ -192,6 +193,7 @@ impl<'e> Session<'e> {
             return Ok(());
         }
         let certified = met(&worth);
+        answer.claimed_rate = proposal.claimed;
         answer.status = if certified { Status::Certified } else { Status::Found };
         answer.reason = if certified { reason.filter(|r| *r == Reason::SearchLimit) } else { reason };
         answer.best_rate = (!certified).then_some(worth.rate);

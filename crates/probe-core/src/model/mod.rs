@@ -1,5 +1,6 @@
 //! Score models. Favourable means a score above zero; a tie is unfavourable, always.
 
+pub mod grow;
 mod linear;
 mod mlp;
 mod shift;

@@ -302,6 +302,16 @@ impl TreeRules {
 }
 
 impl Tree {
+    /// Adds a leaf; returns its number.
+    pub fn push_leaf(&mut self, value: f64) -> usize {
+        self.feature.push(0);
+        self.threshold.push(0.0);
+        self.left.push(-1);
+        self.right.push(-1);
+        self.value.push(value);
+        self.value.len() - 1
+    }
+
     /// Fails unless the arrays make one tree on these features.
     fn check(&self, number: usize, n_features: usize) -> Result<()> {
         let n = self.left.len();

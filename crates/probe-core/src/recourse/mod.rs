@@ -16,6 +16,7 @@ mod options;
 pub mod probe;
 mod probe_gradient;
 mod probe_mc;
+mod probe_tree;
 mod reach;
 mod reference;
 mod roar;
@@ -50,6 +51,20 @@ pub trait RecourseMethod: Send + Sync {
 pub trait Solver: Send + Sync {
     /// A worker with buffers of its own.
     fn worker(&self) -> Box<dyn Worker + '_>;
+
+    /// What came of the preparations, where users should know.
+    fn notes(&self) -> Option<Notes> {
+        None
+    }
+}
+
+/// What came of a method's preparations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notes {
+    /// In a sentence.
+    pub text: String,
+    /// In numbers, by name.
+    pub values: Vec<(&'static str, f64)>,
 }
 
 /// Answers one person at a time.
@@ -92,6 +107,7 @@ pub const METHODS: &[Entry<dyn RecourseMethod>] = &[
     probe::ENTRY,
     probe_gradient::ENTRY,
     probe_mc::ENTRY,
+    probe_tree::ENTRY,
     wachter::ENTRY,
     growing_spheres::ENTRY,
     roar::ENTRY,

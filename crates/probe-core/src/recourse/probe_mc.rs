@@ -68,6 +68,7 @@ impl RecourseMethod for ProbeMc {
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
         descent::check(NAME, task)?;
+        descent::differentiable(NAME, task)?;
         let n = task.model.n_features();
         if task.noise.at(&vec![0.0; n], &vec![1.0; n])?.is_some() {
             return Err(Error::Unsupported {
@@ -124,10 +125,7 @@ impl<'a> SigmoidRate<'a> {
     }
 
     fn model(&self) -> Result<&'a dyn Differentiable> {
-        self.task.model.as_differentiable().ok_or_else(|| Error::Unsupported {
-            what: format!("method {NAME} on a {} model", self.task.model.name()),
-            why: "the model has no gradient".to_owned(),
-        })
+        descent::differentiable(NAME, self.task)
     }
 }
 

@@ -133,11 +133,17 @@ pub struct Proposal {
     pub point: Vec<f64>,
     /// Whether it meets the goal.
     pub verdict: Verdict,
+    /// What the method itself takes the point's rate to be, where it says. It is passed on, not believed.
+    pub claimed: Option<f64>,
 }
 
 impl Proposal {
     /// An empty proposal for `n_features` features, to be filled by a worker.
     pub fn new(n_features: usize) -> Self {
-        Self { point: vec![0.0; n_features], verdict: Verdict::Short(Reason::NoAdmissibleMove) }
+        Self {
+            point: vec![0.0; n_features],
+            verdict: Verdict::Short(Reason::NoAdmissibleMove),
+            claimed: None,
+        }
     }
 }

@@ -159,20 +159,6 @@ fn threads_do_not_matter_and_seeds_do() {
 }
 
 #[test]
-fn rows_are_drawn_with_replacement() {
-    let (x, favourable) = disc(4000, 3);
-    let columns = Levels::of(Rows::new(&x, 3).unwrap());
-    let data = Data { columns: &columns, favourable: &favourable, weights: [1.0; 2], drawn: 1 };
-    let params = ForestParams::default();
-    let growing = Growing::new(&data, &params, Seed(0).stream(Purpose::Training, 0));
-    assert_eq!(growing.times.iter().sum::<u32>(), 4000);
-    // A row is left out with probability 1/e; sd 0.0063 of the share, five of them allowed.
-    let share = growing.rows.len() as f64 / 4000.0;
-    assert!((share - (1.0 - (-1f64).exp())).abs() < 0.032, "{share}");
-    assert!(growing.rows.iter().all(|&row| growing.times[row as usize] > 0));
-}
-
-#[test]
 fn on_the_built_in_data_it_is_nearly_as_good_as_the_regression() {
     let data = credit::generate(6000, Seed(0));
     let run = |learner: Learner| {

@@ -286,6 +286,7 @@ impl<'e> Session<'e> {
         answer.changed = setup.actions.n_changed(person, &self.printed);
         answer.outside_range = answer.outside_range.map(|_| self.outside_range(person));
         answer.rate_upper = attempt.upper;
+        answer.claimed_rate = proposal.claimed;
         if !attempt.certified {
             answer.best_rate = Some(answer.rate);
             answer.nearest.extend_from_slice(&self.printed);

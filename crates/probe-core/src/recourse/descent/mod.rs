@@ -1,10 +1,10 @@
-//! The paper's Algorithms 1 and 2: descent on equation 3 until a point is robust enough.
+//! The paper's algorithms: descent on equation 3 until a point is robust enough.
 //!
 //! $$\mathcal{L}(x') = \lambda_1\max(0, \hat\Delta(x') - r) + \lambda_2\,\ell\big(s(x')\big) + \lambda_3\,d_c(x, x')$$
 //!
-//! from $x' = x$, for one $\lambda_3$ after the other, until $\hat\Delta(x') \le r$ and $s(x') > 0$. The two algorithms differ in
-//! $\hat\Delta$ only: [`super::probe_gradient`] has Theorem 1, [`super::probe_mc`] the sigmoid estimate. They are here to be compared
-//! with, not to be used: each stops at its first acceptable iterate, whatever that costs, and its rate is not the true one.
+//! from $x' = x$, for one $\lambda_3$ after the other, until $\hat\Delta(x') \le r$ and $s(x') > 0$. They differ in $\hat\Delta$
+//! only: [`super::probe_gradient`] has Theorem 1, [`super::probe_mc`] the sigmoid estimate, [`super::probe_tree`] Theorem 2 on a tree that
+//! stands for the model. They are here to be compared with, not to be used: each stops at its first acceptable iterate, whatever that costs, and its rate is not the true one.
 //!
 //! Source: PROBE, arXiv:2203.06768, equation 3, Algorithms 1 and 2; defaults are those of the authors' released procedure
 //! ($\lambda_1 = 3$, squared error of the probability, Adam with AMSGrad at 0.07, 1,000 steps). What differs and why:
@@ -21,7 +21,8 @@
 //! to the boundary while the hinge pushes it away; for an affine score the two balance at the margin $m$ with
 //! $\lambda_1\varphi(m)/m = 2\lambda_2 q^2$, so that most targets cannot be reached (`tests::paper_text_balances_short_of_the_target`).
 //!
-//! Cost per step: one gradient and one Hessian-vector product (Algorithm 1), or one gradient per sample (Algorithm 2).
+//! Cost per step: one gradient and one Hessian-vector product (Algorithm 1), one gradient per sample (Algorithm 2), or one walk
+//! through the tree.
 
 mod params;
 
@@ -31,6 +32,7 @@ use super::reach::Reach;
 use super::{Goal, Proposal, Reason, Task, Verdict, Worker};
 use crate::error::{Error, Result};
 use crate::math::adam::Adam;
+use crate::model::Differentiable;
 use params::{Keep, Loop};
 
 /// Score and rate of a point, with their gradients.
@@ -53,20 +55,21 @@ pub(super) trait RateSource {
 /// Fails where no descent can serve the task.
 pub(super) fn check(method: &str, task: &Task) -> Result<()> {
     task.check()?;
-    let refuse = |what: String, why: &str| Err(Error::Unsupported { what, why: why.to_owned() });
-    if task.model.as_differentiable().is_none() {
-        return refuse(
-            format!("method {method} on a {} model", task.model.name()),
-            "the model has no gradient",
-        );
-    }
     if task.actions.max_changes().is_some() {
-        return refuse(
-            format!("a limit on the number of changes with method {method}"),
-            "descent moves every feature; use method probe",
-        );
+        return Err(Error::Unsupported {
+            what: format!("a limit on the number of changes with method {method}"),
+            why: "descent moves every feature; use method probe".to_owned(),
+        });
     }
     Ok(())
+}
+
+/// The model's gradient. Fails where it has none.
+pub(super) fn differentiable<'a>(method: &str, task: &'a Task) -> Result<&'a dyn Differentiable> {
+    task.model.as_differentiable().ok_or_else(|| Error::Unsupported {
+        what: format!("method {method} on a {} model", task.model.name()),
+        why: "the model has no gradient".to_owned(),
+    })
 }
 
 /// One thread's descent.
@@ -148,7 +151,8 @@ impl<'a, S: RateSource> Descent<'a, S> {
             seen.note_robust(&self.local, &self.point);
             if self.may_stop(target) {
                 let cost = self.task.cost.between(factual, &self.point);
-                seen.note_accepted(cost, self.local.rate <= target && self.local.score > 0.0, &self.point);
+                let reached = self.local.rate <= target && self.local.score > 0.0;
+                seen.note_accepted(cost, reached, self.local.rate, &self.point);
                 if self.params.keep == Keep::First {
                     return Ok(());
                 }
@@ -179,6 +183,7 @@ impl<S: RateSource> Worker for Descent<'_, S> {
         if let Err(reason) = self.make_room(factual) {
             proposal.point.copy_from_slice(factual);
             proposal.verdict = Verdict::Short(reason);
+            proposal.claimed = None;
             return Ok(());
         }
         self.source.begin(factual)?;
@@ -190,12 +195,16 @@ impl<S: RateSource> Worker for Descent<'_, S> {
                 break;
             }
         }
-        let (reached, point) = match seen.accepted {
-            Some((_, reached, point)) => (reached, point),
-            None => (false, seen.robust.map_or_else(|| factual.to_vec(), |(.., point)| point)),
+        let (reached, rate, point) = match seen.accepted {
+            Some(Accepted { reached, rate, point, .. }) => (reached, Some(rate), point),
+            None => match seen.robust {
+                Some((_, rate, point)) => (false, Some(rate), point),
+                None => (false, None, factual.to_vec()),
+            },
         };
         proposal.point.copy_from_slice(&point);
         proposal.verdict = if reached { Verdict::Reached } else { Verdict::Short(Reason::NotFound) };
+        proposal.claimed = rate;
         Ok(())
     }
 
@@ -209,8 +218,16 @@ impl<S: RateSource> Worker for Descent<'_, S> {
 struct Seen {
     /// Score, rate and point of the most robust iterate: favourable with the lowest rate, else with the highest score.
     robust: Option<(f64, f64, Vec<f64>)>,
-    /// Cost of the cheapest iterate at which the loop may end, whether it meets the goal, and the iterate.
-    accepted: Option<(f64, bool, Vec<f64>)>,
+    /// The cheapest iterate at which the loop may end.
+    accepted: Option<Accepted>,
+}
+
+struct Accepted {
+    cost: f64,
+    /// Whether it meets the goal.
+    reached: bool,
+    rate: f64,
+    point: Vec<f64>,
 }
 
 impl Seen {
@@ -232,15 +249,15 @@ impl Seen {
         }
     }
 
-    fn note_accepted(&mut self, cost: f64, reached: bool, point: &[f64]) {
+    fn note_accepted(&mut self, cost: f64, reached: bool, rate: f64, point: &[f64]) {
         match &mut self.accepted {
-            Some((best_cost, best_reached, best)) => {
-                if cost < *best_cost {
-                    (*best_cost, *best_reached) = (cost, reached);
-                    best.copy_from_slice(point);
+            Some(best) => {
+                if cost < best.cost {
+                    (best.cost, best.reached, best.rate) = (cost, reached, rate);
+                    best.point.copy_from_slice(point);
                 }
             }
-            none => *none = Some((cost, reached, point.to_vec())),
+            none => *none = Some(Accepted { cost, reached, rate, point: point.to_vec() }),
         }
     }
 }

@@ -1,20 +1,20 @@
 //! Columns by rank: the different values of each, and which of them every row has. Trees split by order alone.
 
-use probe_core::Rows;
+use crate::rows::Rows;
 use rayon::prelude::*;
 
 /// One column.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Levels {
+pub struct Levels {
     /// Its different values, ascending.
-    pub(crate) values: Vec<f64>,
+    pub values: Vec<f64>,
     /// Which of them each row has.
-    pub(crate) codes: Vec<u32>,
+    pub codes: Vec<u32>,
 }
 
 impl Levels {
     /// All columns of finite numbers.
-    pub(crate) fn of(x: Rows<'_>) -> Vec<Self> {
+    pub fn of(x: Rows<'_>) -> Vec<Self> {
         (0..x.n_cols()).into_par_iter().map(|j| Self::column(x, j)).collect()
     }
 
@@ -30,14 +30,14 @@ impl Levels {
         Self { values, codes }
     }
 
-    /// Midway between two levels.
-    pub(crate) fn cut(&self, low: u32, high: u32) -> f64 {
+    /// A cut between two levels, midway.
+    pub fn cut(&self, low: u32, high: u32) -> f64 {
         midway(self.values[low as usize], self.values[high as usize])
     }
 }
 
 /// Midway between $a < b$: at least $a$ and below $b$, also where nothing lies between them.
-pub(crate) fn midway(a: f64, b: f64) -> f64 {
+fn midway(a: f64, b: f64) -> f64 {
     let middle = 0.5 * a + 0.5 * b;
     if a <= middle && middle < b { middle } else { a }
 }
