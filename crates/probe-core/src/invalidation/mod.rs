@@ -21,6 +21,7 @@ pub use closed_form::{ClosedForm, affine_rate};
 pub use enumeration::Enumeration;
 pub use exact::{Exact, ExactOrSampled};
 pub(crate) use forest::{Draws, Errors, Forest};
+pub use forest::{NoisyScores, RankedErrors};
 pub(crate) use ladder::Ladder;
 pub use line::LineSampling;
 pub(crate) use line::{BLOCK, Lines, Pool, has_lines};

@@ -8,9 +8,11 @@
 //! Leaves are rounded to 16 bits for that. Sums within the rounding of the cut-off are scored again as the model scores them: whether an
 //! error is refused is exact.
 
+mod batch;
 mod errors;
 mod program;
 
+pub use batch::{NoisyScores, RankedErrors};
 pub(crate) use errors::{Draws, Errors};
 
 use crate::model::{Aggregate, Model, Node, Trees};

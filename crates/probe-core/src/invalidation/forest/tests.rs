@@ -1,6 +1,7 @@
 use super::*;
 use crate::model::{Model, Tree, TreeRules};
 use crate::noise::Gaussian;
+use crate::rows::Rows;
 use crate::seed::{Purpose, Seed, Stream};
 
 /// A random tree of this depth; some branches end early.
@@ -82,6 +83,40 @@ fn every_error_is_judged_as_the_model_judges_it() {
     }
     // Both outcomes were seen, and the doubtful way was gone.
     assert!(n_refused > 5_000 && n_refused < 56_000 && n_rescored > 0, "{n_refused} {n_rescored}");
+}
+
+#[test]
+fn batches_of_any_size_are_judged_as_the_model_judges_them() {
+    let (d, mut stream) = (3, Seed(4).stream(Purpose::Data, 2));
+    let trees = (0..20).map(|_| random_tree(&mut stream, d, 4, &mut |stream| stream.normal())).collect();
+    let model = Trees::new(d, trees, TreeRules::default(), 0.0).unwrap();
+    let active = [true, false, true];
+    for n in [1, 127, 128, 129, 1_000] {
+        let rows: Vec<f64> = (0..n * d).map(|_| 0.2 * stream.normal()).collect();
+        let errors = RankedErrors::new(Rows::new(&rows, d).unwrap()).unwrap();
+        let mut batch = NoisyScores::new(&model, &errors).unwrap();
+        let (mut refused, mut scores) = (vec![false; n], vec![0.0; n]);
+        for _ in 0..5 {
+            let point: Vec<f64> = (0..d).map(|_| stream.uniform()).collect();
+            batch.score_into(&point, &active, &mut refused, &mut scores).unwrap();
+            for (i, error) in rows.chunks_exact(d).enumerate() {
+                let x: Vec<f64> = (0..d).map(|j| point[j] + if active[j] { error[j] } else { 0.0 }).collect();
+                let score = model.score(&x).unwrap();
+                assert_eq!(refused[i], score <= 0.0);
+                // Each of 20 leaves is off by half a unit at most, of which 32767 make the largest one.
+                assert!((scores[i] - score).abs() < 20.0 * 4.0 / 32_767.0, "{} {score}", scores[i]);
+            }
+        }
+        let message =
+            batch.score_into(&[0.0; 2], &active, &mut refused, &mut scores).unwrap_err().to_string();
+        assert!(message.contains("features of a point") && message.contains("found 2"), "{message}");
+    }
+    let message = |rows: &[f64]| RankedErrors::new(Rows::new(rows, 1).unwrap()).err().unwrap().to_string();
+    assert!(message(&[]).contains("from 1 to 16384, got 0"));
+    assert!(message(&vec![0.0; 16_385]).contains("got 16385"));
+    assert!(message(&[0.0, f64::NAN]).contains("finite, got NaN"));
+    let narrow = RankedErrors::new(Rows::new(&[0.0], 1).unwrap()).unwrap();
+    assert!(NoisyScores::new(&model, &narrow).is_err());
 }
 
 #[test]
