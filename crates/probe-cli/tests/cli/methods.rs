@@ -61,3 +61,49 @@ fn settings_are_reported_and_wrong_ones_are_refused() {
     limited.fails(1, &["number of changes", "probe-mc"]);
     folder.run("recourse model.json people.csv --method probe-mc --budget 1").fails(1, &["budget"]);
 }
+
+#[test]
+fn a_distilled_tree_s_claim_stands_beside_the_model_s_rate() {
+    // Yes where a is above 0.5 and b above 0.3. A tree with one split knows of a alone.
+    let folder = Folder::with_people("a,b\n0.2,0.35\n0.2,0.9\n");
+    folder.write(
+        "trees.json",
+        r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a", "b"], "split": "<=", "aggregate": "sum",
+        "trees": [{"feature": [0, 0, 1, 0, 0], "threshold": [0.5, 0, 0.3, 0, 0], "left": [1, -1, 3, -1, -1],
+        "right": [2, -1, 4, -1, -1], "value": [0, -1, 0, -1, 1]}]}"#,
+    );
+    let line = "recourse trees.json people.csv --method probe-tree --option depth=1 --format json";
+    let ran = folder.run(line);
+    assert!(
+        ran.err.contains("a tree of 2 leaves stands for the trees model and agrees with it on 8"),
+        "{}",
+        ran.err
+    );
+    let document: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let fidelity = document["meta"]["method_notes"]["fidelity"].as_f64().unwrap();
+    // The share of noisy points that are not right of 0.5 and below 0.3, on 10,000 of them.
+    assert!((fidelity - 0.85).abs() < 4.0 * (0.85f64 * 0.15 / 1e4).sqrt() + 1e-3, "{fidelity}");
+    let row = |i: usize, name: &str| document["rows"][i][name].clone();
+    for i in 0..2 {
+        assert!(row(i, "claimed_rate").as_f64().unwrap() <= 0.1);
+    }
+    assert_eq!((row(0, "status"), row(1, "status")), ("found".into(), "certified".into()));
+    assert!(row(0, "rate").as_f64().unwrap() > 0.3);
+    // Methods that claim nothing say nothing.
+    let plain = folder.run("recourse trees.json people.csv --format json");
+    let document: serde_json::Value = serde_json::from_slice(&plain.out).unwrap();
+    assert!(
+        document["rows"][0].get("claimed_rate").is_none() && document["meta"].get("method_notes").is_none()
+    );
+    assert_eq!(folder.run(&format!("{line} --quiet")).err, "");
+    // Rows to imitate the model on: here they lie where it says no, and the tree has one leaf.
+    folder.write("like.csv", "a,b\n0.1,0.1\n0.2,0.4\n0.3,0.2\n");
+    let refused = folder.run(&format!("{line} --reference like.csv"));
+    assert!(refused.err.contains("a tree of 1 leaf "), "{}", refused.err);
+    folder
+        .run("recourse trees.json people.csv --method probe-tree --option loss=bce")
+        .fails(2, &["'loss'", "depth"]);
+    folder
+        .run("recourse trees.json people.csv --method probe-tree --option depth=99")
+        .fails(2, &["depth", "64", "99"]);
+}

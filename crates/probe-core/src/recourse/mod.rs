@@ -25,6 +25,7 @@ mod wachter;
 mod walk;
 
 pub use options::MethodOptions;
+pub use probe_tree::Distilled;
 pub use reference::Reference;
 pub use task::{Goal, Proposal, Reason, Task, Verdict};
 

@@ -53,18 +53,21 @@ impl Recipe {
 }
 
 /// A model as one tree.
-#[derive(Debug)]
-pub(super) struct Distilled {
-    pub(super) tree: Trees,
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distilled {
+    /// The tree.
+    pub tree: Trees,
     /// Share of the noisy points that it was judged on where it says what the model says.
-    pub(super) fidelity: f64,
+    pub fidelity: f64,
     /// How many these were.
-    pub(super) judged: usize,
+    pub judged: usize,
 }
 
 impl Distilled {
-    /// Grows the tree. Fails where there would be too many rows to grow it on, and on scores that cannot be had.
-    pub(super) fn new(task: &Task, recipe: Recipe) -> Result<Self> {
+    /// The tree that method `probe-tree` sees in place of the model. Fails on settings outside their domain and where there would be too
+    /// many rows to grow it on.
+    pub fn of(task: &Task) -> Result<Self> {
+        let recipe = Recipe::new(&task.options)?;
         let n = task.model.n_features();
         let stream =
             |what: u64| task.seed.stream(Purpose::Training, Key::default().word(STREAM).word(what).finish());
@@ -102,7 +105,8 @@ impl Distilled {
         Ok(Self { tree, fidelity: agree as f64 / ours.len() as f64, judged: ours.len() })
     }
 
-    pub(super) fn n_leaves(&self) -> usize {
+    /// Number of leaves.
+    pub fn n_leaves(&self) -> usize {
         self.tree.trees()[0].left.iter().filter(|child| **child < 0).count()
     }
 }

@@ -26,7 +26,8 @@ use crate::error::{Error, Result};
 use crate::invalidation::Boxes;
 use crate::model::Trees;
 use crate::registry::Entry;
-use distil::{Distilled, Recipe};
+pub use distil::Distilled;
+use distil::Recipe;
 use std::sync::Arc;
 
 const NAME: &str = "probe-tree";
@@ -61,7 +62,7 @@ impl RecourseMethod for ProbeTree {
             });
         }
         self.check_options(&task.options)?;
-        let distilled = Distilled::new(task, Recipe::new(&task.options)?)?;
+        let distilled = Distilled::of(task)?;
         Ok(Box::new(Prepared { task: Arc::clone(task), params: Params::new(&task.options)?, distilled }))
     }
 }
@@ -83,8 +84,9 @@ impl Solver for Prepared {
         let leaves = self.distilled.n_leaves();
         Some(Notes {
             text: format!(
-                "{NAME}: a tree of {leaves} leaves stands for the {} model and agrees with it on {:.1} % of {judged} noisy points that it has \
+                "{NAME}: a tree of {leaves} {} stands for the {} model and agrees with it on {:.1} % of {judged} noisy points that it has \
                  not seen; rates and statuses are those of the model itself",
+                if leaves == 1 { "leaf" } else { "leaves" },
                 self.task.model.name(),
                 100.0 * fidelity
             ),

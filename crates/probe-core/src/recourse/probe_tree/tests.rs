@@ -24,7 +24,7 @@ fn task(model: Arc<dyn Model>, options: &[&str]) -> Task {
 }
 
 fn distilled(task: &Task) -> Distilled {
-    Distilled::new(task, Recipe::new(&task.options).unwrap()).unwrap()
+    Distilled::of(task).unwrap()
 }
 
 /// Yes where every feature is above its cut.
