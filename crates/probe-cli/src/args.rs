@@ -25,6 +25,7 @@ Examples:
   probe frontier model.json people.csv --rates 0.4,0.2,0.1,0.05
   probe rate model.json out.csv --ignore-extra
   probe noise fit pairs.csv --model model.json -o noise.json
+  probe reproduce trees --out figures
   probe inspect model.json")]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -58,6 +59,7 @@ pub(crate) enum Command {
     Frontier(Frontier),
     Rate(Rate),
     Noise(Noise),
+    Reproduce(Reproduce),
     Inspect(Inspect),
     Completions(Completions),
 }
@@ -388,6 +390,24 @@ pub(crate) struct NoiseFit {
     pub(crate) output: Option<PathBuf>,
 }
 
+/// Make the paper's figures and tables anew, with the paper's values beside ours.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe reproduce
+  probe reproduce trees --out figures        a forest, the tree distilled from it, and a recourse")]
+pub(crate) struct Reproduce {
+    /// What to make: trees; default: all there is.
+    #[arg(value_name = "WHAT", value_parser = experiment)]
+    pub(crate) what: Option<String>,
+    /// Folder of the paper's data sets, for what needs them.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) data: Option<PathBuf>,
+    /// Folder to write to.
+    #[arg(long, default_value = "probe-reproduced", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: PathBuf,
+}
+
 /// Explain what a model, schema or data file contains.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -638,6 +658,11 @@ fn model_shift(text: &str) -> Result<ModelShift, String> {
 
 fn norm(text: &str) -> Result<String, String> {
     probe_core::Cost::uniform(text, 1).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+fn experiment(text: &str) -> Result<String, String> {
+    let found = probe_experiments::reproduce::experiment(text);
+    found.map(|entry| entry.name.to_owned()).map_err(|error| error.to_string())
 }
 
 fn method(text: &str) -> Result<String, String> {

@@ -43,6 +43,7 @@ fn dispatch(cli: Cli, printer: &Printer) -> Result<()> {
         Command::Frontier(args) => commands::frontier::run(&args, &common, printer),
         Command::Rate(args) => commands::rate::run(&args, &common, printer),
         Command::Noise(args) => commands::noise::run(&args, printer),
+        Command::Reproduce(args) => commands::reproduce::run(&args, &common, printer),
         Command::Inspect(args) => commands::inspect::run(&args, printer),
         Command::Completions(args) => commands::completions::run(&args),
     }

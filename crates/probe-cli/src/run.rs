@@ -7,15 +7,17 @@ use crate::usage::Usage;
 use anyhow::{Result, bail};
 use indicatif::HumanCount;
 use probe_io::{
-    Batch, Chunk, ChunkLimit, Chunks, Columns, Field, Format, Job, Summary, TableReader, TableWriter,
-    run_pipeline,
+    AtomicOutput, Batch, Chunk, ChunkLimit, Chunks, Columns, Field, Format, Job, Summary, TableReader,
+    TableWriter, run_pipeline,
 };
 use serde_json::Value;
 use std::fs::File;
+use std::io::Write as _;
 use std::path::Path;
 
 /// Keys of JSON rows that are no columns of the other formats.
-const JSON_KEYS: [&str; 7] = ["from", "to", "changes", "tolerance", "shortfall", "exact", "meta"];
+const JSON_KEYS: [&str; 8] =
+    ["from", "to", "changes", "claimed_rate", "tolerance", "shortfall", "exact", "meta"];
 
 /// Names the row that the engine refused. Finding a row's line reads the chunk, so only an error does it.
 pub(crate) fn at_row(chunk: &Chunk, row: usize) -> impl FnOnce(probe_core::Error) -> anyhow::Error {
@@ -133,6 +135,15 @@ impl Stream<'_> {
             Err(_) => Ok(TableReader::open(path, Some(format))?),
         }
     }
+}
+
+/// Writes a file, whole or not at all.
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
+    holding_output(|| {
+        let mut out = AtomicOutput::create(path)?;
+        out.write_all(text.as_bytes()).map_err(|source| out.error(source))?;
+        Ok(out.commit()?)
+    })
 }
 
 /// Rows of the given file as numbers, whole; for files that must be in memory.

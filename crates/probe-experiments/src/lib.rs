@@ -2,9 +2,11 @@
 //!
 //! [`report::render`] turns a [`report::Report`] into one HTML file that needs nothing else: no script, no font, no
 //! style from elsewhere. The same data gives the same bytes. [`number`] serves everything that prints text, and
-//! [`plot`] is the drawing kit behind the pictures. [`paper_data`] has the data and networks of the paper's experiments.
+//! [`plot`] is the drawing kit behind the pictures. [`paper_data`] has the data and networks of the paper's experiments,
+//! and [`reproduce`] makes its figures.
 
 pub mod number;
 pub mod paper_data;
 pub mod plot;
 pub mod report;
+pub mod reproduce;

@@ -6,16 +6,15 @@ use crate::args::{Cli, Command, Common, Demo};
 use crate::interrupt::holding_output;
 use crate::printer::Printer;
 use crate::question::Question;
-use crate::run::read_rows;
+use crate::run::{read_rows, write_text};
 use anyhow::{Context as _, Result, bail};
 use clap::Parser as _;
 use probe_core::theory::{robust_score, wachter_point};
 use probe_core::{Answer, Engine, MonteCarlo, Rows, Seed, Status, affine_rate};
 use probe_experiments::number::{Odds, number, percent, quantity, step};
 use probe_experiments::report::{Method, ModelCard, PersonReport, Value, render, summary};
-use probe_io::{AtomicOutput, Column, Field, Format, TableWriter, save_schema};
+use probe_io::{Column, Field, Format, TableWriter, save_schema};
 use probe_train::{TrainReport, credit};
-use std::io::Write as _;
 use std::path::Path;
 
 const RATES: [f64; 8] = [0.45, 0.35, 0.25, 0.2, 0.15, 0.1, 0.05, 0.01];
@@ -93,11 +92,7 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     for (command, output) in [("recourse", "recourse.csv"), ("frontier", "frontier.csv")] {
         run_command(args, common, command, output)?;
     }
-    holding_output(|| {
-        let mut out = AtomicOutput::create(path("report.html"))?;
-        out.write_all(render(&page).as_bytes()).map_err(|source| out.error(source))?;
-        Ok(out.commit()?)
-    })?;
+    write_text(&path("report.html"), &render(&page))?;
     closing(args, printer);
     Ok(())
 }

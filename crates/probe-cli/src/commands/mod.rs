@@ -7,5 +7,6 @@ pub(crate) mod inspect;
 pub(crate) mod noise;
 pub(crate) mod rate;
 pub(crate) mod recourse;
+pub(crate) mod reproduce;
 mod rows;
 pub(crate) mod train;

@@ -14,6 +14,7 @@ mod methods;
 mod noise;
 mod outputs;
 mod repeat;
+mod reproduce;
 mod sampled;
 mod shift;
 mod statuses;

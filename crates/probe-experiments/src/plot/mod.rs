@@ -4,12 +4,14 @@
 //! The same picture is laid out anew for a wide and a narrow page: text keeps its size, the drawing gives way.
 
 mod axes;
+mod cells;
 mod labels;
 mod scale;
 mod svg;
 mod text;
 
 pub use axes::{Area, Axis};
+pub use cells::paint_cells;
 pub use labels::Labels;
 pub use scale::{Scale, Ticks};
 pub use svg::{Anchor, Path, STYLE, Svg, escape};

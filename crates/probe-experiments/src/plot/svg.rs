@@ -23,6 +23,8 @@ pub struct Svg {
     title: String,
     description: String,
     body: String,
+    /// Cut-offs so far.
+    clips: usize,
 }
 
 impl Svg {
@@ -35,6 +37,7 @@ impl Svg {
             title: title.to_owned(),
             description: description.to_owned(),
             body: String::new(),
+            clips: 0,
         }
     }
 
@@ -117,12 +120,26 @@ impl Svg {
         ));
     }
 
-    /// Everything until [`Svg::end_clip`] is cut off at this rectangle. One per picture.
+    /// Everything until [`Svg::end_clip`] is cut off at this rectangle.
     pub fn begin_clip(&mut self, a: (f64, f64), b: (f64, f64)) {
-        let id = escape(&self.id);
-        self.body.push_str(&format!(r#"<clipPath id="{id}-clip">"#));
+        let mut id = format!("{}-clip", escape(&self.id));
+        if self.clips > 0 {
+            id += &self.clips.to_string();
+        }
+        self.clips += 1;
+        self.body.push_str(&format!(r#"<clipPath id="{id}">"#));
         self.rect(a, b, 0.0, "clip");
-        self.body.push_str(&format!(r#"</clipPath><g clip-path="url(#{id}-clip)">"#));
+        self.body.push_str(&format!(r#"</clipPath><g clip-path="url(#{id})">"#));
+    }
+
+    /// Everything until [`Svg::end_part`] has its origin here: one of several drawings in a picture.
+    pub fn begin_part(&mut self, at: (f64, f64)) {
+        self.body.push_str(&format!(r#"<g transform="translate({} {})">"#, coord(at.0), coord(at.1)));
+    }
+
+    /// Ends the part.
+    pub fn end_part(&mut self) {
+        self.body.push_str("</g>");
     }
 
     /// Ends the cut-off.

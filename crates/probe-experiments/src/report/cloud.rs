@@ -1,7 +1,7 @@
 //! Picture: noisy implementations against the decision boundary.
 
 use super::data::{Cloud, CloudAxis, Region, Report, Status};
-use crate::plot::{Area, Axis, Labels, Path, Scale, Svg};
+use crate::plot::{Area, Axis, Labels, Path, Scale, Svg, paint_cells};
 
 /// The cloud of noisy implementations in two features. `None` where there is nothing to draw.
 pub fn cloud_picture(report: &Report, id: &str, width: f64) -> Option<Svg> {
@@ -100,22 +100,7 @@ fn draw_region(svg: &mut Svg, area: &Area, region: &Region) {
             }
         }
         Region::Grid { x, y, columns, accepted } => {
-            let Some(rows) = accepted.len().checked_div(*columns).filter(|r| *r > 0) else { return };
-            let corner = |i: usize, j: usize| {
-                let (tx, ty) = (i as f64 / *columns as f64, j as f64 / rows as f64);
-                area.at(x[0] + tx * (x[1] - x[0]), y[0] + ty * (y[1] - y[0]))
-            };
-            svg.rect(corner(0, 0), corner(*columns, rows), 0.0, "region-no");
-            for (j, row) in accepted.chunks_exact(*columns).enumerate() {
-                let mut i = 0;
-                while i < *columns {
-                    let run = row[i..].iter().take_while(|yes| **yes).count();
-                    if run > 0 {
-                        svg.rect(corner(i, j), corner(i + run, j + 1), 0.0, "region-yes");
-                    }
-                    i += run.max(1);
-                }
-            }
+            paint_cells(svg, area, (*x, *y), *columns, accepted);
         }
     }
 }
