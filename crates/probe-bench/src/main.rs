@@ -9,6 +9,7 @@ mod library;
 mod networks;
 mod offline;
 mod peers;
+mod python;
 mod stats;
 mod stream;
 mod trees;

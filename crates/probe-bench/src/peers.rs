@@ -7,13 +7,13 @@
 use crate::clock::time;
 use crate::networks::{Subject, by_lines};
 use crate::stats::{mean, median};
-use crate::{clock, folders, say};
-use anyhow::{Context as _, Result, bail, ensure};
+use crate::{clock, folders, python, say};
+use anyhow::{Context as _, Result, ensure};
 use probe_core::{Answer, Rows, Status};
 use probe_experiments::paper_data::PAPER_DATA;
 use probe_io::ModelFile;
 use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const SIGMA: f64 = 0.1;
@@ -21,6 +21,8 @@ const PEOPLE: usize = 500;
 const PAPER: usize = 10;
 const RATES: [f64; 2] = [0.35, 0.1];
 const OUTPUT: &str = "docs/peers.md";
+/// Where the scripts lie, under `benches`.
+const FOLDER: &str = "peers";
 
 /// What to compare.
 #[derive(clap::Args)]
@@ -60,11 +62,11 @@ struct Outcome {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let python = match environment() {
+    let python = match python::environment(FOLDER) {
         Ok(python) => python,
         Err(error) => {
             say(&format!("no peers: {error:#}"));
-            say("They need Python 3 with venv, and a way for pip to get benches/peers/requirements.txt.");
+            say(&python::needs(FOLDER));
             return Ok(());
         }
     };
@@ -207,7 +209,7 @@ fn solve(subject: &Subject, r: f64) -> Result<(Vec<Option<Vec<f64>>>, f64)> {
 
 /// Runs a script on the first `n` people.
 fn ask(python: &Path, script: &str, subject: &Subject, r: f64, n: usize, more: &[&str]) -> Result<Outcome> {
-    let folder = folders::kept("peers")?;
+    let folder = folders::kept(FOLDER)?;
     let [model, people, out] = ["model.json", "people.csv", "out.json"].map(|name| folder.join(name));
     ModelFile::new(subject.names.clone(), subject.model.clone(), None)?.save(&model)?;
     let mut writer = csv::Writer::from_path(&people)?;
@@ -217,7 +219,7 @@ fn ask(python: &Path, script: &str, subject: &Subject, r: f64, n: usize, more: &
     }
     writer.flush()?;
     let status = Command::new(python)
-        .arg(scripts().join(script))
+        .arg(python::scripts(FOLDER).join(script))
         .args([&model, &people, &out])
         .args(["--rate", &r.to_string(), "--sigma", &SIGMA.to_string()])
         .args(more)
@@ -231,47 +233,4 @@ fn ask(python: &Path, script: &str, subject: &Subject, r: f64, n: usize, more: &
     let outcome: Outcome = serde_json::from_slice(&std::fs::read(&out)?)?;
     ensure!(outcome.points.len() == n, "{script} answered {} of {n} people", outcome.points.len());
     Ok(outcome)
-}
-
-fn scripts() -> PathBuf {
-    folders::root().join("benches/peers")
-}
-
-/// The Python of an environment under the target folder that has what the scripts need; set up on first use.
-fn environment() -> Result<PathBuf> {
-    let folder = folders::kept("peers")?.join("venv");
-    let python = folder.join("bin/python");
-    let requirements = scripts().join("requirements.txt");
-    let wanted = std::fs::read_to_string(&requirements)?;
-    let stamp = folder.join("requirements.txt");
-    if std::fs::read_to_string(&stamp).is_ok_and(|have| have == wanted) {
-        return Ok(python);
-    }
-    eprintln!("setting up Python in the target folder; this downloads PyTorch");
-    let steps: [(&Path, Vec<&std::ffi::OsStr>); 2] = [
-        (Path::new("python3"), vec!["-m".as_ref(), "venv".as_ref(), folder.as_ref()]),
-        (
-            &python,
-            vec![
-                "-m".as_ref(),
-                "pip".as_ref(),
-                "install".as_ref(),
-                "--quiet".as_ref(),
-                "-r".as_ref(),
-                requirements.as_ref(),
-            ],
-        ),
-    ];
-    for (program, arguments) in steps {
-        let status = Command::new(program)
-            .args(arguments)
-            .stdout(Stdio::null())
-            .status()
-            .with_context(|| format!("cannot start {}", program.display()))?;
-        if !status.success() {
-            bail!("{} failed: {status}", program.display());
-        }
-    }
-    std::fs::write(stamp, wanted)?;
-    Ok(python)
 }

@@ -1,8 +1,11 @@
 //! Recourse on trees: how many are certified, whether the certificates hold, what answers cost against a slow offline search, how fast they
-//! come, and how fast exact rates are.
+//! come, and how fast exact rates are; beside them the paper's way and XGBoost's scorer.
 
 mod boxes;
+mod distilled;
 mod plain;
+mod sections;
+mod xgboost;
 
 use crate::clock::median_of;
 use crate::offline::Against;
@@ -21,6 +24,9 @@ const PEOPLE: usize = 200;
 const OFFLINE: usize = 20;
 const DRAWS: usize = 1_000_000;
 const OUTPUT: &str = "docs/trees.md";
+/// Headings of the sections that can be measured alone.
+const DISTILLED: &str = "The paper's way: one distilled tree";
+const SPEED: &str = "Scoring noisy samples, against XGBoost";
 const SEED: Seed = Seed(0);
 /// Standard errors above the target that make a violation.
 const SIGMAS: f64 = 4.0;
@@ -46,6 +52,12 @@ pub(crate) struct Options {
     /// Exact rates alone
     #[arg(long)]
     boxes: bool,
+    /// The paper's way alone: one distilled tree in place of the ensemble
+    #[arg(long)]
+    distilled: bool,
+    /// Samples scored per second alone, against XGBoost
+    #[arg(long)]
+    xgboost: bool,
 }
 
 /// An ensemble and whom it denies.
@@ -53,6 +65,8 @@ struct Subject {
     title: String,
     model: Arc<Trees>,
     plain: Plain,
+    /// Rows that it was trained on.
+    train: Vec<f64>,
     names: Vec<String>,
     people: Vec<f64>,
     accuracy: f64,
@@ -71,30 +85,49 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         say(&boxes::table()?);
         return Ok(());
     }
-    let mut lines = vec![HEADER.to_owned()];
+    let mut subjects = Vec::new();
     for data in [&PAPER_DATA[0], &HELOC] {
         let encoded = data
             .load(&folders::data(), SEED)
             .with_context(|| format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file))?;
         for kind in ["forest", "boosting"] {
             let title = format!("{}, {kind}", data.title);
-            if !title.contains(&options.only) {
-                continue;
+            if title.contains(&options.only) {
+                subjects.push(subject(title, &encoded, kind, options.people)?);
             }
-            let subject = subject(title, &encoded, kind, options.people)?;
-            for &r in &options.rates {
-                let row = measure(&subject, r, options)?;
-                eprintln!("{row}");
-                lines.push(row);
-            }
+        }
+    }
+    if options.distilled || options.xgboost {
+        let full = options.people == PEOPLE && options.rates == RATES && options.only.is_empty();
+        let tell = |title: &str, text: &str| {
+            say(text);
+            if full { sections::replace(title, text) } else { Ok(()) }
+        };
+        if options.distilled {
+            tell(DISTILLED, &their_way(&subjects, options)?)?;
+        }
+        if options.xgboost {
+            tell(SPEED, &xgboost::section(&subjects)?)?;
+        }
+        return Ok(());
+    }
+    let mut lines = vec![HEADER.to_owned()];
+    for subject in &subjects {
+        for &r in &options.rates {
+            let row = measure(subject, r, options)?;
+            eprintln!("{row}");
+            lines.push(row);
         }
     }
     let text = format!(
         "# Trees\n\nWritten by `cargo xtask bench trees` on {}. Forests of 100 trees of depth 6 and boosting of 100 trees of depth 4, by `probe \
          train`; all columns continuous and free, σ = 0.1 on every column, l1 cost, confidence 0.999 per person. People are those of the test split \
-         whom the model denies.\n\n{}\n\n{COLUMNS}\n## Exact rates\n\n{}",
+         whom the model denies.\n\n{}\n\n{COLUMNS}\n## {DISTILLED}\n\n{}\n## {SPEED}\n\n{}\n## \
+         Exact rates\n\n{}",
         clock::machine(),
         lines.join("\n"),
+        their_way(&subjects, options)?,
+        xgboost::section(&subjects)?,
         boxes::table()?
     );
     say(&text);
@@ -104,6 +137,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         eprintln!("written to {OUTPUT}");
     }
     Ok(())
+}
+
+/// The table of distilled trees.
+fn their_way(subjects: &[Subject], options: &Options) -> Result<String> {
+    let mut lines = vec![distilled::HEADER.to_owned()];
+    for subject in subjects {
+        let rows = distilled::rows(subject, &options.rates, options.people)?;
+        rows.iter().for_each(|row| eprintln!("{row}"));
+        lines.extend(rows);
+    }
+    Ok(format!("{}\n\n{}", lines.join("\n"), distilled::COLUMNS))
 }
 
 fn subject(title: String, encoded: &Encoded, kind: &str, most: usize) -> Result<Subject> {
@@ -126,6 +170,7 @@ fn subject(title: String, encoded: &Encoded, kind: &str, most: usize) -> Result<
     Ok(Subject {
         title,
         plain: Plain::of(&model),
+        train: x,
         names: encoded.names.clone(),
         people: encoded.denied(&model, most)?,
         accuracy: encoded.judge(&model)?.accuracy,

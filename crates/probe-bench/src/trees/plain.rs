@@ -56,7 +56,7 @@ impl Plain {
         Self { d: model.n_features(), nodes, roots, times, plus: plus - model.threshold() }
     }
 
-    fn accepts(&self, x: &[f64]) -> bool {
+    pub(super) fn accepts(&self, x: &[f64]) -> bool {
         let mut sum = 0.0;
         for &root in &self.roots {
             let mut at = root;
