@@ -5,7 +5,9 @@
 use probe_core::math::normal::{upper_quantile, upper_tail};
 use probe_core::model::{Aggregate, Tree, TreeRules, Trees};
 use probe_core::noise::NoiseSpec;
-use probe_core::{Answer, Engine, Model, NoiseOn, Purpose, Reason, Rows, Seed, Setup, Status, Stream};
+use probe_core::{
+    Answer, Engine, MethodOptions, Model, NoiseOn, Purpose, Reason, Rows, Seed, Setup, Status, Stream,
+};
 use std::sync::Arc;
 
 /// Nodes in files' order from splits and leaves.
@@ -225,4 +227,32 @@ fn hopeless_cases_end_with_a_reason() {
     out_of_reach.actions.intersect(0.0, 0.8).unwrap();
     Engine::new(out_of_reach).unwrap().session().recourse(&[0.2], &mut found).unwrap();
     assert_eq!(found.status, Status::None, "{found:?}");
+}
+
+#[test]
+fn a_distilled_tree_s_answer_is_judged_on_the_model_and_not_on_the_tree() {
+    // One split cannot say that both features matter: the tree takes the more telling one, and is wrong where the other is low.
+    let shape = split(0, 0.5, Shape::Leaf(-1.0), split(1, 0.3, Shape::Leaf(-1.0), Shape::Leaf(1.0)));
+    let mut setup = setup(model(2, &[shape], Aggregate::Sum), 0.1);
+    setup.method = "probe-tree".to_owned();
+    setup.options = MethodOptions::parse(["depth=1"]).unwrap();
+    let engine = Engine::new(setup).unwrap();
+    let notes = engine.notes().unwrap();
+    // Noise leaves P(x0 > 0.5) = 0.5 and P(x1 < 0.3) = 0.3 but for 4e-5, the cut is within 1e-3; four standard errors of 10,000 points.
+    let fidelity = notes.values.iter().find(|(name, _)| *name == "fidelity").unwrap().1;
+    assert!((fidelity - 0.85).abs() < 4.0 * (0.85f64 * 0.15 / 1e4).sqrt() + 1e-3, "{fidelity}");
+    assert!(notes.text.contains(&format!("{:.1} %", 100.0 * fidelity)), "{}", notes.text);
+    let mut answer = Answer::new(2);
+    let mut session = engine.session();
+    session.recourse(&[0.2, 0.35], &mut answer).unwrap();
+    let truth = 1.0 - upper_tail(-(answer.point[0] - 0.5) / 0.1) * upper_tail(-0.5);
+    assert!((answer.rate - truth).abs() < 1e-12, "{answer:?} {truth}");
+    assert_eq!(answer.status, Status::Found);
+    assert!(answer.rate > 0.3 && answer.claimed_rate.unwrap() <= 0.1, "{answer:?}");
+    // Where the other feature does not matter the claim is right, and so is the status.
+    session.recourse(&[0.2, 0.9], &mut answer).unwrap();
+    assert_eq!(answer.status, Status::Certified);
+    // Nothing is claimed of people who need nothing.
+    session.recourse(&[0.9, 0.9], &mut answer).unwrap();
+    assert_eq!((answer.status, answer.claimed_rate), (Status::Favourable, None));
 }

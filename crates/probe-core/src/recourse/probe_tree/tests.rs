@@ -1,6 +1,5 @@
 use super::*;
 use crate::cost::Cost;
-use crate::engine::{Answer, Engine, Setup, Status};
 use crate::math::normal::{upper_quantile, upper_tail};
 use crate::model::{Linear, Model, Tree, TreeRules};
 use crate::noise::{Covariance, Gaussian, NoiseOn};
@@ -59,33 +58,6 @@ fn a_step_is_imitated_and_its_recourse_is_the_known_one() {
         let claimed = upper_tail((proposal.point[0] - cut) / 0.1);
         assert!((proposal.claimed.unwrap() - claimed).abs() < 1e-12);
     }
-}
-
-#[test]
-fn the_answer_is_judged_on_the_model_and_not_on_its_imitation() {
-    // One split cannot say that both features matter: the tree takes the more telling one, and is wrong where the other is low.
-    let model = corner(&[0.5, 0.3]);
-    let mut setup = Setup::new(model, vec!["a".into(), "b".into()], None, 0.1).unwrap();
-    setup.method = NAME.to_owned();
-    setup.options = MethodOptions::parse(["depth=1"]).unwrap();
-    let engine = Engine::new(setup).unwrap();
-    let notes = engine.notes().unwrap();
-    // Noise leaves P(a > 0.5) = 0.5 and P(b < 0.3) = 0.3 but for 4e-5; four standard errors of 10,000 points.
-    let fidelity = notes.values.iter().find(|(name, _)| *name == "fidelity").unwrap().1;
-    assert!((fidelity - 0.85).abs() < 4.0 * (0.85f64 * 0.15 / 1e4).sqrt() + 1e-3, "{fidelity}");
-    assert!(notes.text.contains(&format!("{:.1} %", 100.0 * fidelity)), "{}", notes.text);
-    let mut answer = Answer::new(2);
-    engine.session().recourse(&[0.2, 0.35], &mut answer).unwrap();
-    let truth = 1.0 - upper_tail(-(answer.point[0] - 0.5) / 0.1) * upper_tail(-0.5);
-    assert!((answer.rate - truth).abs() < 1e-12, "{answer:?} {truth}");
-    assert_eq!(answer.status, Status::Found);
-    assert!(answer.rate > 0.3 && answer.claimed_rate.unwrap() <= 0.1, "{answer:?}");
-    // Where the other feature does not matter the claim is right, and so is the status.
-    engine.session().recourse(&[0.2, 0.9], &mut answer).unwrap();
-    assert_eq!(answer.status, Status::Certified);
-    // Nothing is claimed of people who need nothing.
-    engine.session().recourse(&[0.9, 0.9], &mut answer).unwrap();
-    assert_eq!((answer.status, answer.claimed_rate), (Status::Favourable, None));
 }
 
 #[test]

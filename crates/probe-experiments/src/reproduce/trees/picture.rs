@@ -5,8 +5,12 @@ use crate::number::{fixed, percent};
 use crate::plot::{Anchor, Area, Axis, Labels, Path, Scale, Svg, paint_cells, width};
 use probe_core::{Model as _, Trees};
 
-/// What the panels show of the plane; the moons with their spread fit inside.
-const VIEW: ([f64; 2], [f64; 2]) = ([-1.7, 2.7], [-1.3, 1.8]);
+/// A part of the plane.
+type View = ([f64; 2], [f64; 2]);
+/// What the upper panels show; the moons with their spread fit inside.
+const VIEW: View = ([-1.7, 2.7], [-1.3, 1.8]);
+/// How much smaller the part is that the lower panels show.
+const ZOOM: f64 = 2.0;
 /// A panel's size, such that a unit is as long across as up.
 const PANEL: (f64, f64) = (430.0, 349.0);
 const HEAD: f64 = 48.0;
@@ -76,54 +80,66 @@ fn rate(value: f64) -> String {
     fixed(value, 3)
 }
 
-fn panel(svg: &mut Svg, study: &Study, number: usize) {
-    let axis = |title: &'static str, [low, high]: [f64; 2]| Axis {
-        title,
-        scale: Scale::new(low, high, 0.0, 1.0),
-        label: None,
+/// The part of the plane around the person and where they are sent.
+fn close_up(study: &Study) -> View {
+    let about = |k: usize, [low, high]: [f64; 2]| {
+        let points = [&study.person, &study.theirs.0, &study.ours.0].map(|place| place.point[k]);
+        let (least, most) =
+            points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), x| (l.min(*x), m.max(*x)));
+        let (middle, half) = (0.5 * (least + most), 0.5 * (high - low) / ZOOM);
+        [middle - half, middle + half]
     };
-    let area = Area::draw(svg, PANEL, &axis("first feature", VIEW.0), &axis("second feature", VIEW.1));
+    (about(0, VIEW.0), about(1, VIEW.1))
+}
+
+fn panel(svg: &mut Svg, study: &Study, number: usize) {
+    let near = close_up(study);
+    let view = if number < 2 { VIEW } else { near };
+    let axis = |title: &'static str, [low, high]: [f64; 2]| {
+        let scale = Scale::new(low, high, 0.0, 1.0);
+        Axis { title, scale, label: None }
+    };
+    let area = Area::draw(svg, PANEL, &axis("first feature", view.0), &axis("second feature", view.1));
     svg.begin_clip((area.left, area.top), (area.right, area.bottom));
     match number {
-        0 | 3 => paint_cells(svg, &area, VIEW, CELLS.0, &cells(&study.forest)),
-        _ => paint_boxes(svg, &area, &study.distilled.tree, number == 2),
-    }
-    if number < 2 {
-        let (mut yes, mut no) = (Path::default(), Path::default());
-        for (point, favourable) in study.moons.rows.chunks_exact(2).zip(&study.moons.favourable) {
-            let at = area.at(point[0], point[1]);
-            if *favourable { yes.dot(at) } else { no.cross(at, 2.0) }
-        }
-        svg.path(&yes, "sample-yes");
-        svg.path(&no, "sample-no");
+        0 | 3 => paint_cells(svg, &area, view, CELLS.0, &cells(&study.forest, view)),
+        _ => paint_boxes(svg, &area, (&study.distilled.tree, view), number == 2),
     }
     match number {
-        2 => recourse(svg, &area, study, &[(&study.theirs.0, "flip", "the tree's recourse")]),
-        3 => recourse(
-            svg,
-            &area,
-            study,
-            &[(&study.theirs.0, "flip", "the tree's"), (&study.ours.0, "chosen", "ours")],
-        ),
-        _ => {}
+        0 | 1 => {
+            let (mut yes, mut no) = (Path::default(), Path::default());
+            for (point, favourable) in study.moons.rows.chunks_exact(2).zip(&study.moons.favourable) {
+                let at = area.at(point[0], point[1]);
+                if *favourable { yes.dot(at) } else { no.cross(at, 2.0) }
+            }
+            svg.path(&yes, "sample-yes");
+            svg.path(&no, "sample-no");
+            svg.rect(area.at(near.0[0], near.1[0]), area.at(near.0[1], near.1[1]), 0.0, "frame");
+            svg.circle(area.at(study.person.point[0], study.person.point[1]), 5.5, "start");
+        }
+        2 => recourse(svg, &area, study, &[(&study.theirs.0, "flip", "the tree's")]),
+        _ => {
+            let points = [(&study.theirs.0, "flip", "the tree's"), (&study.ours.0, "chosen", "ours")];
+            recourse(svg, &area, study, &points);
+        }
     }
     svg.end_clip();
 }
 
 /// Where the model says yes, at the middles of the cells.
-fn cells(model: &Trees) -> Vec<bool> {
+fn cells(model: &Trees, view: View) -> Vec<bool> {
     let middle = |i: usize, n: usize, [low, high]: [f64; 2]| low + (high - low) * (i as f64 + 0.5) / n as f64;
     let yes = |i: usize| {
-        let x = [middle(i % CELLS.0, CELLS.0, VIEW.0), middle(i / CELLS.0, CELLS.1, VIEW.1)];
+        let x = [middle(i % CELLS.0, CELLS.0, view.0), middle(i / CELLS.0, CELLS.1, view.1)];
         model.score(&x).is_ok_and(|score| score > 0.0)
     };
     (0..CELLS.0 * CELLS.1).map(yes).collect()
 }
 
 /// The leaves of the tree as far as they are in view, with their outlines if wanted.
-fn paint_boxes(svg: &mut Svg, area: &Area, model: &Trees, outlined: bool) {
+fn paint_boxes(svg: &mut Svg, area: &Area, (model, view): (&Trees, View), outlined: bool) {
     svg.rect((area.left, area.top), (area.right, area.bottom), 0.0, "region-no");
-    let leaves = leaves(model);
+    let leaves = leaves(model, view);
     let corners = |sides: &Sides| (area.at(sides[0][0], sides[1][0]), area.at(sides[0][1], sides[1][1]));
     for (sides, _) in leaves.iter().filter(|(_, yes)| *yes) {
         let (a, b) = corners(sides);
@@ -139,9 +155,9 @@ fn paint_boxes(svg: &mut Svg, area: &Area, model: &Trees, outlined: bool) {
 type Sides = [[f64; 2]; 2];
 
 /// The leaves' boxes within the view, and whether they say yes.
-fn leaves(model: &Trees) -> Vec<(Sides, bool)> {
+fn leaves(model: &Trees, view: View) -> Vec<(Sides, bool)> {
     let tree = &model.trees()[0];
-    let mut todo: Vec<(usize, Sides)> = vec![(0, [VIEW.0, VIEW.1])];
+    let mut todo: Vec<(usize, Sides)> = vec![(0, [view.0, view.1])];
     let mut found = Vec::new();
     while let Some((node, sides)) = todo.pop() {
         if tree.left[node] < 0 {
@@ -189,9 +205,9 @@ fn recourse(svg: &mut Svg, area: &Area, study: &Study, points: &[(&Place, &str, 
     for (place, class, _) in points {
         svg.circle(at(&place.point), 6.0, class);
     }
-    labels.place(svg, start, 34.0, &[("the person", "strong halo")], TEXT);
+    labels.place(svg, start, 9.0, &[("the person", "strong halo")], TEXT);
     for (place, _, name) in points {
-        labels.place(svg, at(&place.point), 42.0, &[(name, "strong halo")], TEXT);
+        labels.place(svg, at(&place.point), 10.0, &[(name, "strong halo")], TEXT);
     }
 }
 
@@ -208,7 +224,7 @@ fn circle(area: &Area, centre: &[f64; 2], radius: f64) -> Path {
 /// What the signs mean, from left to right, on as many lines as it takes.
 fn legend(svg: &mut Svg, room: f64) {
     type Sign = fn(&mut Svg, (f64, f64));
-    let signs: [(&str, Sign); 8] = [
+    let signs: [(&str, Sign); 9] = [
         ("says yes", |svg, at| {
             svg.rect((at.0 - 8.0, at.1 - 6.0), (at.0 + 8.0, at.1 + 6.0), 2.0, "region-yes")
         }),
@@ -227,6 +243,9 @@ fn legend(svg: &mut Svg, room: f64) {
         ("recourse by the distilled tree (probe-tree)", |svg, at| svg.circle(at, 6.0, "flip")),
         ("recourse by method probe, on the forest itself", |svg, at| svg.circle(at, 6.0, "chosen")),
         ("2σ around it", |svg, at| svg.circle(at, 7.0, "ring-outer")),
+        ("part shown below", |svg, at| {
+            svg.rect((at.0 - 8.0, at.1 - 6.0), (at.0 + 8.0, at.1 + 6.0), 0.0, "frame")
+        }),
     ];
     let (mut x, mut y) = (0.0, 8.0);
     for (text, sign) in signs {
@@ -266,7 +285,7 @@ mod tests {
         tree.value = vec![0.0, 0.2, 0.0, 0.9, 0.5];
         let model = Trees::new(2, vec![tree], TreeRules::default(), 0.0).unwrap();
         let ([x0, x1], [y0, y1]) = VIEW;
-        let mut found = leaves(&model);
+        let mut found = leaves(&model, VIEW);
         found.sort_by(|a, b| a.0[0][0].total_cmp(&b.0[0][0]).then(a.0[1][0].total_cmp(&b.0[1][0])));
         let expected =
             [([[x0, 0.0], [y0, y1]], false), ([[0.0, x1], [y0, 0.5]], true), ([[0.0, x1], [0.5, y1]], false)];
