@@ -32,7 +32,6 @@ impl RecourseMethod for ProbeGradient {
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
         descent::check(NAME, task)?;
-        descent::differentiable(NAME, task)?;
         if task.noise.as_gaussian().is_none() {
             return Err(Error::Unsupported {
                 what: format!("method {NAME} under {} noise", task.noise.name()),

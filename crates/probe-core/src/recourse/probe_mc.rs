@@ -68,7 +68,6 @@ impl RecourseMethod for ProbeMc {
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
         descent::check(NAME, task)?;
-        descent::differentiable(NAME, task)?;
         let n = task.model.n_features();
         if task.noise.at(&vec![0.0; n], &vec![1.0; n])?.is_some() {
             return Err(Error::Unsupported {

@@ -52,8 +52,14 @@ pub(super) trait RateSource {
     fn evaluate(&mut self, point: &[f64], active: &[bool], local: &mut Local) -> Result<()>;
 }
 
-/// Fails where no descent can serve the task.
+/// Fails where no descent along the model's gradient can serve the task.
 pub(super) fn check(method: &str, task: &Task) -> Result<()> {
+    check_limits(method, task)?;
+    differentiable(method, task).map(drop)
+}
+
+/// Fails where no descent can serve the task.
+pub(super) fn check_limits(method: &str, task: &Task) -> Result<()> {
     task.check()?;
     if task.actions.max_changes().is_some() {
         return Err(Error::Unsupported {

@@ -54,7 +54,7 @@ impl RecourseMethod for ProbeTree {
     }
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
-        descent::check(NAME, task)?;
+        descent::check_limits(NAME, task)?;
         if task.noise.as_independent().is_none() {
             return Err(Error::Unsupported {
                 what: format!("method {NAME} under {} noise", task.noise.name()),
