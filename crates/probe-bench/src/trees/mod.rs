@@ -73,6 +73,10 @@ struct Subject {
 }
 
 impl Subject {
+    fn person(&self, i: usize) -> &[f64] {
+        &self.people[i * self.names.len()..][..self.names.len()]
+    }
+
     fn engine(&self, r: f64) -> Result<Engine> {
         let mut setup = Setup::new(self.model.clone(), self.names.clone(), None, SIGMA)?;
         setup.max_rate = r;
