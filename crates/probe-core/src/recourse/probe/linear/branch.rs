@@ -13,9 +13,6 @@ use super::Found;
 use super::reduced::{Reduced, Requirement, Solution};
 use crate::cost::{Item, Norm, Scratch};
 
-/// More nodes than any instance of the test suites needs by a factor of hundreds; it bounds the time of a hostile one.
-const MAX_NODES: usize = 50_000;
-
 /// What is decided about an item or a group.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum State {
@@ -54,7 +51,7 @@ pub(super) fn solve(
         scratch: Scratch::default(),
     };
     search.explore(None);
-    let complete = search.nodes < MAX_NODES;
+    let complete = search.nodes < requirement.max_nodes;
     match search.best {
         Some(best) => {
             *solution = best;
@@ -101,7 +98,7 @@ impl Search<'_> {
     /// Searches below the current decisions; `hint` are the parent's multipliers.
     fn explore(&mut self, hint: Option<(f64, f64)>) {
         self.nodes += 1;
-        if self.nodes >= MAX_NODES {
+        if self.nodes >= self.requirement.max_nodes {
             return;
         }
         let Some(node) = self.node() else { return };

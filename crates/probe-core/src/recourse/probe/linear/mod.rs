@@ -291,7 +291,7 @@ impl Step {
         point: &mut [f64],
     ) -> bool {
         let layout = Layout::new(task, weights, |j| (weights[j] * sd(j)).powi(2));
-        let requirement = Requirement::new(z, 0.0, 0.0, value, true);
+        let requirement = Requirement::new(z, 0.0, 0.0, value, true).guessed();
         let interval = |j: usize| task.actions.interval(j, factual[j]);
         self.solve(task, (factual, value), &layout, requirement, interval, point)
     }

@@ -300,7 +300,14 @@ pub(super) struct Requirement {
     changed: bool,
     /// A few ulps of the scores involved, so that rounding seldom leaves the printed row short.
     ulps: f64,
+    /// Nodes that branch and bound may visit.
+    pub max_nodes: usize,
 }
+
+/// More nodes than any instance of the test suites needs by a factor of hundreds; it bounds the time of a hostile one.
+const MAX_NODES: usize = 50_000;
+/// Nodes that a guess is worth.
+const NODES_OF_A_GUESS: usize = 200;
 
 impl Requirement {
     /// A rate with quantile `z` for a person who scores `score`.
@@ -312,12 +319,26 @@ impl Requirement {
             favourable: 1e-9 * score.abs().max(1.0),
             changed,
             ulps: 16.0 * f64::EPSILON * (score.abs() + (z * sd).abs()),
+            max_nodes: MAX_NODES,
         }
+    }
+
+    /// The same where a good solution will do.
+    pub(super) fn guessed(self) -> Self {
+        Self { max_nodes: NODES_OF_A_GUESS, ..self }
     }
 
     /// A score that must be reached, whatever the rate.
     pub(super) fn fixed(score: f64) -> Self {
-        Self { z: 0.0, sd: 1.0, shift: -score, favourable: f64::NEG_INFINITY, changed: false, ulps: 0.0 }
+        Self {
+            z: 0.0,
+            sd: 1.0,
+            shift: -score,
+            favourable: f64::NEG_INFINITY,
+            changed: false,
+            ulps: 0.0,
+            max_nodes: MAX_NODES,
+        }
     }
 
     /// The score that must be reached when the changed features bring noise of `variance` (0 unless that matters).

@@ -4,6 +4,8 @@
 //! $\nabla\Delta = \Sigma^{-1}\,\mathrm{Cov}(1[\text{refused}], \varepsilon)$ for Gaussian errors, and the best linear fit for others. Where
 //! nearly all errors are refused, or hardly any, the score's mean over its deviation takes the place of the margin.
 
+mod correlated;
+
 use super::super::Look;
 use super::{Landscape, Place, Seen};
 use crate::error::Result;
@@ -12,6 +14,7 @@ use crate::math::normal::{pdf, upper_quantile};
 use crate::model::{Model, Trees};
 use crate::noise::Noise;
 use crate::schema::Actions;
+use correlated::Correlated;
 
 /// Errors in the set.
 pub(super) const MOST: usize = 8_192;
@@ -37,6 +40,7 @@ pub(super) struct OnErrors<'a> {
     /// Features that neither move nor are missed; empty where that depends on the move.
     fixed: Vec<bool>,
     sd: Vec<f64>,
+    correlated: Option<Correlated>,
     active: Vec<bool>,
     refused: Vec<bool>,
     scores: Vec<f64>,
@@ -58,6 +62,7 @@ impl<'a> OnErrors<'a> {
         let sd = (0..d).map(|j| errors.sd(j)).collect();
         Self {
             forest: Forest::new(model),
+            correlated: noise.as_gaussian().filter(|noise| !noise.is_diagonal()).map(Correlated::new),
             exact: boxes.as_ref().zip(active).is_some_and(|(boxes, active)| boxes.expects_few(active)),
             fixed: active.unwrap_or(&[]).iter().enumerate().map(is_fixed).collect(),
             boxes,
@@ -93,10 +98,13 @@ impl<'a> OnErrors<'a> {
                 slopes.iter_mut().zip(self.errors.row(i)).for_each(|(slope, e)| *slope += weight * e);
             }
         }
+        match &mut self.correlated {
+            Some(correlated) => correlated.solve(&self.active, &mut slopes),
+            None => slopes.iter_mut().zip(&self.sd).for_each(|(slope, sd)| *slope /= sd * sd),
+        }
         for (j, slope) in slopes.iter_mut().enumerate() {
-            let variance = self.sd[j] * self.sd[j];
-            let acts = self.active[j] && variance > 0.0;
-            *slope = if acts { *slope / (n as f64 * variance * stretch) } else { 0.0 };
+            let acts = self.active[j] && self.sd[j] > 0.0;
+            *slope = if acts { *slope / (n as f64 * stretch) } else { 0.0 };
         }
         self.slopes = slopes;
     }
