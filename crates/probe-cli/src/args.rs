@@ -121,7 +121,8 @@ Examples:
   probe train credit.csv --target default --favourable 0 --immutable age --l2 0.1 -o model.json
   probe train credit.csv --target approved --schema schema.toml -o model.json
   probe train credit.csv --target approved --kind mlp --hidden 50 --epochs 100 -o network.json
-  probe train adult.csv --target income --drop workclass --kind mlp --batch 512 --lr 0.002 --patience 0 -o adult.json
+  probe train adult.csv --target income --drop workclass,marital-status,occupation,relationship,race,sex,native-country \
+    --kind mlp --batch 512 --lr 0.002 --patience 0 -o adult.json
   probe train credit.csv --target approved --kind forest --trees 200 --depth 8 --class-weight balanced -o forest.json
   probe train credit.csv --target approved --kind boosted --trees 300 --depth 3 --lr 0.05 --rows 0.8 -o boosted.json")]
 pub(crate) struct Train {
@@ -256,13 +257,15 @@ pub(crate) struct Recourse {
     #[command(flatten)]
     pub(crate) ask: Ask,
     #[command(flatten)]
+    pub(crate) seek: Seek,
+    #[command(flatten)]
     pub(crate) assurance: Assurance,
     /// Spend at most this cost for the lowest rate, instead of reaching -r at the lowest cost.
     #[arg(long, value_name = "B", value_parser = at_least_zero, allow_negative_numbers = true)]
     pub(crate) budget: Option<f64>,
     /// Leave room for misses beyond the noise, reported as `tolerance` in JSON: the search aims at three quarters of r unless
     /// --aim says otherwise, which costs a little more, and the certificate goes on to a bound below r. For networks
-    /// under independent Gaussian noise; elsewhere it has no effect.
+    /// under independent Gaussian noise; linear models have tolerances without it.
     #[arg(long, help_heading = ASSURANCE)]
     pub(crate) tolerance: bool,
     #[command(flatten)]
@@ -281,6 +284,8 @@ Examples:
 pub(crate) struct Frontier {
     #[command(flatten)]
     pub(crate) ask: Ask,
+    #[command(flatten)]
+    pub(crate) seek: Seek,
     #[command(flatten)]
     pub(crate) assurance: Assurance,
     /// Target rates.
@@ -314,7 +319,7 @@ pub(crate) struct Rate {
         value_name = "auto|exact|closed-form|enumeration|monte-carlo|line|monte-carlo-sobol|smoothed-monte-carlo"
     )]
     pub(crate) estimator: String,
-    /// Number of noisy implementations to draw per point (the monte-carlo estimators).
+    /// Number of noisy implementations, or lines, to draw per point (estimators that sample).
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) samples: u64,
     /// The people that the points were made for, row by row (needed with --noise-on changed and effort noise).
@@ -344,7 +349,7 @@ pub(crate) enum NoiseCommand {
 ///
 /// PAIRS has one row per person and, for each feature NAME, a column NAME with
 /// the value that was advised and a column NAME__implemented with the value
-/// that the person reached:
+/// that the person reached. A feature with neither column gets no noise:
 ///
 ///   income,income__implemented,debt,debt__implemented
 ///   42000,41200,0.30,0.33
@@ -444,9 +449,6 @@ pub(crate) struct Ask {
     /// People (or points), one per row: CSV, JSON Lines, JSON or Parquet; - for standard input.
     #[arg(value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
     pub(crate) people: PathBuf,
-    /// Target invalidation rate: the share of noisy implementations that may fail.
-    #[arg(short = 'r', long, default_value_t = 0.1, value_parser = rate, allow_negative_numbers = true, value_name = "R")]
-    pub(crate) max_rate: f64,
     /// Standard deviation of the noise on each feature, in scaled units.
     #[arg(long, value_parser = positive, allow_negative_numbers = true, value_name = "S", default_value_t = 0.1)]
     pub(crate) sigma: f64,
@@ -466,6 +468,33 @@ pub(crate) struct Ask {
     /// typical weight, or bounded:RADIUS around the weights of a linear model. Weights act on scaled values.
     #[arg(long, value_name = "SPEC", value_parser = model_shift)]
     pub(crate) model_shift: Option<ModelShift>,
+    /// Schema file; none ignores the model's own.
+    #[arg(long, value_name = "FILE|none", value_hint = ValueHint::FilePath)]
+    pub(crate) schema: Option<PathBuf>,
+    /// Features that may not change.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) immutable: Vec<String>,
+    /// Certificates: P(certified and true rate above r) is at most 1 − C, for each row; of `rate`, that of its intervals. Exact rates
+    /// need none.
+    #[arg(long, default_value_t = 0.999, value_parser = rate, allow_negative_numbers = true, value_name = "C")]
+    pub(crate) confidence: f64,
+    /// Which class of the model is favourable; 0 negates the margin.
+    #[arg(long, value_name = "0|1", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub(crate) favourable_class: u8,
+    /// Cut-off on the margin, instead of the model's own.
+    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = finite)]
+    pub(crate) threshold: Option<f64>,
+    /// Cut-off on the probability of the favourable class, instead of --threshold.
+    #[arg(long, value_name = "P", value_parser = rate, allow_negative_numbers = true, conflicts_with = "threshold")]
+    pub(crate) threshold_prob: Option<f64>,
+}
+
+/// What is sought: flags of the commands that find recourse. Given points have none of it.
+#[derive(Debug, Args)]
+pub(crate) struct Seek {
+    /// Target invalidation rate: the share of noisy implementations that may fail.
+    #[arg(short = 'r', long, default_value_t = 0.1, value_parser = rate, allow_negative_numbers = true, value_name = "R")]
+    pub(crate) max_rate: f64,
     /// What a change costs: l1, l2 or linf of the weighted, scaled changes.
     #[arg(long, value_name = "l1|l2|linf", default_value = "l1", value_parser = norm)]
     pub(crate) cost: String,
@@ -475,18 +504,9 @@ pub(crate) struct Ask {
     /// People outside the bounds must move inside; otherwise staying put is always admissible.
     #[arg(long)]
     pub(crate) strict_bounds: bool,
-    /// Schema file; none ignores the model's own.
-    #[arg(long, value_name = "FILE|none", value_hint = ValueHint::FilePath)]
-    pub(crate) schema: Option<PathBuf>,
-    /// Features that may not change.
-    #[arg(long, value_delimiter = ',', value_name = "A,B")]
-    pub(crate) immutable: Vec<String>,
     /// At most this many features may change.
     #[arg(long, value_name = "K")]
     pub(crate) max_changes: Option<usize>,
-    /// Certificates: P(certified and true rate above r) is at most 1 − C, for each row. Exact rates need none.
-    #[arg(long, default_value_t = 0.999, value_parser = rate, allow_negative_numbers = true, value_name = "C")]
-    pub(crate) confidence: f64,
     /// How to find recourse: probe, or the paper's own ways, to compare with: probe-gradient, probe-mc, and probe-tree, which looks at one
     /// tree that imitates the model.
     #[arg(long, default_value = "probe", value_name = "NAME", value_parser = method)]
@@ -511,15 +531,6 @@ pub(crate) struct Ask {
     /// Also seek recourse for favourable people whose rate is above r.
     #[arg(long)]
     pub(crate) also_favourable: bool,
-    /// Which class of the model is favourable; 0 negates the margin.
-    #[arg(long, value_name = "0|1", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
-    pub(crate) favourable_class: u8,
-    /// Cut-off on the margin, instead of the model's own.
-    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = finite)]
-    pub(crate) threshold: Option<f64>,
-    /// Cut-off on the probability of the favourable class, instead of --threshold.
-    #[arg(long, value_name = "P", value_parser = rate, allow_negative_numbers = true, conflicts_with = "threshold")]
-    pub(crate) threshold_prob: Option<f64>,
 }
 
 /// What is promised where rates are sampled. Exact rates need none of it.

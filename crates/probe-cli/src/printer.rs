@@ -69,13 +69,18 @@ impl Printer {
         self.say(&table.to_string());
     }
 
-    /// A bar over `bytes` of input, or a count where the size is unknown; hidden where nobody watches.
-    pub(crate) fn progress(&self, bytes: Option<u64>) -> ProgressBar {
-        if self.quiet || !std::io::stderr().is_terminal() {
+    /// Whether somebody watches.
+    pub(crate) fn shows_progress(&self) -> bool {
+        !self.quiet && std::io::stderr().is_terminal()
+    }
+
+    /// A bar over bytes of input or rows, or a count where the size is unknown; hidden where nobody watches.
+    pub(crate) fn progress(&self, size: Option<u64>) -> ProgressBar {
+        if !self.shows_progress() {
             return ProgressBar::hidden();
         }
-        let (bar, template) = match bytes {
-            Some(bytes) => (ProgressBar::new(bytes), "{bar:30.cyan/dim} {percent:>3}%  {msg}  {eta} left"),
+        let (bar, template) = match size {
+            Some(size) => (ProgressBar::new(size), "{bar:30.cyan/dim} {percent:>3}%  {msg}  {eta} left"),
             None => (ProgressBar::new_spinner(), "{spinner:.cyan} {msg}  {elapsed}"),
         };
         if let Ok(style) = ProgressStyle::with_template(template) {

@@ -1,8 +1,8 @@
 //! From what was typed to what is asked: model, schema and flags become a [`Setup`].
 
-use crate::args::{Ask, Assurance, Bounds, Scope, Tables};
+use crate::args::{Ask, Assurance, Bounds, Scope, Seek, Tables};
 use crate::printer::Printer;
-use crate::run::read_rows;
+use crate::run::{Work, read_rows};
 use crate::usage::Usage;
 use anyhow::{Context as _, Result, bail};
 use probe_core::noise::NoiseSpec;
@@ -38,8 +38,8 @@ struct Promise {
 }
 
 impl Question {
-    /// Reads model and schema, applies the flags, and warns of what is probably not meant.
-    pub(crate) fn new(ask: &Ask, seed: u64, printer: &Printer) -> Result<Self> {
+    /// Reads model and schema, applies the flags, and warns of what is probably not meant. Without `seek` no recourse is sought.
+    pub(crate) fn new(ask: &Ask, seek: Option<&Seek>, seed: u64, printer: &Printer) -> Result<Self> {
         let file = ModelFile::load(&ask.model)?;
         let schema = schema_of(ask, &file)?;
         let threshold = match (ask.threshold, ask.threshold_prob) {
@@ -51,15 +51,9 @@ impl Question {
         let sigma = ask.sigma2.map_or(ask.sigma, f64::sqrt);
         let mut setup = Setup::new(model, file.features.clone(), schema.as_ref(), sigma)
             .with_context(|| ask.model.display().to_string())?;
-        if let Some(Bounds::None) = ask.bounds
-            && let Some(schema) = &schema
-        {
-            setup.set_bounds(schema, false);
-        }
-        let mut actions =
-            setup.actions.clone().with_max_changes(ask.max_changes).with_strict_bounds(ask.strict_bounds);
-        if let Some(Bounds::Box(low, high)) = ask.bounds {
-            intersect(&mut actions, &file.features, low, high)?;
+        setup.noise_on = ask.noise_on.unwrap_or(setup.noise_on);
+        if let Some(seek) = seek {
+            apply(seek, &mut setup, schema.as_ref())?;
         }
         for name in &ask.immutable {
             let Some(j) = file.features.iter().position(|f| f == name) else {
@@ -70,21 +64,11 @@ impl Question {
                 )
                 .into());
             };
-            actions.fix(j);
+            setup.actions.fix(j);
         }
-        setup.actions = actions;
-        setup.set_norm(&ask.cost)?;
-        setup.noise_on = ask.noise_on.unwrap_or(setup.noise_on);
         setup.shift = ask.model_shift;
-        setup.max_rate = ask.max_rate;
-        check_changed(setup.noise_on, ask.max_rate, "-r")?;
         setup.confidence = ask.confidence;
-        setup.certify = !ask.no_certify;
-        setup.also_favourable = ask.also_favourable;
         setup.seed = Seed(seed);
-        setup.method.clone_from(&ask.method);
-        setup.options = options_of(ask)?;
-        setup.reference = ask.reference.as_deref().map(|path| reference_of(path, &setup)).transpose()?;
         let Named { noise, sigma, fitted_rate } = set_noise(&mut setup, ask, schema.as_ref(), sigma)?;
         warn_of_raw_units(&setup, schema.as_ref(), printer);
         Ok(Self { setup, schema, model_hash: file.hash, noise, sigma, fitted_rate, promise: None })
@@ -124,10 +108,23 @@ impl Question {
         }
     }
 
-    /// Whether one person is a lot of work: samples, or a search under a change of the model.
-    pub(crate) fn is_heavy(&self) -> bool {
+    /// How much work one person is; says so where it is a matter of seconds.
+    pub(crate) fn work(&self, printer: &Printer) -> Work {
         let setup = &self.setup;
-        setup.model.as_linear().is_none() || setup.noise.as_gaussian().is_none() || setup.shift.is_some()
+        let (linear, gaussian) = (setup.model.as_linear().is_some(), setup.noise.as_gaussian().is_some());
+        if setup.method == "probe-mc" {
+            printer.note(
+                "probe-mc draws anew at each of many steps and may take seconds a person; --option samples=N and --option steps=N make it faster",
+            );
+            Work::Huge
+        } else if setup.shift.is_some() && !linear {
+            printer.note("each sample has a network of its own (--model-shift): a person may take seconds");
+            Work::Huge
+        } else if !linear || !gaussian || setup.shift.is_some() {
+            Work::Heavy
+        } else {
+            Work::Light
+        }
     }
 
     /// Warns where the noise was fitted for larger rates than those asked for.
@@ -220,8 +217,30 @@ fn confidence_of_a_row(confidence: f64, rows: u64) -> Option<f64> {
     (each < 1.0).then_some(each)
 }
 
+/// Applies what is sought.
+fn apply(seek: &Seek, setup: &mut Setup, schema: Option<&Schema>) -> Result<()> {
+    if let (Some(Bounds::None), Some(schema)) = (seek.bounds, schema) {
+        setup.set_bounds(schema, false);
+    }
+    let mut actions =
+        setup.actions.clone().with_max_changes(seek.max_changes).with_strict_bounds(seek.strict_bounds);
+    if let Some(Bounds::Box(low, high)) = seek.bounds {
+        intersect(&mut actions, &setup.names, low, high)?;
+    }
+    setup.actions = actions;
+    setup.set_norm(&seek.cost)?;
+    setup.max_rate = seek.max_rate;
+    check_changed(setup.noise_on, seek.max_rate, "-r")?;
+    setup.certify = !seek.no_certify;
+    setup.also_favourable = seek.also_favourable;
+    setup.method.clone_from(&seek.method);
+    setup.options = options_of(seek)?;
+    setup.reference = seek.reference.as_deref().map(|path| reference_of(path, setup)).transpose()?;
+    Ok(())
+}
+
 /// The method's settings, of which `--paper-text` is one.
-fn options_of(ask: &Ask) -> Result<MethodOptions> {
+fn options_of(ask: &Seek) -> Result<MethodOptions> {
     let preset = ask.paper_text.then_some("preset=paper-text");
     let texts = ask.option.iter().map(String::as_str).chain(preset);
     let flag = if ask.option.is_empty() { "--paper-text" } else { "--option" };

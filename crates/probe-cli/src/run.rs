@@ -30,8 +30,30 @@ pub(crate) struct Stream<'a> {
     pub(crate) tables: &'a Tables,
     pub(crate) common: &'a Common,
     pub(crate) printer: &'a Printer,
-    /// Whether one person is a lot of work.
-    pub(crate) heavy: bool,
+    /// How much one person is.
+    pub(crate) work: Work,
+}
+
+/// How much work one person is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Microseconds.
+    Light,
+    /// Milliseconds.
+    Heavy,
+    /// Seconds.
+    Huge,
+}
+
+impl Work {
+    /// People handed out at a time: small portions keep every thread busy and the progress moving.
+    fn portion(self) -> Option<usize> {
+        match self {
+            Self::Light => None,
+            Self::Heavy => Some(32),
+            Self::Huge => Some(1),
+        }
+    }
 }
 
 impl Stream<'_> {
@@ -64,11 +86,20 @@ impl Stream<'_> {
         };
         self.check_names(&fields, with_features.then_some(features))?;
         self.check_output()?;
-        let bar = self.printer.progress(text_size(&self.ask.people, self.tables.input_format));
-        let mut reader = self.open(&bar)?.select(&wanted)?;
-        if self.heavy {
-            // A person is a lot of work: small portions keep every thread busy and the progress moving.
-            reader = reader.with_limit(ChunkLimit { rows: 32, ..ChunkLimit::default() });
+        self.warn_of_ending();
+        let size = text_size(&self.ask.people, self.tables.input_format);
+        // Where people are slow the file is read long before they are answered: they are counted first.
+        let people = match size {
+            Some(_) if self.work != Work::Light && self.printer.shows_progress() => {
+                TableReader::open(&self.ask.people, self.tables.input_format)?.count_rows().ok()
+            }
+            _ => None,
+        };
+        let bar = self.printer.progress(people.or(size));
+        let idle = indicatif::ProgressBar::hidden();
+        let mut reader = self.open(if people.is_some() { &idle } else { &bar })?.select(&wanted)?;
+        if let Some(rows) = self.work.portion() {
+            reader = reader.with_limit(ChunkLimit { rows, ..ChunkLimit::default() });
         }
         if with_features {
             let order = reader.plan().features_in_file_order();
@@ -82,11 +113,28 @@ impl Stream<'_> {
             let writer = TableWriter::create(path, self.format(), fields, meta)?;
             let job = Job { reader, writer, threads: self.common.threads, cancelled: &CANCELLED };
             run_pipeline(job, scratch, work, |rows| {
+                if people.is_some() {
+                    bar.set_position(rows);
+                }
                 bar.set_message(format!("{} people", HumanCount(rows)));
             })
         });
         bar.finish_and_clear();
         summary
+    }
+
+    /// Warns of an output file whose ending stands for no format.
+    fn warn_of_ending(&self) {
+        let Some(path) = self.tables.output.as_deref().filter(|_| self.tables.format.is_none()) else {
+            return;
+        };
+        if let (None, Some(ending)) = (Format::of_ending(path), path.extension()) {
+            self.printer.warn(&format!(
+                "{}: '.{}' stands for no format (csv, json, jsonl, parquet), so this is CSV; --format says otherwise",
+                path.display(),
+                ending.display()
+            ));
+        }
     }
 
     /// Fails where two output columns would have one name.

@@ -17,11 +17,13 @@ pub struct Pairs {
     pub features: Vec<String>,
     /// Residuals in scaled units, row after row.
     pub residuals: Vec<f64>,
+    /// Features that may change and have no columns: taken to be met exactly.
+    pub unpaired: Vec<String>,
 }
 
 /// Reads all pairs of `reader`.
 ///
-/// With `features`, each of them must have both columns; one that `schema` calls immutable may have neither and is then never missed.
+/// With `features`, one that has neither column is never missed: its residuals are 0. One of the two columns alone is an error.
 /// Without, the features are those that have a column of implemented values, in the order of the columns of prescribed ones.
 /// `schema` gives the scales. Fails on missing columns and on cells that are not finite numbers, by name and row.
 pub fn read_pairs(
@@ -57,10 +59,14 @@ pub fn read_pairs(
     }
     // For each feature, the number of its pair of columns, or none where it is never missed.
     let mut pairs = Vec::with_capacity(all.len());
-    let mut columns = Vec::new();
+    let (mut columns, mut unpaired) = (Vec::new(), Vec::new());
     for name in &all {
-        let fixed = schema.and_then(|schema| schema.feature(name)).is_some_and(|feature| !feature.mutable);
-        if fixed && !has(name) && !has(&implemented(name)) {
+        if !has(name) && !has(&implemented(name)) {
+            let fixed =
+                schema.and_then(|schema| schema.feature(name)).is_some_and(|feature| !feature.mutable);
+            if !fixed {
+                unpaired.push(name.clone());
+            }
             pairs.push(None);
             continue;
         }
@@ -79,7 +85,11 @@ pub fn read_pairs(
     let widths: Vec<f64> = all.iter().map(|name| width(name)).collect();
     let cells = columns.len();
     if cells == 0 {
-        return Err(Error::file(&file, "no pairs: none of the features has columns here"));
+        let what = format!(
+            "no pairs: none of the features has columns here (NAME is prescribed, NAME{IMPLEMENTED} is implemented): {}",
+            all.join(", ")
+        );
+        return Err(Error::file(&file, what));
     }
     let wanted = Columns { features: columns, ids: Vec::new(), ignore_extra: true };
     let (mut residuals, mut numbers) = (Vec::new(), Vec::new());
@@ -102,7 +112,7 @@ pub fn read_pairs(
             }
         }
     }
-    Ok(Pairs { features: all, residuals })
+    Ok(Pairs { features: all, residuals, unpaired })
 }
 
 #[cfg(test)]
@@ -135,9 +145,18 @@ mod tests {
         let names = ["a", "age", "b"];
         let pairs = read(TEXT, Some(&names), Some(&scaled)).unwrap();
         assert_eq!(pairs.residuals, [0.5, 0.0, 2.0, -1.0, 0.0, -2.0]);
+        assert!(pairs.unpaired.is_empty());
+        // One that may change and is not observed is met exactly, too, and named.
         scaled.features[1].mutable = true;
-        let error = read(TEXT, Some(&names), Some(&scaled)).unwrap_err().to_string();
-        assert_eq!(error, "pairs.csv: no column 'age', the prescribed values of 'age'");
+        let again = read(TEXT, Some(&names), Some(&scaled)).unwrap();
+        assert_eq!((again.residuals, again.unpaired), (pairs.residuals, vec!["age".to_owned()]));
+        let half = read(&TEXT.replace("who", "age"), Some(&names), Some(&scaled)).unwrap_err().to_string();
+        assert_eq!(half, "pairs.csv: no column 'age__implemented', the implemented values of 'age'");
+        let none = read(TEXT, Some(&["age"]), Some(&scaled)).unwrap_err().to_string();
+        assert_eq!(
+            none,
+            "pairs.csv: no pairs: none of the features has columns here (NAME is prescribed, NAME__implemented is implemented): age"
+        );
     }
 
     #[test]

@@ -6,22 +6,26 @@ use crate::interrupt;
 use crate::printer::Printer;
 use crate::question::{Question, check_changed};
 use crate::run::{Stream, at_row};
+use crate::usage::Usage;
 use anyhow::Result;
 use probe_core::{Answer, Engine, Reason};
 use probe_io::{Batch, Chunk, Column, Field, JsonRows};
 use serde_json::{Value, json};
 
 pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result<()> {
-    let mut question = Question::new(&args.ask, common.seed, printer)?;
+    let mut question = Question::new(&args.ask, Some(&args.seek), common.seed, printer)?;
     question.promise(&args.assurance, &args.ask, &args.table)?;
-    for &rate in &args.rates {
+    for (i, &rate) in args.rates.iter().enumerate() {
+        if args.rates[..i].contains(&rate) {
+            return Err(Usage::of("--rates", format!("{rate} is given twice")).into());
+        }
         check_changed(question.setup.noise_on, rate, "--rates")?;
     }
     question.warn_of_fit(&args.rates, printer);
     let engine = Engine::new(question.setup.clone())?;
     question.warn_of_small_rates(&engine, &args.rates, printer);
-    let heavy = question.is_heavy();
-    let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, heavy };
+    let stream =
+        Stream { ask: &args.ask, tables: &args.table, common, printer, work: question.work(printer) };
     let names = &question.setup.names;
     let fields = vec![
         Field::integer("row"),

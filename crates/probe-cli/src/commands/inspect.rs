@@ -2,7 +2,7 @@
 
 use crate::args::Inspect;
 use crate::printer::Printer;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use probe_core::model::{Aggregate, Layer, Tree};
 use probe_core::{Direction, Feature, Mlp, Schema, Trees};
 use probe_experiments::number::{number, quantity};
@@ -43,6 +43,12 @@ fn what_is(path: &Path) -> Result<What> {
         }
         if start.contains("\"feature\"") {
             return Ok(What::Schema);
+        }
+        if ending.as_deref() == Some("json") && !start.contains("\"rows\"") {
+            bail!(
+                "{}: a JSON object that is no model (it has no 'format'), no schema (no 'feature') and no table (an array of objects)",
+                path.display()
+            );
         }
     }
     Ok(What::Table)

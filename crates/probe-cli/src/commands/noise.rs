@@ -39,7 +39,13 @@ fn fit(args: &NoiseFit, printer: &Printer) -> Result<()> {
     }
     let reader = TableReader::open(&args.pairs, args.format)?;
     let file = reader.name().to_owned();
-    let Pairs { features, residuals } = read_pairs(reader, features.as_deref(), schema.as_ref())?;
+    let Pairs { features, residuals, unpaired } = read_pairs(reader, features.as_deref(), schema.as_ref())?;
+    if !unpaired.is_empty() {
+        printer.warn(&format!(
+            "{file}: no pairs for {}: taken to be met exactly, without noise",
+            unpaired.join(", ")
+        ));
+    }
     let rows = Rows::new(&residuals, features.len())?;
     let text = if args.residuals {
         Residuals::new(rows).with_context(|| file.clone())?;

@@ -5,7 +5,7 @@ use crate::args::{Common, Rate};
 use crate::interrupt;
 use crate::printer::Printer;
 use crate::question::Question;
-use crate::run::{Stream, read_rows};
+use crate::run::{Stream, Work, read_rows};
 use crate::usage::Usage;
 use anyhow::{Result, bail};
 use probe_core::invalidation::RATES;
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 
 pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()> {
-    let question = Question::new(&args.ask, common.seed, printer)?;
+    let question = Question::new(&args.ask, None, common.seed, printer)?;
     let depends = depends_on_the_change(&question.setup)?;
     let estimator = estimator(args, &question.setup, depends)?;
     if depends && args.from.is_none() {
@@ -33,8 +33,11 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
         .into());
     }
     let engine = Engine::without_method(question.setup.clone())?;
-    let heavy = question.setup.model.as_linear().is_none();
-    let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, heavy };
+    let work = match question.setup.model.as_linear() {
+        None => Work::Heavy,
+        Some(_) => Work::Light,
+    };
+    let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, work };
     let names = &question.setup.names;
     let n = names.len();
     let from = args.from.as_deref().map(|path| read_rows(path, names)).transpose()?;

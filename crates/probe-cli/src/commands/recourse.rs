@@ -44,15 +44,18 @@ impl Tally {
 }
 
 pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result<()> {
-    let mut question = Question::new(&args.ask, common.seed, printer)?;
+    let mut question = Question::new(&args.ask, Some(&args.seek), common.seed, printer)?;
     question.setup.budget = args.budget;
     question.setup.tolerance = args.tolerance;
     question.promise(&args.assurance, &args.ask, &args.table)?;
-    question.warn_of_fit(&[args.ask.max_rate], printer);
+    question.warn_of_fit(&[args.seek.max_rate], printer);
     let engine = Engine::new(question.setup.clone())?;
-    question.warn_of_small_rates(&engine, &[args.ask.max_rate], printer);
-    let heavy = question.is_heavy();
-    let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, heavy };
+    question.warn_of_small_rates(&engine, &[args.seek.max_rate], printer);
+    let stream =
+        Stream { ask: &args.ask, tables: &args.table, common, printer, work: question.work(printer) };
+    if args.tolerance {
+        warn_of_tolerance(&engine, stream.is_json(), printer);
+    }
     let names = &question.setup.names;
     let fields = vec![
         Field::integer("row"),
@@ -74,7 +77,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         question.check_rows(chunk)?;
         worker.answer(chunk)?;
         if let Ok(mut tally) = tally.lock() {
-            tally.count(&worker.answers, args.ask.max_rate);
+            tally.count(&worker.answers, args.seek.max_rate);
         }
         if as_objects {
             worker.objects(&engine, &question, chunk, per_line.then_some(&meta))
@@ -92,6 +95,23 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         summary.rows_in, tally.certified, tally.above, tally.none, tally.favourable
     ));
     Ok(())
+}
+
+/// Says where `--tolerance` does less than one may think.
+fn warn_of_tolerance(engine: &Engine, json: bool, printer: &Printer) {
+    if engine.setup().model.as_linear().is_some() {
+        let how = if json { "they are reported" } else { "JSON reports them (--format jsonl)" };
+        printer.warn(&format!(
+            "--tolerance changes nothing for linear models: their tolerances are exact, and {how} without it"
+        ));
+    } else if !engine.seeks_tolerance() {
+        printer.warn(
+            "--tolerance changes nothing here: tolerances are known for networks under independent Gaussian noise and a model that stays",
+        );
+    } else if !json {
+        printer
+            .warn("--tolerance: the answers leave room, but only JSON reports how much; give --format jsonl");
+    }
 }
 
 impl Worker<'_> {

@@ -74,6 +74,12 @@ pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<Tr
     let names = trained.schema.names();
     let file = ModelFile::new(names, trained.model, Some(trained.schema))?;
     holding_output(|| Ok(file.save(&args.output)?))?;
+    if says_one_thing(&trained.report) {
+        printer.warn(
+            "the model says the same to everybody: it has learnt nothing to give advice from; try --class-weight balanced, and for \
+             networks more --epochs or another --lr",
+        );
+    }
     if !trained.report.converged {
         printer.warn("the fit did not converge; a larger --l2 helps");
     }
@@ -84,20 +90,40 @@ pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<Tr
 fn read(args: &Train, features: &[String], target: &str) -> Result<Table> {
     let table = match read_table(&args.data, args.format, Some(features), target, true) {
         Ok(table) => table,
-        Err(error) => {
-            let hint = match &error {
-                Error::Value { column, .. } if column != target => {
-                    format!(" (--drop {column} leaves the column out)")
-                }
-                _ => String::new(),
-            };
-            bail!("{error}{hint}");
+        Err(Error::Value { column, .. }) if column != target && args.data.as_os_str() != "-" => {
+            return Err(not_numbers(args, features, target));
         }
+        Err(error) => bail!("{error}"),
     };
     if table.n_rows() == 0 {
         bail!("{}: no rows to learn from", args.data.display());
     }
     Ok(table)
+}
+
+/// All columns that are not numbers throughout, in one error, with what to do.
+fn not_numbers(args: &Train, features: &[String], target: &str) -> anyhow::Error {
+    let fault = |name: &String| {
+        let read = read_table(&args.data, args.format, Some(std::slice::from_ref(name)), target, true);
+        read.err().filter(|error| matches!(error, Error::Value { column, .. } if column == name))
+    };
+    let faults: Vec<(&String, Error)> =
+        features.iter().filter_map(|name| fault(name).map(|error| (name, error))).collect();
+    let names: Vec<&str> = faults.iter().map(|(name, _)| name.as_str()).collect();
+    let drop = format!("--drop {} leaves", names.join(","));
+    match &faults[..] {
+        [] => anyhow::anyhow!("{}: the file changed while it was read", args.data.display()),
+        [(_, error)] => anyhow::anyhow!(
+            "{error} ({drop} the column out; categories must become columns of 0 and 1, one for each)"
+        ),
+        [(_, first), ..] => anyhow::anyhow!(
+            "{}: {} columns are not numbers: {} (first {first}); {drop} them out; categories must become columns of 0 and 1, one for \
+             each",
+            args.data.display(),
+            names.len(),
+            names.join(", ")
+        ),
+    }
 }
 
 /// What to fit, by the flags. Those of another kind are refused rather than passed over.
@@ -187,6 +213,15 @@ fn check_flags(args: &Train) -> Result<()> {
     let names: Vec<_> = kinds.iter().filter_map(|kind| kind.to_possible_value()).collect();
     let names: Vec<&str> = names.iter().map(|value| value.get_name()).collect();
     bail!("{flag} is not for this kind of model: give --kind {} with it", names.join(" or "));
+}
+
+/// Whether a model gives all rows it was fitted to one class: it is then right as often as that class occurs, and about the others never.
+fn says_one_thing(report: &TrainReport) -> bool {
+    let balanced = report.train.balanced_accuracy.is_some_and(|balanced| (balanced - 0.5).abs() < 1e-12);
+    let [yes, no] = [report.share_favourable, 1.0 - report.share_favourable];
+    // The share is that of all rows, the accuracy that of the training part.
+    let near = |share: f64| (report.train.accuracy - share).abs() < 0.05;
+    balanced && (near(yes) || near(no))
 }
 
 /// All columns but the target and those dropped, or the schema's.

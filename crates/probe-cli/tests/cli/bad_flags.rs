@@ -97,3 +97,27 @@ fn noise_with_a_mean_on_changed_features_is_refused_by_name() {
     let ran = folder.run("recourse model.json people.csv --noise file:noise.json --noise-on changed");
     ran.fails(1, &["noise with a mean on changed features only", "not supported"]);
 }
+
+#[test]
+fn flags_that_only_a_search_reads_are_not_those_of_rate() {
+    for flags in [
+        "-r 0.2",
+        "--cost l2",
+        "--bounds=-1,1",
+        "--strict-bounds",
+        "--max-changes 1",
+        "--method probe",
+        "--option a=b",
+        "--paper-text",
+        "--no-certify",
+        "--also-favourable",
+    ] {
+        let flag = flags.split([' ', '=']).next().unwrap();
+        refused("rate", flags, &[&format!("'{flag}'")]);
+    }
+}
+
+#[test]
+fn a_rate_given_twice() {
+    refused("frontier", "--rates 0.3,0.1,0.30", &["--rates", "0.3", "twice"]);
+}

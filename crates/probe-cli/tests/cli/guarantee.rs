@@ -182,7 +182,16 @@ fn check(folder: &Folder, r: f64, flags: &str) -> usize {
     let ran = folder.run(&format!("recourse trained.json people.csv -r {r} {asked} -o out.csv"));
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let from = if flags.contains("changed") { "--from people.csv" } else { "" };
-    let rates = folder.table(&format!("rate trained.json out.csv --ignore-extra {asked} {from}"));
+    // Of the flags, those that tell where noise acts.
+    let noise: Vec<&str> = flags.split(' ').collect();
+    let noise: Vec<String> = noise
+        .windows(2)
+        .filter(|pair| ["--noise-on", "--immutable", "--schema", "--noise"].contains(&pair[0]))
+        .map(|pair| pair.join(" "))
+        .collect();
+    let noise = noise.join(" ");
+    let rates =
+        folder.table(&format!("rate trained.json out.csv --ignore-extra --sigma {SIGMA} {noise} {from}"));
     let (people, answers) = (Csv::parse(&folder.text("people.csv")), Csv::parse(&folder.text("out.csv")));
     assert_eq!((answers.rows.len(), rates.rows.len()), (people.rows.len(), people.rows.len()));
     let mut certified = 0;

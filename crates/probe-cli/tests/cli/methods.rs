@@ -107,3 +107,22 @@ fn a_distilled_tree_s_claim_stands_beside_the_model_s_rate() {
         .run("recourse trees.json people.csv --method probe-tree --option depth=99")
         .fails(2, &["depth", "64", "99"]);
 }
+
+#[test]
+fn a_budget_is_refused_once_and_by_the_method_s_name() {
+    let folder = Folder::with_people("a,b\n0,0\n0.1,0\n");
+    for method in ["probe-gradient", "probe-mc"] {
+        let ran =
+            folder.run(&format!("recourse model.json people.csv --method {method} --budget 0.3 -o out.csv"));
+        ran.fails(1, &["budget", method, "target rate"]);
+        assert!(!ran.err.contains("row"), "{}", ran.err);
+    }
+    let ran =
+        folder.run("recourse model.json people.csv --model-shift gaussian:0.05 --budget 0.3 -o out.csv");
+    ran.fails(1, &["budget", "model shift"]);
+    assert!(!ran.err.contains("row"), "{}", ran.err);
+    // The slow one says so, unless told to be quiet.
+    let line = "recourse model.json people.csv --method probe-mc --option samples=16 --option steps=2";
+    assert!(folder.run(line).err.contains("samples=N"));
+    assert_eq!(folder.run(&format!("{line} -q")).err, "");
+}

@@ -226,3 +226,22 @@ fn pairs_that_cannot_be_fitted() {
     folder.run("noise fit pairs.csv --residuals -r 0.1").fails(2, &["--residuals", "--max-rate"]);
     folder.run("noise fit gone.csv").fails(1, &["gone.csv", "No such file"]);
 }
+
+#[test]
+fn pairs_of_some_features_leave_the_others_without_noise() {
+    let folder = Folder::with_people(POINT);
+    let only_a: String =
+        PAIRS.lines().map(|line| line.split(',').take(3).collect::<Vec<_>>().join(",") + "\n").collect();
+    folder.write("pairs.csv", &only_a);
+    let ran = folder.run("noise fit pairs.csv --model model.json -o noise.json");
+    assert!(ran.code == Some(0) && ran.err.contains("no pairs for b"), "{}", ran.err);
+    // Twelve pairs are enough for the one feature that varies.
+    assert!(!ran.err.contains("fewer than five"), "{}", ran.err);
+    let file = json(&folder.text("noise.json"));
+    assert_eq!((&file["mean"][1], &file["covariance"][1][1]), (&0.0.into(), &0.0.into()));
+    assert!(file["covariance"][0][0].as_f64().unwrap() > 0.0);
+    folder.write("pairs.csv", &only_a.replace("who", "b"));
+    folder
+        .run("noise fit pairs.csv --model model.json -o noise.json")
+        .fails(1, &["pairs.csv", "'b__implemented'"]);
+}

@@ -113,3 +113,41 @@ fn completions_help_and_inspect_may_be_cut_short_too() {
         assert_eq!((code, err.as_str()), (Some(0), ""), "{line}");
     }
 }
+
+#[test]
+fn an_ending_that_stands_for_no_format_is_named() {
+    let folder = Folder::with_people("a,b\n0,0\n");
+    let ran = folder.run("recourse model.json people.csv -o out.foo");
+    assert!(ran.code == Some(0) && ran.err.contains("warning") && ran.err.contains("'.foo'"), "{}", ran.err);
+    assert!(folder.text("out.foo").starts_with("row,status,"));
+    for line in ["-o out.foo --format jsonl", "-o out.csv", "-o out.parquet", "-o out"] {
+        let ran = folder.run(&format!("recourse model.json people.csv {line}"));
+        assert_eq!((ran.code, ran.err.contains("warning")), (Some(0), false), "{line}: {}", ran.err);
+    }
+}
+
+#[test]
+fn an_object_that_is_nothing_known_is_said_to_be_so() {
+    let folder = Folder::new();
+    folder.write("empty.json", "{}");
+    folder.run("inspect empty.json").fails(1, &["empty.json", "no model", "no schema", "no table"]);
+}
+
+#[test]
+fn tolerances_that_nobody_will_see_are_spoken_of() {
+    let folder = Folder::with_people("a,b\n0,0\n");
+    folder.write(
+        "network.json",
+        r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "activation": "relu",
+        "layers": [{"weight": [[2, 1], [-2, -1]], "bias": [-2, 2]}, {"weight": [[1, -1]], "bias": [0]}]}"#,
+    );
+    let warned = |line: &str| {
+        let ran = folder.run(&format!("recourse {line} --tolerance"));
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        ran.err.lines().find(|line| line.contains("warning")).unwrap_or_default().to_owned()
+    };
+    assert!(warned("model.json people.csv").contains("linear"));
+    assert!(warned("network.json people.csv").contains("--format jsonl"));
+    assert!(warned("network.json people.csv --noise laplace:0.1").contains("changes nothing here"));
+    assert_eq!(warned("network.json people.csv --format jsonl"), "");
+}

@@ -310,3 +310,30 @@ fn flags_of_another_kind_are_refused() {
     refused(&data, "--kind boosted --columns 1.5", 2, &["--columns", "above 0 and at most 1"]);
     refused(&data, "--kind forest --balanced --class-weight none", 2, &["--class-weight", "--balanced"]);
 }
+
+#[test]
+fn all_text_columns_are_named_at_once() {
+    let folder = Folder::new();
+    folder.write("text.csv", "age,job,home,y\n20,clerk,rent,1\n30,cook,own,0\n40,clerk,own,1\n");
+    let ran = folder.run("train text.csv --target y -o out.json");
+    ran.fails(1, &["text.csv", "2 columns", "job, home", "--drop job,home", "0 and 1"]);
+    let ran = folder.run("train text.csv --target y --drop job -o out.json");
+    ran.fails(1, &["'home'", "--drop home"]);
+    assert_eq!(folder.run("train text.csv --target y --drop job,home --test 0 -o out.json").code, Some(0));
+}
+
+#[test]
+fn a_model_that_says_one_thing_to_everybody_is_warned_of() {
+    let folder = Folder::new();
+    // Nothing to learn from, and one label of two in nine rows of ten.
+    let rows: String = (0..100).map(|i| format!("{},{}\n", i % 7, u8::from(i % 10 > 0))).collect();
+    folder.write("flat.csv", &format!("a,y\n{rows}"));
+    let line = "train flat.csv --target y --kind mlp --hidden 2 --epochs 1 -o out.json";
+    let ran = folder.run(line);
+    assert!(ran.code == Some(0) && ran.err.contains("the same to everybody"), "{}", ran.err);
+    // One that tells the labels apart is not.
+    let rows: String = (0..100).map(|i| format!("{},{}\n", i, u8::from(i > 40))).collect();
+    folder.write("good.csv", &format!("a,y\n{rows}"));
+    let ran = folder.run("train good.csv --target y -o out.json");
+    assert!(ran.code == Some(0) && !ran.err.contains("the same to everybody"), "{}", ran.err);
+}

@@ -168,6 +168,7 @@ impl Engine {
     pub fn with_method(setup: Setup, method: &dyn RecourseMethod) -> Result<Self> {
         method.check_options(&setup.options)?;
         let task = task_of(&setup)?;
+        check_budget(&setup, method)?;
         let solver = method.prepare(&task)?;
         let exact =
             task.model.as_linear().is_some() && (task.noise.as_gaussian().is_some() || setup.shift.is_some());
@@ -359,6 +360,21 @@ impl Engine {
             None => Ok(()),
             Some(j) => Err(Error::NotFinite { row, feature: self.setup.names[j].clone(), value: values[j] }),
         }
+    }
+}
+
+/// Fails on a budget that nobody could spend, before the first person does.
+fn check_budget(setup: &Setup, method: &dyn RecourseMethod) -> Result<()> {
+    let refuse = |what: String, why: &str| Err(Error::Unsupported { what, why: why.to_owned() });
+    if setup.budget.is_none() {
+        Ok(())
+    } else if !method.serves_budgets() {
+        let why = "it reaches a target rate; give that, or use method probe";
+        refuse(format!("a budget with method {}", method.name()), why)
+    } else if setup.shift.is_some() && setup.model.as_linear().is_some() {
+        refuse("a budget with a model shift".to_owned(), "give a target rate instead")
+    } else {
+        Ok(())
     }
 }
 

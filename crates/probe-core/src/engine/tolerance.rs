@@ -75,7 +75,7 @@ pub struct Tolerance {
 
 impl Engine {
     /// Whether sampled answers are to have tolerances, and may have some.
-    pub(super) fn seeks_tolerance(&self) -> bool {
+    pub fn seeks_tolerance(&self) -> bool {
         let gaussian = self.task().noise.as_gaussian();
         self.setup().tolerance && self.setup().shift.is_none() && gaussian.is_some_and(Gaussian::is_diagonal)
     }

@@ -100,6 +100,65 @@ impl StudentT {
     }
 }
 
+/// Tails and densities from a table: $P(T > x)$ to $2\cdot10^{-11}$ and the density to $2\cdot10^{-8}$, in a tenth of the time.
+///
+/// Cubic Hermite interpolation of the tail, whose slope is the density, is off by $h^4\max|f'''|/384$ at most, and its slope by $h^3\max|f'''|/(72\sqrt3)$;
+/// for one degree of freedom and more $|f'''| < 1.5$.
+#[derive(Debug, Clone)]
+pub struct QuickStudentT {
+    exact: StudentT,
+    /// $P(T > x)$ and $-h f(x)$ at $x = 0, h, 2h, \dots$
+    table: Vec<[f64; 2]>,
+}
+
+/// Entries of the table for a unit of $x$, and the end of the table.
+const PER_UNIT: usize = 128;
+const TABLE_END: f64 = 16.0;
+
+impl QuickStudentT {
+    /// The table of a distribution with at least one degree of freedom.
+    pub fn new(exact: StudentT) -> Self {
+        let step = 1.0 / PER_UNIT as f64;
+        let entry = |i: usize| {
+            let x = i as f64 * step;
+            [exact.upper_tail(x), -step * exact.pdf(x)]
+        };
+        Self { exact, table: (0..=TABLE_END as usize * PER_UNIT + 1).map(entry).collect() }
+    }
+
+    /// $P(T > x)$ and the density at $x$.
+    pub fn upper_tail_and_pdf(&self, x: f64) -> (f64, f64) {
+        let place = x.abs();
+        if place >= TABLE_END || place.is_nan() {
+            return (self.exact.upper_tail(x), self.exact.pdf(x));
+        }
+        let scaled = place * PER_UNIT as f64;
+        let (i, s) = (scaled as usize, scaled.fract());
+        let ([a, slope_a], [b, slope_b]) = (self.table[i], self.table[i + 1]);
+        // a + s (slope_a + s (rise + s bend)).
+        let (rise, bend) = (3.0 * (b - a) - 2.0 * slope_a - slope_b, 2.0 * (a - b) + slope_a + slope_b);
+        let tail = a + s * (slope_a + s * (rise + s * bend));
+        let density = -(slope_a + s * (2.0 * rise + 3.0 * s * bend)) * PER_UNIT as f64;
+        (if x < 0.0 { 1.0 - tail } else { tail }, density)
+    }
+
+    /// [`StudentT::upper_quantile`], to the same precision: the table tells $x$ to about $10^{-9}$, and one step of Newton's is left.
+    pub fn upper_quantile(&self, p: f64) -> f64 {
+        if p > 0.5 {
+            return -self.upper_quantile(1.0 - p);
+        }
+        let next = self.table.partition_point(|entry| entry[0] >= p);
+        if p <= 0.0 || p.is_nan() || next == 0 || next >= self.table.len() - 1 {
+            return self.exact.upper_quantile(p);
+        }
+        let ([a, _], [b, _]) = (self.table[next - 1], self.table[next]);
+        let mut x = ((next - 1) as f64 + (a - p) / (a - b)) / PER_UNIT as f64;
+        let (tail, density) = self.upper_tail_and_pdf(x);
+        x += (tail - p) / density;
+        x + (self.exact.upper_tail(x) - p) / self.exact.pdf(x)
+    }
+}
+
 /// $\Gamma(z + \frac12)/\Gamma(z)$: the asymptotic series at $z \ge 32$, reached by $\Gamma(z+1) = z\Gamma(z)$.
 fn gamma_ratio(mut z: f64) -> f64 {
     let mut factor = 1.0;
@@ -215,6 +274,33 @@ mod tests {
         }
         for df in [0.0, -1.0, f64::NAN, f64::INFINITY, 2e6] {
             assert!(StudentT::new(df).is_err());
+        }
+    }
+
+    #[test]
+    fn the_table_is_as_close_as_it_says() {
+        for df in [1.0, 2.05, 3.0, 4.0, 30.0, 1e6] {
+            let exact = StudentT::new(df).unwrap();
+            let quick = QuickStudentT::new(exact);
+            for i in -18_000..=18_000 {
+                let x = f64::from(i) * 1e-3 + 3.7e-4;
+                let (tail, density) = quick.upper_tail_and_pdf(x);
+                assert!((tail - exact.upper_tail(x)).abs() < 2e-11, "{df} {x}: {tail}");
+                assert!((density - exact.pdf(x)).abs() < 2e-8, "{df} {x}: {density}");
+            }
+            for p in [1e-12, 1e-9, 1e-3, 0.013, 0.2, 0.4, 0.499, 0.5, 0.77, 1.0 - 1e-9] {
+                let (found, expected) = (quick.upper_quantile(p), exact.upper_quantile(p));
+                let allowed = 1e-13 * (1.0 + expected.abs());
+                assert!(found == expected || (found - expected).abs() < allowed, "{df} {p}: {found}");
+            }
+            assert!(quick.upper_quantile(f64::NAN).is_nan() && quick.upper_quantile(-0.1).is_nan());
+            assert_eq!(
+                (quick.upper_quantile(0.0), quick.upper_quantile(1.0)),
+                (f64::INFINITY, -f64::INFINITY)
+            );
+            assert_eq!(quick.upper_tail_and_pdf(f64::INFINITY).0, 0.0);
+            assert_eq!(quick.upper_tail_and_pdf(f64::NEG_INFINITY).0, 1.0);
+            assert!(quick.upper_tail_and_pdf(f64::NAN).0.is_nan());
         }
     }
 }

@@ -44,7 +44,7 @@ pub struct NoiseFit {
 impl NoiseFit {
     /// Whether there are too few pairs to tell how features are missed together.
     pub fn has_few_pairs(&self) -> bool {
-        let d = self.noise.mean().len();
+        let d = (0..self.noise.mean().len()).filter(|&j| self.noise.covariance_of(j, j) > 0.0).count();
         d > 1 && self.pairs < PAIRS_PER_FEATURE * d
     }
 }
@@ -75,7 +75,9 @@ pub fn fit_gaussian(residuals: Rows<'_>, rate: f64) -> Result<NoiseFit> {
         residuals.iter().map(|row| (row[i] - mean[i]) * (row[j] - mean[j])).sum::<f64>() / (count - 1.0)
     };
     let sd: Vec<f64> = (0..d).map(|j| covariance_of(j, j).sqrt()).collect();
-    let shrinkage = if n < PAIRS_PER_FEATURE * d { shrinkage(residuals, &mean, &sd) } else { 0.0 };
+    // Features that are always met have no correlations to tell.
+    let varying = sd.iter().filter(|sd| **sd > 0.0).count();
+    let shrinkage = if n < PAIRS_PER_FEATURE * varying { shrinkage(residuals, &mean, &sd) } else { 0.0 };
     let square = inflation * inflation;
     let mut matrix = vec![0.0; d * d];
     for i in 0..d {

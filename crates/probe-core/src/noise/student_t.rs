@@ -6,7 +6,7 @@
 use super::independent::{Shape, Shaped};
 use super::{Noise, NoiseFamily, check_options};
 use crate::error::{Result, require};
-use crate::math::student::{MAX_DF, StudentT};
+use crate::math::student::{MAX_DF, QuickStudentT, StudentT};
 use crate::registry::Entry;
 use crate::seed::Stream;
 use std::collections::BTreeMap;
@@ -32,7 +32,8 @@ impl NoiseFamily for Family {
             "above 2 (else there is no standard deviation) and at most 1e6",
             df,
         )?;
-        let shape = Standardised { t: StudentT::new(df)?, unit: ((df - 2.0) / df).sqrt() };
+        let t = StudentT::new(df)?;
+        let shape = Standardised { t, quick: QuickStudentT::new(t), unit: ((df - 2.0) / df).sqrt() };
         Ok(Arc::new(Shaped::new("student-t", sd, shape)?))
     }
 }
@@ -40,6 +41,7 @@ impl NoiseFamily for Family {
 /// Student's t over its standard deviation; `unit` is one over that.
 struct Standardised {
     t: StudentT,
+    quick: QuickStudentT,
     unit: f64,
 }
 
@@ -56,8 +58,13 @@ impl Shape for Standardised {
         self.t.pdf(t / self.unit) / self.unit
     }
 
+    fn quick_cdf_and_density(&self, t: f64) -> (f64, f64) {
+        let (tail, density) = self.quick.upper_tail_and_pdf(-t / self.unit);
+        (tail, density / self.unit)
+    }
+
     fn quantile(&self, p: f64) -> f64 {
-        -self.unit * self.t.upper_quantile(p)
+        -self.unit * self.quick.upper_quantile(p)
     }
 
     fn draw(&self, stream: &mut Stream) -> f64 {

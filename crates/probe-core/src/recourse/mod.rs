@@ -44,6 +44,11 @@ pub trait RecourseMethod: Send + Sync {
         options.only(self.name(), &[])
     }
 
+    /// Whether the method can spend a budget, and not only reach a rate.
+    fn serves_budgets(&self) -> bool {
+        true
+    }
+
     /// Does the work that all people share. Fails if the method cannot serve this task.
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>>;
 }

@@ -48,7 +48,8 @@ pub fn cloud_picture(report: &Report, id: &str, width: f64) -> Option<Svg> {
         }
     }
     if let Some(region) = &cloud.region {
-        name_sides(&mut svg, &mut labels, &area, region);
+        let marks: &[_] = if moved { &[person, centre] } else { &[centre] };
+        name_sides(&mut svg, &mut labels, &area, region, marks);
     }
     if moved {
         labels.place(&mut svg, person, 10.0, &[("today", "strong halo")], 13.0);
@@ -105,16 +106,31 @@ fn draw_region(svg: &mut Svg, area: &Area, region: &Region) {
     }
 }
 
-fn name_sides(svg: &mut Svg, labels: &mut Labels, area: &Area, region: &Region) {
+fn name_sides(svg: &mut Svg, labels: &mut Labels, area: &Area, region: &Region, marks: &[(f64, f64)]) {
+    /// As far as a name and the name of a mark reach.
+    const CLEAR: f64 = 110.0;
     let Region::HalfPlane { a, b, c } = region else { return };
     let side = |p: (f64, f64)| a * p.0 + b * p.1 - c;
     if let [from, to] = crossings(&corners(area), side).as_slice() {
         labels.avoid_line(area.at(from.0, from.1), area.at(to.0, to.1));
     }
-    // The corner that lies deepest on a side is where its name disturbs least.
+    let corners = corners(area);
+    let around = (0..4).flat_map(|i| {
+        let ((x, y), (u, v)) = (corners[i], corners[(i + 1) % 4]);
+        [0.0, 0.25, 0.5, 0.75].map(|t| (x + t * (u - x), y + t * (v - y)))
+    });
+    let around: Vec<(f64, f64)> = around.collect();
+    let is_clear = |p: &(f64, f64)| {
+        let at = area.at(p.0, p.1);
+        marks.iter().all(|mark| (mark.0 - at.0).hypot(mark.1 - at.1) > CLEAR)
+    };
+    // Where the frame lies deepest on a side, and clear of what is marked, its name disturbs least.
     let deepest = |yes: bool| {
         let depth = |p: &(f64, f64)| if yes { side(*p) } else { -side(*p) };
-        corners(area).into_iter().filter(|p| depth(p) > 0.0).max_by(|p, q| depth(p).total_cmp(&depth(q)))
+        let worse = |p: &&(f64, f64), q: &&(f64, f64)| {
+            is_clear(p).cmp(&is_clear(q)).then(depth(p).total_cmp(&depth(q)))
+        };
+        around.iter().filter(|p| depth(p) > 0.0).max_by(worse).copied()
     };
     for (yes, text, class) in [(true, "model says yes", "yes-text"), (false, "model says no", "no-text")] {
         if let Some(corner) = deepest(yes) {

@@ -34,12 +34,18 @@ impl Format {
 
     /// The format a file's ending stands for; CSV where it stands for none.
     pub fn of_path(path: impl AsRef<Path>) -> Self {
-        let ending = path.as_ref().extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-        match ending.as_deref() {
-            Some("json") => Self::Json,
-            Some("jsonl" | "ndjson") => Self::Jsonl,
-            Some("parquet" | "pq") => Self::Parquet,
-            _ => Self::Csv,
+        Self::of_ending(path).unwrap_or_default()
+    }
+
+    /// The format a file's ending stands for, if it does.
+    pub fn of_ending(path: impl AsRef<Path>) -> Option<Self> {
+        let ending = path.as_ref().extension()?.to_string_lossy().to_ascii_lowercase();
+        match ending.as_str() {
+            "csv" | "txt" => Some(Self::Csv),
+            "json" => Some(Self::Json),
+            "jsonl" | "ndjson" => Some(Self::Jsonl),
+            "parquet" | "pq" => Some(Self::Parquet),
+            _ => None,
         }
     }
 }

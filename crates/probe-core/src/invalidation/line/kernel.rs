@@ -4,6 +4,7 @@
 //! a line through their image alone, so the images of a fixed set of errors are computed once and a line then costs O(image),
 //! not O(features × image). Slopes are summed in image space too, and pulled back to the features once.
 
+use super::crossing::Marginal;
 use super::follow::{self, Profile};
 use super::network::{self, Network};
 use super::shallow::{self, Bundle, Shallow};
@@ -276,8 +277,12 @@ impl WithSimd for Groups<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { net, bundle, images, along, sums, scratch, masses } = self;
         let groups = images.chunks_exact(bundle.base.len()).zip(along).zip(masses);
+        let is_normal = matches!(bundle.marginal, Marginal::Normal);
         for (group, out) in groups {
-            *out = net.masses(simd, bundle, group, sums, scratch);
+            *out = match is_normal {
+                true => net.masses(simd, bundle, group, sums, scratch),
+                false => net.masses_shaped(simd, bundle, group, sums, scratch),
+            };
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::math::dot;
 use crate::math::normal::quantile;
 use crate::noise::{Gaussian, Independent, Noise};
 use crate::seed::Stream;
+use std::cell::OnceCell;
 
 /// A distribution of errors $\varepsilon = \mu + Lz$ with independent coordinates $z$ of mean 0 and variance 1.
 pub(super) struct Law<'a> {
@@ -20,7 +21,8 @@ enum Kind<'a> {
     /// The same, for noise that depends on the move: the Gaussian of the last one.
     Moved(Box<Gaussian>),
     /// Only the features' own directions have known distributions: the one that matters most is taken.
-    Independent(&'a dyn Independent),
+    /// With the ends of what is followed of each, found when first needed.
+    Independent(&'a dyn Independent, Vec<OnceCell<(f64, f64)>>),
 }
 
 impl<'a> Law<'a> {
@@ -30,7 +32,7 @@ impl<'a> Law<'a> {
         let kind = if let Some(gaussian) = noise.as_gaussian() {
             Kind::Gaussian(gaussian)
         } else if let Some(independent) = noise.as_independent() {
-            Kind::Independent(independent)
+            Kind::Independent(independent, vec![OnceCell::new(); noise.dim()])
         } else if let Some(gaussian) = noise.at(&still, &still)? {
             Kind::Moved(Box::new(gaussian))
         } else {
@@ -60,7 +62,7 @@ impl<'a> Law<'a> {
         match &self.kind {
             Kind::Gaussian(gaussian) => Some(gaussian),
             Kind::Moved(gaussian) => Some(gaussian),
-            Kind::Independent(_) => None,
+            Kind::Independent(..) => None,
         }
     }
 
@@ -69,7 +71,7 @@ impl<'a> Law<'a> {
         match &self.kind {
             Kind::Gaussian(gaussian) => gaussian.sd(j),
             Kind::Moved(gaussian) => gaussian.sd(j),
-            Kind::Independent(independent) => independent.sd(j),
+            Kind::Independent(independent, _) => independent.sd(j),
         }
     }
 
@@ -78,7 +80,7 @@ impl<'a> Law<'a> {
         match &self.kind {
             Kind::Gaussian(gaussian) => gaussian.mean()[j],
             Kind::Moved(gaussian) => gaussian.mean()[j],
-            Kind::Independent(independent) => independent.mean(j),
+            Kind::Independent(independent, _) => independent.mean(j),
         }
     }
 
@@ -97,7 +99,7 @@ impl<'a> Law<'a> {
     /// Fills a row of coordinates with fresh draws.
     pub(super) fn draw(&self, stream: &mut Stream, row: &mut [f64]) {
         match &self.kind {
-            Kind::Independent(independent) => {
+            Kind::Independent(independent, _) => {
                 row.iter_mut().enumerate().for_each(|(j, z)| *z = independent.shape(j).draw(stream));
             }
             _ => row.iter_mut().for_each(|z| *z = stream.normal()),
@@ -107,7 +109,7 @@ impl<'a> Law<'a> {
     /// Turns uniform coordinates into the law's own.
     pub(super) fn shape_uniform(&self, row: &mut [f64]) {
         match &self.kind {
-            Kind::Independent(independent) => {
+            Kind::Independent(independent, _) => {
                 row.iter_mut().enumerate().for_each(|(j, z)| *z = independent.shape(j).quantile(*z));
             }
             _ => row.iter_mut().for_each(|z| *z = quantile(*z)),
@@ -142,7 +144,7 @@ impl<'a> Law<'a> {
         direction: &mut [f64],
     ) -> Marginal<'a> {
         let masked = |j: usize, v: f64| if active[j] { v } else { 0.0 };
-        if let Kind::Independent(independent) = self.kind {
+        if let Kind::Independent(independent, ends) = &self.kind {
             let strength = |j: usize| masked(j, gradient[j] * independent.sd(j)).abs();
             let strongest = (0..unit.len())
                 .filter(|&j| active[j])
@@ -153,7 +155,9 @@ impl<'a> Law<'a> {
             unit[strongest] = 1.0;
             direction[strongest] = masked(strongest, independent.sd(strongest).copysign(1.0));
             // Lines point uphill; a shape need not be symmetric, so its own direction is kept and the line may fall.
-            return Marginal::of(independent.shape(strongest));
+            let shape = independent.shape(strongest);
+            let (from, to) = *ends[strongest].get_or_init(|| Marginal::ends(shape));
+            return Marginal::Shape(shape, from, to);
         }
         for (j, g) in direction.iter_mut().enumerate() {
             *g = masked(j, gradient[j]);

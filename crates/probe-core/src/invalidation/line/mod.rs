@@ -45,6 +45,9 @@ pub(super) const ENTRY: Entry<dyn InvalidationRate> = Entry {
 };
 
 /// Line sampling with independent lines.
+///
+/// The interval holds whatever the distribution of the masses: an empirical-Bernstein bound on numbers in [0, 1], which no such bound of
+/// confidence $1 - \delta$ can narrow below $\ln(2/\delta)/n$ however little the masses spread. `std_error` says what to expect.
 #[derive(Debug, Clone, Copy)]
 pub struct LineSampling {
     /// Number of lines; rounded up to a multiple of 8.
@@ -80,6 +83,10 @@ impl InvalidationRate for LineSampling {
         }
         let std_error = spread.std_error();
         Ok(Estimate { rate, std_error, lower: (1.0 - lower.upper()).max(0.0), upper: upper.upper(), exact })
+    }
+
+    fn with_samples(&self, samples: usize) -> Option<Box<dyn InvalidationRate>> {
+        Some(Box::new(Self { lines: samples }))
     }
 }
 

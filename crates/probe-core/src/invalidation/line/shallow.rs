@@ -12,6 +12,8 @@
 //! pieces that are monotone or keep their sign by the same bounds; lines that resist that sort their kinks and walk them, which gives every root
 //! exactly up to rounding.
 
+mod shaped;
+
 use super::crossing::{Marginal, Refused, Root};
 use super::wide::{Wide, add_units, add_weights, place_units};
 use super::{LANES, Lanes};
