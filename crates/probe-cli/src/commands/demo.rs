@@ -145,7 +145,7 @@ fn ask(args: &Demo, common: &Common, model: &str, printer: &Printer) -> Result<Q
     let Cli { command: Command::Recourse(recourse), .. } = Cli::try_parse_from(line)? else {
         bail!("not a recourse command")
     };
-    Question::new(&recourse.ask, common.seed, printer)
+    Question::new(&recourse.ask, Some(&recourse.seek), common.seed, printer)
 }
 
 /// Writes what `probe COMMAND model.json people.csv` gives.

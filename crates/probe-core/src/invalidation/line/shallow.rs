@@ -127,7 +127,7 @@ impl Shallow {
         )
     }
 
-    /// The refused masses of eight lines with errors `image`, whose position along the line is `along`. If `sums` has room, each
+    /// The refused masses of eight lines with errors `image`, whose position along the line is normal and was `along`. If `sums` has room, each
     /// root adds $-\varphi(t)/f'(t)$ to the sums of the units that are on there, lane by lane.
     #[inline(always)]
     pub(super) fn masses<S: Simd>(
@@ -140,11 +140,7 @@ impl Shallow {
     ) -> Lanes {
         let net = Self { bias: self.bias - bundle.dust, ..*self };
         scratch.p.resize(image.len(), [0.0; LANES]);
-        let mut start = net.place(simd, bundle, (image, along), &mut scratch.p);
-        if !matches!(bundle.marginal, Marginal::Normal) {
-            // What lies beyond T is known for normal positions only.
-            start[0] = Wide::splat(simd, f64::NEG_INFINITY);
-        }
+        let start = net.place(simd, bundle, (image, along), &mut scratch.p);
         let (at, slope) = net.newton(simd, bundle, &scratch.p, start);
         let (mut masses, mut weights) = ([0.0; LANES], [0.0; LANES]);
         for lane in 0..LANES {
@@ -158,9 +154,7 @@ impl Shallow {
         }
         if at.iter().any(|t| t.is_nan()) {
             let mut todo: Lanes = at.map(|t| if t.is_nan() { 1.0 } else { 0.0 });
-            if matches!(bundle.marginal, Marginal::Normal) {
-                net.divide(simd, bundle.rate, &mut todo, &mut masses, sums, scratch);
-            }
+            net.divide(simd, bundle.rate, &mut todo, &mut masses, sums, scratch);
             for lane in (0..LANES).filter(|&lane| todo[lane] > 0.0) {
                 masses[lane] = net.walk(bundle, lane, sums, scratch);
             }
