@@ -44,9 +44,9 @@ pub trait RecourseMethod: Send + Sync {
         options.only(self.name(), &[])
     }
 
-    /// Whether the method can spend a budget, and not only reach a rate.
+    /// Whether the method can spend a budget, and not only reach a rate. Where it cannot the engine refuses one before anybody is asked for.
     fn serves_budgets(&self) -> bool {
-        true
+        false
     }
 
     /// Does the work that all people share. Fails if the method cannot serve this task.

@@ -25,10 +25,6 @@ impl RecourseMethod for ProbeGradient {
         NAME
     }
 
-    fn serves_budgets(&self) -> bool {
-        false
-    }
-
     fn check_options(&self, options: &MethodOptions) -> Result<()> {
         options.only(NAME, &NAMES)?;
         Params::new(options).map(|_| ())

@@ -58,10 +58,6 @@ impl RecourseMethod for ProbeMc {
         NAME
     }
 
-    fn serves_budgets(&self) -> bool {
-        false
-    }
-
     fn check_options(&self, options: &MethodOptions) -> Result<()> {
         let mut known = NAMES.to_vec();
         known.extend(["temperature", "tau", "samples"]);

@@ -26,6 +26,10 @@ impl RecourseMethod for Probe {
         "probe"
     }
 
+    fn serves_budgets(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
         task.check()?;
         if let (Some(shift), Some(_)) = (task.shift, task.model.as_linear()) {
