@@ -113,7 +113,11 @@ fn flags_that_only_a_search_reads_are_not_those_of_rate() {
         "--also-favourable",
     ] {
         let flag = flags.split([' ', '=']).next().unwrap();
-        refused("rate", flags, &[&format!("'{flag}'")]);
+        let folder = Folder::with_people("a,b\n0,0\n");
+        let ran = folder.run(&format!("rate model.json people.csv -o out.csv {flags}"));
+        let unknown = format!("error: unexpected argument '{flag}' found");
+        assert!(ran.code == Some(2) && ran.err.starts_with(&unknown), "{}", ran.err);
+        assert_eq!(folder.files(), ["model.json", "people.csv"]);
     }
 }
 

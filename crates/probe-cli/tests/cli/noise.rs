@@ -205,7 +205,7 @@ fn pairs_that_cannot_be_fitted() {
         ("a,a__implemented\n", "", &["0 pairs"]),
         ("a,a__implemented\n", "--residuals", &["residuals", "single"]),
         ("a,b\n1,2\n", "", &["'__implemented'"]),
-        ("a,a__implemented\n1,2\n2,3\n", "--model model.json", &["no column 'b'"]),
+        ("c,c__implemented\n1,2\n2,3\n", "--model model.json", &["none of the features", "a, b"]),
         ("a,b,b__implemented\n1,2,3\n", "--model model.json", &["no column 'a__implemented'", "'a'"]),
         ("a__implemented\n1\n", "", &["no column 'a'"]),
         ("a,a__implemented\n1,2\n2,nan\n", "", &["row 1", "'a__implemented'", "'nan'"]),
