@@ -3,6 +3,7 @@
 
 mod boxes;
 mod distilled;
+mod few;
 mod plain;
 mod sections;
 mod xgboost;
@@ -49,6 +50,9 @@ pub(crate) struct Options {
     /// Only models whose title contains this, such as "HELOC, forest"
     #[arg(long, default_value = "")]
     only: String,
+    /// Answers with few features alone
+    #[arg(long)]
+    few: bool,
     /// Exact rates alone
     #[arg(long)]
     boxes: bool,
@@ -101,6 +105,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             }
         }
     }
+    if options.few {
+        say(&few::table(&subjects)?);
+        return Ok(());
+    }
     if options.distilled || options.xgboost {
         let full = options.people == PEOPLE && options.rates == RATES && options.only.is_empty();
         let tell = |title: &str, text: &str| {
@@ -127,11 +135,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "# Trees\n\nWritten by `cargo xtask bench trees` on {}. Forests of 100 trees of depth 6 and boosting of 100 trees of depth 4, by `probe \
          train`; all columns continuous and free, σ = 0.1 on every column, l1 cost, confidence 0.999 per person. People are those of the test split \
          whom the model denies.\n\n{}\n\n{COLUMNS}\n## {DISTILLED}\n\n{}\n## {SPEED}\n\n{}\n## \
-         Exact rates\n\n{}",
+         Few features\n\n{}\n## Exact rates\n\n{}",
         clock::machine(),
         lines.join("\n"),
         their_way(&subjects, options)?,
         xgboost::section(&subjects)?,
+        few::table(&subjects)?,
         boxes::table()?
     );
     say(&text);
