@@ -10,6 +10,8 @@ use rayon::prelude::*;
 const LEVELS: [usize; 3] = [1_024, 4_096, 32_768];
 /// Draws at a time.
 const BLOCK: usize = 4_096;
+/// Walks side by side.
+const LANES: usize = 8;
 const SEED: Seed = Seed(0x6175_6469_7401);
 
 /// One node: a split at `cut`, or a leaf, whose `left` is itself.
@@ -22,11 +24,25 @@ struct Node {
     value: f64,
 }
 
+/// Steps to the deepest leaf of a tree with these children.
+fn depth_of(left: &[i64], right: &[i64]) -> usize {
+    let (mut deepest, mut todo) = (0, vec![(0, 0)]);
+    while let Some((at, depth)) = todo.pop() {
+        deepest = deepest.max(depth);
+        if left[at] >= 0 {
+            todo.extend([left[at], right[at]].map(|child| (child as usize, depth + 1)));
+        }
+    }
+    deepest
+}
+
 /// Trees whose splits are `<=`, as `probe train` makes them.
 pub(super) struct Plain {
     d: usize,
     nodes: Vec<Node>,
     roots: Vec<usize>,
+    /// Steps to the deepest leaf of each tree.
+    depths: Vec<usize>,
     /// Score from the sum of the leaves: times this, plus that.
     times: f64,
     plus: f64,
@@ -34,10 +50,11 @@ pub(super) struct Plain {
 
 impl Plain {
     pub(super) fn of(model: &Trees) -> Self {
-        let (mut nodes, mut roots) = (Vec::new(), Vec::new());
+        let (mut nodes, mut roots, mut depths) = (Vec::new(), Vec::new(), Vec::new());
         for tree in model.trees() {
             let first = nodes.len();
             roots.push(first);
+            depths.push(depth_of(&tree.left, &tree.right));
             for i in 0..tree.left.len() {
                 let child = |child: i64| if child < 0 { first + i } else { first + child as usize };
                 nodes.push(Node {
@@ -53,24 +70,27 @@ impl Plain {
             Aggregate::Sum => (1.0, model.rules().base),
             _ => (1.0 / model.trees().len() as f64, -0.5),
         };
-        Self { d: model.n_features(), nodes, roots, times, plus: plus - model.threshold() }
+        Self { d: model.n_features(), nodes, roots, depths, times, plus: plus - model.threshold() }
     }
 
     pub(super) fn accepts(&self, x: &[f64]) -> bool {
-        let mut sum = 0.0;
-        for &root in &self.roots {
-            let mut at = root;
-            loop {
-                let node = &self.nodes[at];
-                let next = if x[node.feature] <= node.cut { node.left } else { node.right };
-                if next == at {
-                    sum += node.value;
-                    break;
+        self.accepted(&[x; LANES])[0]
+    }
+
+    /// Some points at a time: walks that do not wait for one another.
+    fn accepted(&self, points: &[&[f64]; LANES]) -> [bool; LANES] {
+        let mut sums = [0.0; LANES];
+        for (&root, &depth) in self.roots.iter().zip(&self.depths) {
+            let mut at = [root; LANES];
+            for _ in 0..depth {
+                for (at, x) in at.iter_mut().zip(points) {
+                    let node = &self.nodes[*at];
+                    *at = if x[node.feature] <= node.cut { node.left } else { node.right };
                 }
-                at = next;
             }
+            sums.iter_mut().zip(at).for_each(|(sum, at)| *sum += self.nodes[at].value);
         }
-        self.times * sum + self.plus > 0.0
+        sums.map(|sum| self.times * sum + self.plus > 0.0)
     }
 
     /// Each point's rate on plain draws, the same ones for all points.
@@ -91,12 +111,16 @@ impl Plain {
     }
 
     fn n_refused(&self, point: &[f64], errors: &[f64]) -> usize {
-        let mut x = vec![0.0; self.d];
-        let refused = errors.chunks_exact(self.d).filter(|row| {
-            x.iter_mut().zip(point.iter().zip(*row)).for_each(|(x, (p, e))| *x = p + e);
-            !self.accepts(&x)
-        });
-        refused.count()
+        let mut x = vec![0.0; LANES * self.d];
+        let mut refused = 0;
+        for rows in errors.chunks(LANES * self.d) {
+            for (x, row) in x.chunks_exact_mut(self.d).zip(rows.chunks_exact(self.d)) {
+                x.iter_mut().zip(point.iter().zip(row)).for_each(|(x, (p, e))| *x = p + e);
+            }
+            let accepted = self.accepted(&std::array::from_fn(|lane| &x[lane * self.d..][..self.d]));
+            refused += accepted[..rows.len() / self.d].iter().filter(|accepted| !**accepted).count();
+        }
+        refused
     }
 }
 
