@@ -252,6 +252,7 @@ Examples:
   probe recourse network.json people.csv -r 0.1 --aim 0.99 --confidence-scope file
   probe recourse network.json people.csv --tolerance --format jsonl     and how far it may be missed beyond the noise
   probe recourse model.json people.csv -r 0.35 --method probe-gradient --option keep=best
+  probe recourse network.json people.csv --method dice --option count=4 --reference train.csv
   cat people.csv | probe recourse model.json - --quiet > out.csv")]
 pub(crate) struct Recourse {
     #[command(flatten)]
@@ -507,14 +508,19 @@ pub(crate) struct Seek {
     /// At most this many features may change.
     #[arg(long, value_name = "K")]
     pub(crate) max_changes: Option<usize>,
-    /// How to find recourse: probe, or the paper's own ways, to compare with: probe-gradient, probe-mc, and probe-tree, which looks at one
-    /// tree that imitates the model.
+    /// How to find recourse: probe, or methods to compare with: the paper's own ways, probe-gradient, probe-mc and probe-tree (which looks at
+    /// one tree that imitates the model); wachter, growing-spheres, ar, ar-lime and dice, which look for another decision whatever its
+    /// rate; roar and arar, which are robust in other ways. Where the rate of their answers is above r, status is found.
     #[arg(long, default_value = "probe", value_name = "NAME", value_parser = method)]
     pub(crate) method: String,
     /// Setting of the method; repeatable. probe-gradient and probe-mc have preset, lambda1, lambda2, lambda3 (a list), loss
     /// (mse, bce or score-mse), target-score, loop (text or printed), keep (first or best), learning-rate and steps; probe-mc also
     /// tau or temperature, and samples. probe-tree has no loss, and the tree's depth, its noisy copies of each row, and points, drawn where
-    /// there are no reference rows.
+    /// there are no reference rows. 
+    /// wachter: solver (auto, gradient, closed-form), loss, target-score, lambda, searches, learning-rate,
+    /// steps. growing-spheres: radius, samples, layers, sparsify (yes, no). roar: epsilon, norm (linf, l2), lambda (a list), learning-rate, steps,
+    /// surrogate (lime, gradient), samples, spread. arar: epsilon, lambda (a list), inner-steps, learning-rate, steps. ar: step. ar-lime: step, tries,
+    /// samples, spread. dice: count (answers per person), proximity, diversity, sparsity, learning-rate, steps.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) option: Vec<String>,
     /// Rows like those that the model was trained on, in the same units as PEOPLE, for methods that need data; default: the

@@ -97,6 +97,7 @@ fn objects<'c>(
             person: &people[row * n..(row + 1) * n],
             answer,
             row: chunk.first_row() + row as u64,
+            option: None,
             target_rate: Some(rates[i % rates.len()]),
             details: None,
             ids: rows::ids(chunk, row)?,

@@ -15,7 +15,10 @@ use std::sync::Mutex;
 /// One worker's buffers.
 struct Worker<'e> {
     session: Session<'e>,
+    /// Answers per person.
+    options: usize,
     people: Vec<f64>,
+    /// Person by person.
     answers: Vec<Answer>,
 }
 
@@ -57,8 +60,12 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         warn_of_tolerance(&engine, stream.is_json(), printer);
     }
     let names = &question.setup.names;
-    let fields = vec![
-        Field::integer("row"),
+    let options = engine.session().n_options();
+    let mut fields = vec![Field::integer("row")];
+    if options > 1 {
+        fields.push(Field::integer("option"));
+    }
+    fields.extend([
         Field::text("status"),
         Field::text("reason"),
         Field::float("cost").optional(),
@@ -67,12 +74,12 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         Field::float("best_rate").optional(),
         Field::integer("changed"),
         Field::integer("outside_range").optional(),
-    ];
+    ]);
     let mut meta = question.meta("recourse");
     question.tell_notes(&engine, &mut meta, printer);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let tally = Mutex::new(Tally::default());
-    let scratch = || Worker { session: engine.session(), people: Vec::new(), answers: Vec::new() };
+    let scratch = || Worker { session: engine.session(), options, people: Vec::new(), answers: Vec::new() };
     let summary = stream.run(names, fields, true, meta.clone(), scratch, |worker, chunk| {
         question.check_rows(chunk)?;
         worker.answer(chunk)?;
@@ -90,8 +97,9 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         0 => String::new(),
         n => format!(" {n} found but not certified,"),
     };
+    let each = if options > 1 { format!(", {options} answers each") } else { String::new() };
     printer.note(&format!(
-        "{} people: {} certified, {} found above r,{uncertified} {} without recourse, {} favourable already",
+        "{} people{each}: {} certified, {} found above r,{uncertified} {} without recourse, {} favourable already",
         summary.rows_in, tally.certified, tally.above, tally.none, tally.favourable
     ));
     Ok(())
@@ -118,19 +126,26 @@ impl Worker<'_> {
     fn answer(&mut self, chunk: &Chunk) -> Result<()> {
         chunk.numbers_into(&mut self.people)?;
         let n = chunk.plan().n_features();
-        self.answers.resize(chunk.n_rows(), Answer::new(n));
-        for (row, (person, answer)) in self.people.chunks_exact(n).zip(&mut self.answers).enumerate() {
+        self.answers.resize(chunk.n_rows() * self.options, Answer::new(n));
+        let answers = self.answers.chunks_exact_mut(self.options);
+        for (row, (person, answers)) in self.people.chunks_exact(n).zip(answers).enumerate() {
             interrupt::check()?;
-            self.session.recourse(person, answer).map_err(at_row(chunk, row))?;
+            for (option, answer) in answers.iter_mut().enumerate() {
+                self.session.recourse_option(person, option, answer).map_err(at_row(chunk, row))?;
+            }
         }
         Ok(())
     }
 
     fn columns<'c>(&self, chunk: &'c Chunk) -> Result<Batch<'c>> {
-        let answers = &self.answers;
+        let (answers, options) = (&self.answers, self.options);
+        let row_of = |i: usize| i / options;
         let first = chunk.first_row() as i64;
-        let mut columns = vec![
-            Column::integers((0..answers.len()).map(|i| first + i as i64)),
+        let mut columns = vec![Column::integers((0..answers.len()).map(|i| first + row_of(i) as i64))];
+        if options > 1 {
+            columns.push(Column::integers((0..answers.len()).map(|i| (i % options) as i64)));
+        }
+        columns.extend([
             Column::texts(answers.iter().map(|a| a.status.as_str())),
             Column::texts(answers.iter().map(|a| a.reason.map_or("", Reason::code))),
             Column::floats(answers.iter().map(|a| a.cost)),
@@ -139,10 +154,10 @@ impl Worker<'_> {
             Column::floats(answers.iter().map(|a| a.best_rate)),
             Column::integers(answers.iter().map(|a| a.changed as i64)),
             Column::integers(answers.iter().map(|a| a.outside_range.map(|n| n as i64))),
-        ];
-        columns.extend(rows::feature_columns(chunk, &self.people, answers, |i| i));
+        ]);
+        columns.extend(rows::feature_columns(chunk, &self.people, answers, row_of));
         for k in 0..chunk.plan().n_ids() {
-            columns.push(chunk.id_column(k, 0..answers.len())?);
+            columns.push(chunk.id_column(k, (0..answers.len()).map(row_of))?);
         }
         Ok(Batch::Columns(columns))
     }
@@ -157,17 +172,19 @@ impl Worker<'_> {
         let n = chunk.plan().n_features();
         let mut rows = JsonRows::new(meta)?;
         for (i, answer) in self.answers.iter().enumerate() {
-            let person = &self.people[i * n..(i + 1) * n];
+            let row = i / self.options;
+            let person = &self.people[row * n..(row + 1) * n];
             let tolerance = rows::ToleranceOf::new(engine, person, answer)?;
             let shortfall = rows::shortfall_value(&mut self.session, &question.setup.names, person, answer)?;
             rows.push(&rows::AnswerRow {
                 question,
                 person,
                 answer,
-                row: chunk.first_row() + i as u64,
+                row: chunk.first_row() + row as u64,
+                option: (self.options > 1).then_some(i % self.options),
                 target_rate: None,
                 details: Some((tolerance, shortfall)),
-                ids: rows::ids(chunk, i)?,
+                ids: rows::ids(chunk, row)?,
             })?;
         }
         Ok(Batch::Json(rows))

@@ -30,6 +30,8 @@ pub(super) struct AnswerRow<'a> {
     pub(super) person: &'a [f64],
     pub(super) answer: &'a Answer,
     pub(super) row: u64,
+    /// Which of the person's answers, where there are several.
+    pub(super) option: Option<usize>,
     /// The rate asked for, where there are several.
     pub(super) target_rate: Option<f64>,
     /// Tolerance and shortfall, where they are part of the row.
@@ -45,6 +47,9 @@ impl Serialize for AnswerRow<'_> {
         let (answer, names) = (self.answer, &self.question.setup.names[..]);
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("row", &self.row)?;
+        if let Some(option) = self.option {
+            map.serialize_entry("option", &option)?;
+        }
         if let Some(rate) = self.target_rate {
             map.serialize_entry("target_rate", &rate)?;
         }

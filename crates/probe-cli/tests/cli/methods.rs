@@ -126,3 +126,48 @@ fn a_budget_is_refused_once_and_by_the_method_s_name() {
     assert!(folder.run(line).err.contains("samples=N"));
     assert_eq!(folder.run(&format!("{line} -q")).err, "");
 }
+
+#[test]
+fn the_methods_the_paper_compares_with_answer_and_say_what_they_ignore() {
+    let folder = folder();
+    let methods = ["wachter", "growing-spheres", "dice", "ar", "ar-lime"];
+    for method in methods {
+        let flags = format!("recourse model.json people.csv -r 0.1 --method {method} --bounds=-2,2");
+        let found = folder.table(&flags);
+        for row in 0..2 {
+            let (status, reason) = (found.get(row, "status"), found.get(row, "reason"));
+            // A grid or a hinge may end far enough beyond the boundary.
+            assert!(
+                (status, reason) == ("found", "rate-ignored") || (status, reason) == ("certified", ""),
+                "{method}: {status} {reason}"
+            );
+        }
+        assert_eq!(found, folder.table(&format!("{flags} --threads 1")), "{method}");
+    }
+    let exact = folder.table("recourse model.json people.csv -r 0.1 --method probe");
+    for method in ["roar", "arar"] {
+        let found = folder.table(&format!("recourse model.json people.csv -r 0.1 --method {method}"));
+        assert_eq!(found.get(0, "status"), "certified", "{method}");
+        assert!(found.number(0, "cost") > exact.number(0, "cost"), "{method}");
+    }
+    folder.run("recourse model.json people.csv --method ar --cost l2").fails(1, &["l2", "l1 or linf"]);
+    folder.run("recourse model.json people.csv --method wachter --budget 1").fails(1, &["budget", "probe"]);
+}
+
+#[test]
+fn several_answers_per_person_are_rows_of_their_own() {
+    let folder = folder();
+    let flags = "recourse model.json people.csv --method dice --option count=3";
+    let table = folder.table(flags);
+    for row in 0..6 {
+        assert_eq!(table.number(row, "row"), (row / 3) as f64);
+        assert_eq!(table.number(row, "option"), (row % 3) as f64);
+    }
+    assert!(table.number(0, "cost") <= table.number(1, "cost"));
+    let ran = folder.run(&format!("{flags} --format json"));
+    let document: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let rows = document["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), &rows[5]["row"], &rows[5]["option"]), (6, &1.into(), &2.into()));
+    let single = folder.run("recourse model.json people.csv --method dice");
+    assert!(!String::from_utf8_lossy(&single.out).contains("option"));
+}

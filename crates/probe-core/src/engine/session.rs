@@ -65,7 +65,8 @@ impl<'e> Session<'e> {
     pub fn recourse(&mut self, person: &[f64], answer: &mut Answer) -> Result<()> {
         let setup = self.setup();
         if let Some(sampling) = &self.engine.sampling {
-            return self.recourse_sampled(sampling, person, (setup.max_rate, 1), answer);
+            let of = self.worker.n_options();
+            return self.recourse_sampled(sampling, person, (setup.max_rate, of), answer);
         }
         let now = self.start(person, answer)?;
         if self.is_settled(now, setup.max_rate, answer) {
@@ -77,6 +78,20 @@ impl<'e> Session<'e> {
         let judged = found.and_then(|()| self.judge(person, setup.max_rate, &mut proposal, answer));
         self.proposal = proposal;
         judged
+    }
+
+    /// How many answers the method has for each person. One, unless a method such as `dice` is asked for more.
+    pub fn n_options(&self) -> usize {
+        self.worker.n_options()
+    }
+
+    /// As [`Session::recourse`], for one of the method's answers, cheapest first; ask for a person's one after the other. Certificates
+    /// share the error probability, so that all of them hold together.
+    pub fn recourse_option(&mut self, person: &[f64], option: usize, answer: &mut Answer) -> Result<()> {
+        self.worker.turn_to_option(option);
+        let done = self.recourse(person, answer);
+        self.worker.turn_to_option(0);
+        done
     }
 
     /// One answer per rate.

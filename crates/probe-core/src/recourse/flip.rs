@@ -19,6 +19,14 @@ pub(super) trait Search {
         point: &mut [f64],
     ) -> Result<std::result::Result<(), Reason>>;
 
+    /// [`Worker::n_options`].
+    fn n_options(&self) -> usize {
+        1
+    }
+
+    /// [`Worker::turn_to_option`].
+    fn turn_to_option(&mut self, _option: usize) {}
+
     /// Whether one-hot groups may change too; then `reach` tells of the other features only.
     fn moves_groups(&self) -> bool {
         false
@@ -69,6 +77,14 @@ impl<S: Search> Worker for Flip<'_, S> {
 
     fn retries(&self) -> bool {
         false
+    }
+
+    fn n_options(&self) -> usize {
+        self.search.n_options()
+    }
+
+    fn turn_to_option(&mut self, option: usize) {
+        self.search.turn_to_option(option);
     }
 
     fn frontier(

@@ -8,6 +8,7 @@ mod ar;
 mod ar_lime;
 mod arar;
 mod descent;
+mod dice;
 mod flip;
 mod growing_spheres;
 mod lime;
@@ -91,6 +92,14 @@ pub trait Worker {
         true
     }
 
+    /// How many answers the method has for each person.
+    fn n_options(&self) -> usize {
+        1
+    }
+
+    /// Which of its answers [`Worker::find`] gives from now on; the first, until told otherwise.
+    fn turn_to_option(&mut self, _option: usize) {}
+
     /// [`Worker::find`] for several target rates, calling `each` with the index of the rate. Methods that can share
     /// work between rates do.
     fn frontier(
@@ -120,6 +129,7 @@ pub const METHODS: &[Entry<dyn RecourseMethod>] = &[
     arar::ENTRY,
     ar::ENTRY,
     ar_lime::ENTRY,
+    dice::ENTRY,
 ];
 
 /// The method called `name`.
