@@ -516,11 +516,11 @@ pub(crate) struct Seek {
     /// Setting of the method; repeatable. probe-gradient and probe-mc have preset, lambda1, lambda2, lambda3 (a list), loss
     /// (mse, bce or score-mse), target-score, loop (text or printed), keep (first or best), learning-rate and steps; probe-mc also
     /// tau or temperature, and samples. probe-tree has no loss, and the tree's depth, its noisy copies of each row, and points, drawn where
-    /// there are no reference rows. 
-    /// wachter: solver (auto, gradient, closed-form), loss, target-score, lambda, searches, learning-rate,
-    /// steps. growing-spheres: radius, samples, layers, sparsify (yes, no). roar: epsilon, norm (linf, l2), lambda (a list), learning-rate, steps,
-    /// surrogate (lime, gradient), samples, spread. arar: epsilon, lambda (a list), inner-steps, learning-rate, steps. ar: step. ar-lime: step, tries,
-    /// samples, spread. dice: count (answers per person), proximity, diversity, sparsity, learning-rate, steps.
+    /// there are no reference rows. wachter: solver (auto, gradient, closed-form), loss, target-score, lambda, searches, kink (shortest,
+    /// plain), learning-rate, steps. growing-spheres: radius, samples, layers, sparsify (yes, no). roar: epsilon, norm (linf, l2),
+    /// lambda (a list), kink, learning-rate, steps, surrogate (lime, gradient), samples, spread. arar: epsilon, lambda (a list), kink,
+    /// inner-steps, learning-rate, steps. ar: step. ar-lime: step, tries, samples, spread. dice: count (answers per person), proximity,
+    /// diversity, sparsity, learning-rate, steps.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) option: Vec<String>,
     /// Rows like those that the model was trained on, in the same units as PEOPLE, for methods that need data; default: the

@@ -194,7 +194,11 @@ impl<'e> Session<'e> {
         let favourable = worth.score > 0.0;
         if !(favourable && admissible) {
             answer.status = Status::None;
-            answer.reason = reason.or(Some(Reason::RateNotReachable));
+            answer.reason = match reason {
+                // Rounding lost what the method had found.
+                Some(Reason::RateIgnored) => Some(Reason::NotFound),
+                other => other.or(Some(Reason::RateNotReachable)),
+            };
             answer.cost = None;
             answer.rate_upper = answer.rate;
             // Where noise follows the changes and nothing is favourable, more noise lowers the rate: there is no best one.

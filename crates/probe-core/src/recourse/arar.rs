@@ -11,7 +11,7 @@
 //! Constraints: the paper has immutables, bounds and directions. Here each step is clipped to them; errors are not, as they happen to
 //! the person. One-hot groups stay as they are; a limit on the number of changes is refused.
 //!
-//! Settings: `epsilon`, `lambda` (a list), `inner-steps`, `learning-rate`, `steps` (for one $\lambda$).
+//! Settings: `epsilon`, `lambda` (a list), `kink` (`shortest`, `plain`; see `walk`), `inner-steps`, `learning-rate`, `steps` (for one $\lambda$).
 //!
 //! Cost: `inner-steps` + 1 gradients per step; one for affine scores.
 

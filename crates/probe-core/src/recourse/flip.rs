@@ -115,14 +115,15 @@ pub(super) fn hair(size: f64) -> f64 {
     1e-9 * size.max(1e-3)
 }
 
-/// Moves `to`, which is favourable, back along the segment from `from`, which is not, until just beyond the boundary.
+/// Moves `to`, which is favourable, back along the segment from `from`, which is not, until a hair beyond the boundary.
 pub(super) fn cross(model: &dyn Model, from: &mut [f64], to: &mut [f64]) -> Result<()> {
+    let beyond = hair(1.0 + model.score(from)?.abs());
     let mut middle = vec![0.0; to.len()];
     for _ in 0..30 {
         for (m, (a, b)) in middle.iter_mut().zip(from.iter().zip(&*to)) {
             *m = 0.5 * (a + b);
         }
-        let end: &mut [f64] = if model.score(&middle)? > 0.0 { &mut *to } else { &mut *from };
+        let end: &mut [f64] = if model.score(&middle)? > beyond { &mut *to } else { &mut *from };
         end.copy_from_slice(&middle);
     }
     Ok(())

@@ -10,7 +10,7 @@
 use super::descent::Loss;
 use super::flip::Search;
 use super::reach::Reach;
-use super::walk::Walk;
+use super::walk::{Kink, Walk};
 use super::{MethodOptions, Reason, Task};
 use crate::error::Result;
 
@@ -31,7 +31,7 @@ pub(super) trait Adversary {
 }
 
 /// Names of the settings that both methods have.
-pub(super) const NAMES: [&str; 4] = ["epsilon", "lambda", "learning-rate", "steps"];
+pub(super) const NAMES: [&str; 5] = ["epsilon", "lambda", "kink", "learning-rate", "steps"];
 
 /// Settings of both methods.
 #[derive(Debug, Clone)]
@@ -40,6 +40,7 @@ pub(super) struct Params {
     pub(super) epsilon: f64,
     /// Weights of the cost, tried in this order.
     pub(super) lambda: Vec<f64>,
+    pub(super) kink: Kink,
     pub(super) learning_rate: f64,
     /// Steps for each $\lambda$.
     pub(super) steps: usize,
@@ -53,6 +54,7 @@ impl Params {
         Ok(Self {
             epsilon: options.number("epsilon", 0.01, rule, at_least_zero)?,
             lambda: options.numbers("lambda", lambda, rule, at_least_zero)?,
+            kink: Kink::new(options)?,
             learning_rate: options
                 .number("learning-rate", 0.02, "positive and finite", |v| v > 0.0 && v.is_finite())?,
             steps: options.count("steps", 1_000)?,
@@ -73,7 +75,7 @@ pub(super) struct Minimax<'a, A> {
 impl<'a, A: Adversary> Minimax<'a, A> {
     pub(super) fn new(task: &'a Task, params: &'a Params, adversary: A) -> Self {
         let n = task.model.n_features();
-        let walk = Walk::new(n, params.learning_rate);
+        let walk = Walk::new(n, params.learning_rate, params.kink);
         Self { task, params, adversary, walk, gradient: vec![0.0; n], best: vec![0.0; n] }
     }
 

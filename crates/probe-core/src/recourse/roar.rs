@@ -12,7 +12,7 @@
 //! Constraints: the paper has none but features left out of the search. Immutables, bounds and directions are kept by clipping each step;
 //! one-hot groups stay as they are; a limit on the number of changes is refused.
 //!
-//! Settings: `epsilon`, `norm` (`linf`, `l2`), `lambda` (a list), `learning-rate`, `steps` (for one $\lambda$), `surrogate`, and with `lime`
+//! Settings: `epsilon`, `norm` (`linf`, `l2`), `lambda` (a list), `kink` (`shortest`, `plain`; see `walk`), `learning-rate`, `steps` (for one $\lambda$), `surrogate`, and with `lime`
 //! `samples` and `spread`.
 //!
 //! Cost: a few operations per feature and step, and the likeness: one score per sample.

@@ -16,14 +16,15 @@
 //! clipping each step (closed form: by caps); one-hot groups stay as they are; a limit on the number of changes is refused.
 //!
 //! Settings: `solver` (`auto`, `gradient`, `closed-form`), `loss` (`bce`, `mse` of the probability, `score-mse`), `target-score` ($s^*$: 0 in
-//! closed form, 1 for `score-mse`), `lambda` (the first one), `searches`, `learning-rate`, `steps` (of one search).
+//! closed form, 1 for `score-mse`), `lambda` (the first one), `searches`, `kink` (`shortest`, `plain`; see `walk`),
+//! `learning-rate`, `steps` (of one search).
 //!
 //! Cost: one gradient per step; a few hundred steps.
 
 use super::descent::{self, Loss};
 use super::flip::{Flip, Search, cross, hair, no_limit_on_changes};
 use super::reach::Reach;
-use super::walk::Walk;
+use super::walk::{Kink, Walk};
 use super::{MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
 use crate::cost::{Item, Scratch};
 use crate::error::{Error, Result};
@@ -56,13 +57,15 @@ struct Params {
     target: f64,
     lambda: f64,
     searches: usize,
+    kink: Kink,
     learning_rate: f64,
     steps: usize,
 }
 
 impl Params {
     fn new(options: &MethodOptions) -> Result<Self> {
-        let known = ["solver", "loss", "target-score", "lambda", "searches", "learning-rate", "steps"];
+        let known =
+            ["solver", "loss", "target-score", "lambda", "searches", "kink", "learning-rate", "steps"];
         options.only(NAME, &known)?;
         let positive = |v: f64| v > 0.0 && v.is_finite();
         let ways = [("auto", Way::Auto), ("gradient", Way::Gradient), ("closed-form", Way::ClosedForm)];
@@ -76,6 +79,7 @@ impl Params {
             target: target(0.0)?,
             lambda: options.number("lambda", 0.1, "positive and finite", positive)?,
             searches: options.count("searches", 16)?,
+            kink: Kink::new(options)?,
             learning_rate: options.number("learning-rate", 0.01, "positive and finite", positive)?,
             steps: options.count("steps", 1_000)?,
         })
@@ -124,7 +128,7 @@ impl Solver for Prepared {
                     task,
                     model,
                     params,
-                    walk: Walk::new(n, params.learning_rate),
+                    walk: Walk::new(n, params.learning_rate, params.kink),
                     gradient: vec![0.0; n],
                     best: vec![0.0; n],
                     least: f64::INFINITY,

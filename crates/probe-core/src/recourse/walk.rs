@@ -2,23 +2,42 @@
 //!
 //! Steps are Adam's. Where the cost is a sum of moves it has a kink at the person's own value; there the shortest subgradient is
 //! taken, so that a feature stays put while the loss pulls less than the cost, and a step across the kink ends on it. Plain
-//! subgradients would tremble around the kink by a step's length in every feature, and the person would pay for that.
+//! subgradients would tremble around the kink by a step's length in every feature, and the person would pay for that; `kink=plain` shows it.
 
+use super::MethodOptions;
 use super::reach::Reach;
 use crate::cost::Cost;
+use crate::error::Result;
 use crate::math::adam::Adam;
+
+/// What is done at the kink of the cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kink {
+    /// The shortest subgradient, and no step across.
+    Shortest,
+    /// Nothing, as the programs published with the methods do.
+    Plain,
+}
+
+impl Kink {
+    pub(super) fn new(options: &MethodOptions) -> Result<Self> {
+        options.word("kink", Self::Shortest, &[("shortest", Self::Shortest), ("plain", Self::Plain)])
+    }
+}
 
 /// The state of one descent.
 pub(super) struct Walk {
     pub(super) point: Vec<f64>,
+    kink: Kink,
     adam: Adam,
     cost_gradient: Vec<f64>,
     before: Vec<f64>,
 }
 
 impl Walk {
-    pub(super) fn new(n_features: usize, learning_rate: f64) -> Self {
+    pub(super) fn new(n_features: usize, learning_rate: f64, kink: Kink) -> Self {
         Self {
+            kink,
             point: vec![0.0; n_features],
             adam: Adam::amsgrad(n_features, learning_rate),
             cost_gradient: vec![0.0; n_features],
@@ -41,7 +60,7 @@ impl Walk {
         gradient: &mut [f64],
         lambda: f64,
     ) -> bool {
-        let kinked = cost.norm().is_linear() && lambda > 0.0;
+        let kinked = self.kink == Kink::Shortest && cost.norm().is_linear() && lambda > 0.0;
         cost.subgradient(factual, &self.point, &mut self.cost_gradient);
         for (j, g) in gradient.iter_mut().enumerate() {
             *g = if !reach.is_open(j) {

@@ -56,6 +56,17 @@ fn roar_gives_way_in_every_weight_and_the_intercept() {
 }
 
 #[test]
+fn plain_subgradients_move_what_need_not_move() {
+    let model = linear(&[4.0, 1.0, 1.0, 1.0], -1.0);
+    for method in ["roar", "arar"] {
+        let [shortest, plain] = ["kink=shortest", "kink=plain"]
+            .map(|kink| answer(setup(&model, method, &["lambda=1", "learning-rate=0.1", kink]), &[0.0; 4]));
+        assert_eq!((shortest.changed, plain.changed), (1, 4), "{method}");
+        assert!(plain.cost.unwrap() > shortest.cost.unwrap(), "{method}: {plain:?}");
+    }
+}
+
+#[test]
 fn lambda_falls_until_the_worst_case_is_favourable() {
     // At λ = 5 nothing moves: 4 · S(1) < 5. At λ = 1 it does.
     let model = linear(&[4.0, 1.0], -1.0);

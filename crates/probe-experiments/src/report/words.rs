@@ -53,6 +53,9 @@ pub(super) fn reason(reason: &str) -> String {
         "infeasible-within-bounds" => "the allowed ranges end before the model says yes".to_owned(),
         "rate-not-reachable" => "the allowed ranges end before the answer is as safe as was asked".to_owned(),
         "budget-exhausted" => "the search used up its budget before it found one".to_owned(),
+        "rate-ignored" => {
+            "the method looks for a yes alone; how easily it is lost was not its concern".to_owned()
+        }
         "not-found" => {
             "the search ended before it found one; another method or a schema with ranges may".to_owned()
         }

@@ -228,7 +228,9 @@ impl<'e> Session<'e> {
                 Reason::InfeasibleWithinBounds
             }
             // Without limits there is always farther to go: the search has ended, and proves nothing.
-            Verdict::Short(Reason::RateNotReachable) | Verdict::Reached => Reason::NotFound,
+            Verdict::Short(Reason::RateNotReachable | Reason::RateIgnored) | Verdict::Reached => {
+                Reason::NotFound
+            }
             Verdict::Short(reason) => reason,
         });
         let near = self.printed.clone();

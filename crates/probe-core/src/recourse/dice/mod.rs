@@ -28,7 +28,7 @@ mod scales;
 use super::descent;
 use super::flip::{Flip, Search, no_limit_on_changes};
 use super::reach::Reach;
-use super::walk::Walk;
+use super::walk::{Kink, Walk};
 use super::{MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
 use crate::cost::Cost;
 use crate::error::{Result, require};
@@ -121,7 +121,7 @@ impl Solver for Prepared {
         let search = Several {
             prepared: self,
             model,
-            walks: (0..k).map(|_| Walk::new(n, self.params.learning_rate)).collect(),
+            walks: (0..k).map(|_| Walk::new(n, self.params.learning_rate, Kink::Shortest)).collect(),
             gradients: vec![vec![0.0; n]; k],
             person: Vec::new(),
             answers: vec![vec![0.0; n]; k],
