@@ -16,12 +16,11 @@
 //! Cost: `inner-steps` + 1 gradients per step; one for affine scores.
 
 use super::descent;
-use super::flip::{Flip, no_limit_on_changes};
+use super::flip::Flip;
 use super::minimax::{Adversary, Minimax, NAMES, Params};
 use super::{MethodOptions, RecourseMethod, Solver, Task, Worker};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::math::dot;
-use crate::model::Differentiable;
 use crate::registry::Entry;
 use std::sync::Arc;
 
@@ -54,7 +53,6 @@ impl RecourseMethod for Arar {
     }
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
-        no_limit_on_changes(NAME, task)?;
         descent::check(NAME, task)?;
         let (params, inner_steps) = params(&task.options)?;
         Ok(Box::new(Prepared { task: Arc::clone(task), params, inner_steps }))
@@ -93,18 +91,10 @@ struct Displaced<'a> {
     gradient: Vec<f64>,
 }
 
-impl Displaced<'_> {
-    fn model(&self) -> Result<&dyn Differentiable> {
-        self.task.model.as_differentiable().ok_or_else(|| Error::Unsupported {
-            what: format!("method {NAME} on a {} model", self.task.model.name()),
-            why: "the model has no gradient".to_owned(),
-        })
-    }
-}
-
 impl Adversary for Displaced<'_> {
     fn worst(&mut self, point: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let mut least = self.model()?.score_and_gradient(point, gradient)?;
+        let model = descent::differentiable(NAME, self.task)?;
+        let mut least = model.score_and_gradient(point, gradient)?;
         if self.epsilon == 0.0 {
             return Ok(least);
         }
@@ -127,13 +117,11 @@ impl Adversary for Displaced<'_> {
             for (p, (x, e)) in self.point.iter_mut().zip(point.iter().zip(&self.error)) {
                 *p = x + e;
             }
-            let mut found = std::mem::take(&mut self.gradient);
-            let score = self.model()?.score_and_gradient(&self.point, &mut found)?;
+            let score = model.score_and_gradient(&self.point, &mut self.gradient)?;
             if score < least {
                 least = score;
-                gradient.copy_from_slice(&found);
+                gradient.copy_from_slice(&self.gradient);
             }
-            self.gradient = found;
         }
         Ok(least)
     }

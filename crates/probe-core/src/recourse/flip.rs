@@ -99,17 +99,6 @@ impl<S: Search> Worker for Flip<'_, S> {
     }
 }
 
-/// Fails where a limit on the number of changes is asked of a method that has none.
-pub(super) fn no_limit_on_changes(method: &str, task: &Task) -> Result<()> {
-    match task.actions.max_changes() {
-        None => Ok(()),
-        Some(_) => Err(Error::Unsupported {
-            what: format!("a limit on the number of changes with method {method}"),
-            why: "its paper has none; use method ar or probe".to_owned(),
-        }),
-    }
-}
-
 /// How far beyond zero a score must be at `point` so that it is still favourable after rounding, for terms of this size.
 pub(super) fn hair(size: f64) -> f64 {
     1e-9 * size.max(1e-3)

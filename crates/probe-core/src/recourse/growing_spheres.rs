@@ -15,7 +15,8 @@
 //!
 //! Cost: `samples` scores per layer, and one per changed feature.
 
-use super::flip::{Flip, Search, no_limit_on_changes};
+use super::descent;
+use super::flip::{Flip, Search};
 use super::reach::Reach;
 use super::{MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
 use crate::error::Result;
@@ -63,8 +64,7 @@ impl RecourseMethod for GrowingSpheres {
     }
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
-        task.check()?;
-        no_limit_on_changes(NAME, task)?;
+        descent::check_limits(NAME, task)?;
         Ok(Box::new(Prepared { task: Arc::clone(task), params: Params::new(&task.options)? }))
     }
 }

@@ -17,7 +17,8 @@
 //!
 //! Cost: a few operations per feature and step, and the likeness: one score per sample.
 
-use super::flip::{Flip, no_limit_on_changes};
+use super::descent;
+use super::flip::Flip;
 use super::lime::{self, Affine, Lime};
 use super::minimax::{Adversary, Minimax, NAMES, Params};
 use super::{MethodOptions, RecourseMethod, Solver, Task, Worker};
@@ -70,8 +71,7 @@ impl RecourseMethod for Roar {
     }
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
-        task.check()?;
-        no_limit_on_changes(NAME, task)?;
+        descent::check_limits(NAME, task)?;
         let (params, norm, likeness) = params(&task.options)?;
         if likeness == Likeness::Gradient && task.model.as_differentiable().is_none() {
             return Err(Error::Unsupported {

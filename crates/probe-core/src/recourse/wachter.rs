@@ -22,7 +22,7 @@
 //! Cost: one gradient per step; a few hundred steps.
 
 use super::descent::{self, Loss};
-use super::flip::{Flip, Search, cross, hair, no_limit_on_changes};
+use super::flip::{Flip, Search, cross, hair};
 use super::reach::Reach;
 use super::walk::{Kink, Walk};
 use super::{MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
@@ -96,7 +96,6 @@ impl RecourseMethod for Wachter {
     }
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
-        no_limit_on_changes(NAME, task)?;
         descent::check(NAME, task)?;
         let mut params = Params::new(&task.options)?;
         let affine = task.model.as_linear().is_some();

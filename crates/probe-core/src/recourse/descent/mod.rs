@@ -58,13 +58,13 @@ pub(super) fn check(method: &str, task: &Task) -> Result<()> {
     differentiable(method, task).map(drop)
 }
 
-/// Fails where no descent can serve the task.
+/// Fails where a limit is asked for that a method without one cannot keep.
 pub(super) fn check_limits(method: &str, task: &Task) -> Result<()> {
     task.check()?;
     if task.actions.max_changes().is_some() {
         return Err(Error::Unsupported {
             what: format!("a limit on the number of changes with method {method}"),
-            why: "descent moves every feature; use method probe".to_owned(),
+            why: "the method has none; use method probe".to_owned(),
         });
     }
     Ok(())

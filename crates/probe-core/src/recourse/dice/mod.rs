@@ -26,7 +26,7 @@ mod diversity;
 mod scales;
 
 use super::descent;
-use super::flip::{Flip, Search, no_limit_on_changes};
+use super::flip::{Flip, Search};
 use super::reach::Reach;
 use super::walk::{Kink, Walk};
 use super::{MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
@@ -93,7 +93,6 @@ impl RecourseMethod for Dice {
     }
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
-        no_limit_on_changes(NAME, task)?;
         descent::check(NAME, task)?;
         let params = Params::new(&task.options)?;
         let scales = Scales::new(task, params.sparsity);
