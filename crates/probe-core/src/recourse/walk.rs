@@ -2,7 +2,7 @@
 //!
 //! Steps are Adam's. Where the cost is a sum of moves it has a kink at the person's own value; there the shortest subgradient is
 //! taken, so that a feature stays put while the loss pulls less than the cost, and a step across the kink ends on it. Plain
-//! subgradients would tremble around the kink by a step's length in every feature, and the person would pay for that; `kink=plain` shows it.
+//! subgradients would tremble around the kink in every feature, and the person would pay for that; `kink=plain` shows it.
 
 use super::MethodOptions;
 use super::reach::Reach;

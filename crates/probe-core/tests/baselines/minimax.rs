@@ -62,7 +62,6 @@ fn plain_subgradients_move_what_need_not_move() {
         let [shortest, plain] = ["kink=shortest", "kink=plain"]
             .map(|kink| answer(setup(&model, method, &["lambda=1", "learning-rate=0.1", kink]), &[0.0; 4]));
         assert_eq!((shortest.changed, plain.changed), (1, 4), "{method}");
-        assert!(plain.cost.unwrap() > shortest.cost.unwrap(), "{method}: {plain:?}");
     }
 }
 
