@@ -9,8 +9,10 @@
 //! (section 3.4). A change is small up to the `sparsity` quantile of the absolute deviations from the median. Deviations and ranges come
 //! from the reference rows; without them as if values were spread evenly over each range.
 //!
-//! What differs: while a point is not favourable at the end, $\lambda_1$ is divided by four and the descent repeated, where the paper leaves the choice of
-//! weights to the user; changes of no use are avoided in the descent already (`walk` beside this folder).
+//! What differs: by default `sparsity` is 1, all changes within what is seen among people, where the published program has 0.1: the hinge ends at a
+//! score of 1, and the person pays for what is not taken back from there. While a point is not favourable at the end, $\lambda_1$ is divided by
+//! four and the descent repeated, where the paper leaves the choice of weights to the user. Changes of no use are avoided in the descent already
+//! (`walk` beside this folder).
 //!
 //! `count` ($k$) is 1 by default, one answer per person, as PROBE's experiments have it. With more, each person has that many answers,
 //! cheapest first.
@@ -75,7 +77,7 @@ impl Params {
             count,
             proximity: options.number("proximity", 0.5, rule, at_least_zero)?,
             diversity: options.number("diversity", 1.0, rule, at_least_zero)?,
-            sparsity: options.number("sparsity", 0.1, "between 0 and 1", |v| (0.0..=1.0).contains(&v))?,
+            sparsity: options.number("sparsity", 1.0, "between 0 and 1", |v| (0.0..=1.0).contains(&v))?,
             learning_rate: options
                 .number("learning-rate", 0.02, "positive and finite", |v| v > 0.0 && v.is_finite())?,
             steps: options.count("steps", 1_000)?,
