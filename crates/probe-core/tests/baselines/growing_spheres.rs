@@ -60,3 +60,29 @@ fn what_cannot_be_served_is_refused() {
     limited.actions = limited.actions.with_max_changes(Some(1));
     assert!(refusal(limited).contains("number of changes"));
 }
+
+#[test]
+fn models_without_a_gradient_are_served_or_refused_by_name() {
+    use probe_core::model::{Aggregate, Split, Tree, TreeRules};
+    use probe_core::{Model, Trees};
+    use std::sync::Arc;
+    // Yes where x0 is above 0.5.
+    let tree = Tree {
+        feature: vec![0, 0, 0],
+        threshold: vec![0.5, 0.0, 0.0],
+        left: vec![1, -1, -1],
+        right: vec![2, -1, -1],
+        value: vec![0.0, -1.0, 1.0],
+        default_left: Vec::new(),
+    };
+    let rules = TreeRules { split: Split::AtMost, aggregate: Aggregate::Sum, base: 0.0, single: false };
+    let model: Arc<dyn Model> = Arc::new(Trees::new(2, vec![tree], rules, 0.0).unwrap());
+    let found = answer(setup(&model, "growing-spheres", &[]), &[0.45, 0.3]);
+    assert!(found.point[0] > 0.5 && found.point[0] < 0.6 && found.point[1] == 0.3, "{found:?}");
+    // A likeness that sees the step leads over it, if farther than need be.
+    let found = answer(setup(&model, "ar-lime", &["spread=0.5"]), &[0.45, 0.3]);
+    assert!(found.status == Status::Found || found.status == Status::Certified, "{found:?}");
+    for method in ["wachter", "arar", "dice"] {
+        assert!(refusal(setup(&model, method, &[])).contains("no gradient"), "{method}");
+    }
+}
