@@ -116,6 +116,9 @@ const PER_UNIT: usize = 128;
 const TABLE_END: f64 = 16.0;
 
 impl QuickStudentT {
+    /// Tails below this are too thin for the table to tell quantiles.
+    const LEAST: f64 = 1e-3;
+
     /// The table of a distribution with at least one degree of freedom.
     pub fn new(exact: StudentT) -> Self {
         let step = 1.0 / PER_UNIT as f64;
@@ -142,13 +145,14 @@ impl QuickStudentT {
         (if x < 0.0 { 1.0 - tail } else { tail }, density)
     }
 
-    /// [`StudentT::upper_quantile`], to the same precision: the table tells $x$ to about $10^{-9}$, and one step of Newton's is left.
+    /// [`StudentT::upper_quantile`], to the same precision: the table tells the tail to a share of $2\cdot10^{-8}$, and one step of Newton's is left.
     pub fn upper_quantile(&self, p: f64) -> f64 {
         if p > 0.5 {
             return -self.upper_quantile(1.0 - p);
         }
         let next = self.table.partition_point(|entry| entry[0] >= p);
-        if p <= 0.0 || p.is_nan() || next == 0 || next >= self.table.len() - 1 {
+        let inside = p >= Self::LEAST && next > 0 && next < self.table.len() - 1;
+        if !inside {
             return self.exact.upper_quantile(p);
         }
         let ([a, _], [b, _]) = (self.table[next - 1], self.table[next]);
@@ -288,10 +292,13 @@ mod tests {
                 assert!((tail - exact.upper_tail(x)).abs() < 2e-11, "{df} {x}: {tail}");
                 assert!((density - exact.pdf(x)).abs() < 2e-8, "{df} {x}: {density}");
             }
-            for p in [1e-12, 1e-9, 1e-3, 0.013, 0.2, 0.4, 0.499, 0.5, 0.77, 1.0 - 1e-9] {
+            for p in
+                [1e-12, 1e-9, 1.01e-4, 9.9e-4, 1.01e-3, 2.3e-3, 0.013, 0.2, 0.4, 0.499, 0.5, 0.77, 1.0 - 1e-9]
+            {
                 let x = quick.upper_quantile(p);
-                // As for the careful one, above.
-                assert!(relative(exact.upper_tail(x), p) < 1e-12, "{df} {p}: {x}");
+                // One step does not settle into the roundings of the tail's about √ν terms, as many steps do above.
+                let allowed = 1e-12 + 1e-14 * df.sqrt();
+                assert!(relative(exact.upper_tail(x), p) < allowed, "{df} {p}: {x}");
             }
             assert!(quick.upper_quantile(f64::NAN).is_nan() && quick.upper_quantile(-0.1).is_nan());
             assert_eq!(
