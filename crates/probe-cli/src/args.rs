@@ -23,6 +23,7 @@ Examples:
   probe train credit.csv --target approved -o model.json
   probe recourse model.json people.csv -r 0.1 --sigma 0.1 -o out.csv
   probe frontier model.json people.csv --rates 0.4,0.2,0.1,0.05
+  probe compare model.json people.csv --methods probe,wachter,roar -r 0.1
   probe rate model.json out.csv --ignore-extra
   probe noise fit pairs.csv --model model.json -o noise.json
   probe reproduce trees --out figures
@@ -57,6 +58,7 @@ pub(crate) enum Command {
     Train(Train),
     Recourse(Recourse),
     Frontier(Frontier),
+    Compare(Compare),
     Rate(Rate),
     Noise(Noise),
     Reproduce(Reproduce),
@@ -297,6 +299,40 @@ pub(crate) struct Frontier {
     pub(crate) table: Tables,
 }
 
+/// Compare methods on the same people.
+///
+/// One row per method: recourse accuracy, average invalidation rate (10,000 draws per person as in the paper, and the true rate
+/// beside it), average cost, features changed, broken rules and seconds, with standard deviations and bootstrap intervals. A
+/// terminal shows a table; a pipe gets CSV.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe compare model.json people.csv --methods probe,wachter,growing-spheres -r 0.1 --sigma 0.1
+  probe compare network.json people.csv --methods probe,probe-gradient,ar-lime,roar,arar --reference train.csv -r 0.35
+  probe compare model.json people.csv --methods probe,roar --option roar:epsilon=0.05 -o compare.csv --plot compare.svg")]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    pub(crate) ask: Ask,
+    /// Methods to compare. A setting belongs to one of them: --option METHOD:NAME=VALUE.
+    #[arg(long, value_delimiter = ',', value_name = "A,B,…", required = true, value_parser = method, conflicts_with_all = ["method", "paper_text"])]
+    pub(crate) methods: Vec<String>,
+    /// File for the table, whole or not at all; default: standard output.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Format of the table; default: by the file's ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) format: Option<Format>,
+    /// SVG file for a picture of cost against rate.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) plot: Option<PathBuf>,
+    /// Format of PEOPLE; default: by its ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) input_format: Option<Format>,
+    /// Pass over columns that the model does not know.
+    #[arg(long)]
+    pub(crate) ignore_extra: bool,
+}
+
 /// Compute the invalidation rate of given points.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -442,7 +478,7 @@ pub(crate) struct Completions {
 }
 
 /// The question, shared by every command that computes with a model.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Ask {
     /// Model file.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]

@@ -41,6 +41,7 @@ fn dispatch(cli: Cli, printer: &Printer) -> Result<()> {
         Command::Train(args) => commands::train::run(&args, &common, printer),
         Command::Recourse(args) => commands::recourse::run(&args, &common, printer),
         Command::Frontier(args) => commands::frontier::run(&args, &common, printer),
+        Command::Compare(args) => commands::compare::run(&args, &common, printer),
         Command::Rate(args) => commands::rate::run(&args, &common, printer),
         Command::Noise(args) => commands::noise::run(&args, printer),
         Command::Reproduce(args) => commands::reproduce::run(&args, &common, printer),

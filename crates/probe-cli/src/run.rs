@@ -194,10 +194,20 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
     })
 }
 
-/// Rows of the given file as numbers, whole; for files that must be in memory.
+/// Rows of the given file as numbers, whole; for files that must be in memory. Columns that are no features are passed over.
 pub(crate) fn read_rows(path: &Path, features: &[String]) -> Result<Vec<f64>> {
-    let wanted = Columns { features: features.to_vec(), ids: Vec::new(), ignore_extra: true };
-    let chunks: Chunks = TableReader::open(path, None)?.select(&wanted)?;
+    read_rows_strictly(path, None, features, true)
+}
+
+/// As [`read_rows`], in a format that may be told, and failing on columns that are no features unless `ignore_extra`.
+pub(crate) fn read_rows_strictly(
+    path: &Path,
+    format: Option<Format>,
+    features: &[String],
+    ignore_extra: bool,
+) -> Result<Vec<f64>> {
+    let wanted = Columns { features: features.to_vec(), ids: Vec::new(), ignore_extra };
+    let chunks: Chunks = TableReader::open(path, format)?.select(&wanted)?;
     let (mut rows, mut numbers) = (Vec::new(), Vec::new());
     for chunk in chunks {
         chunk?.numbers_into(&mut numbers)?;

@@ -23,6 +23,8 @@ pub enum Purpose {
     Training = 5,
     /// Generating data.
     Data = 6,
+    /// Resampling of people for intervals.
+    Bootstrap = 7,
 }
 
 impl Seed {

@@ -7,6 +7,7 @@ mod bad_flags;
 mod bad_models;
 mod bad_tables;
 mod columns;
+mod compare;
 mod demo;
 mod guarantee;
 mod interrupt;

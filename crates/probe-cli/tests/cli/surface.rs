@@ -2,8 +2,18 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 9] =
-    ["demo", "train", "recourse", "frontier", "rate", "noise", "reproduce", "inspect", "completions"];
+const COMMANDS: [&str; 10] = [
+    "demo",
+    "train",
+    "recourse",
+    "frontier",
+    "compare",
+    "rate",
+    "noise",
+    "reproduce",
+    "inspect",
+    "completions",
+];
 
 #[test]
 fn every_command_s_help_has_examples_that_name_it() {

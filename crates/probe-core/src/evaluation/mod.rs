@@ -2,12 +2,16 @@
 
 mod effort;
 mod robustness;
+mod summary;
 mod validity;
+
+pub use summary::Summary;
 
 use crate::engine::{Answer, Engine};
 use crate::error::{Error, Result};
 use crate::registry::Entry;
 use crate::rows::Rows;
+use rayon::prelude::*;
 
 /// One person and the answer to be measured, in raw units.
 #[derive(Clone, Copy)]
@@ -39,37 +43,38 @@ pub const METRICS: &[Entry<dyn Metric>] = &[
     validity::VIOLATIONS,
 ];
 
-/// A metric over many people.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Summary {
+/// A metric of each person.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
     /// The metric.
     pub metric: &'static str,
-    /// Number of people it was defined for.
-    pub n: usize,
-    /// Mean; NaN for nobody.
-    pub mean: f64,
-    /// Standard deviation (n − 1); NaN for fewer than two.
-    pub sd: f64,
+    /// Its value for each person, in order; `None` where it has no meaning.
+    pub values: Vec<Option<f64>>,
 }
 
-/// Every metric over all `people`, in order.
-pub fn evaluate(engine: &Engine, people: Rows<'_>, answers: &[Answer]) -> Result<Vec<Summary>> {
+/// Every metric of every person, parallel over people.
+pub fn measure(engine: &Engine, people: Rows<'_>, answers: &[Answer]) -> Result<Vec<Measured>> {
     if answers.len() != people.n_rows() {
         return Err(Error::Shape { what: "answers", expected: people.n_rows(), found: answers.len() });
     }
     METRICS
         .iter()
         .map(|entry| {
-            let mut values = Vec::with_capacity(answers.len());
-            for (person, answer) in people.iter().zip(answers) {
-                values.extend(entry.item.measure(&Case { engine, person, answer })?);
-            }
-            let n = values.len();
-            let mean = values.iter().sum::<f64>() / n as f64;
-            let sd = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n as f64 - 1.0)).sqrt();
-            Ok(Summary { metric: entry.name, n, mean, sd })
+            let of = |row: usize| {
+                let (person, answer) = (people.row(row), &answers[row]);
+                entry.item.measure(&Case { engine, person, answer })
+            };
+            let values = (0..answers.len()).into_par_iter().map(of).collect::<Result<_>>()?;
+            Ok(Measured { metric: entry.name, values })
         })
         .collect()
+}
+
+/// Every metric over all `people`, in order.
+pub fn evaluate(engine: &Engine, people: Rows<'_>, answers: &[Answer]) -> Result<Vec<Summary>> {
+    let seed = engine.setup().seed;
+    let measured = measure(engine, people, answers)?;
+    Ok(measured.into_iter().map(|m| Summary::of(m.metric, m.values, seed)).collect())
 }
 
 #[cfg(test)]
