@@ -433,21 +433,33 @@ pub(crate) struct NoiseFit {
 }
 
 /// Make the paper's figures and tables anew, with the paper's values beside ours.
+///
+/// Writes pictures, numbers as CSV, and one page with everything (report.html). Finished cells are kept in DIR/cells and found
+/// again, so that a run which was interrupted goes on where it was.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  probe reproduce
-  probe reproduce trees --out figures        a forest, the tree distilled from it, and a recourse")]
+  probe reproduce --data data --out reproduced           everything, all people
+  probe reproduce --data data --quick                    everything, few people: minutes
+  probe reproduce table1 --data data
+  probe reproduce trees --out figures                    a forest, the tree distilled from it, and a recourse")]
 pub(crate) struct Reproduce {
-    /// What to make: trees; default: all there is.
-    #[arg(value_name = "WHAT", value_parser = experiment)]
-    pub(crate) what: Option<String>,
-    /// Folder of the paper's data sets, for what needs them.
+    /// What to make: all, figures, or one of classifiers, table1, sigma025, motivation, loan, navigation, sigmoid, pareto, bounds,
+    /// baselines, achieved, tradeoff, trees. motivation, loan, navigation, sigmoid and trees need no data.
+    #[arg(value_name = "WHAT", default_value = "all", value_parser = experiment)]
+    pub(crate) what: String,
+    /// Folder of the paper's data sets: adult.csv, compas.csv, give_me_some_credit.csv.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data: Option<PathBuf>,
     /// Folder to write to.
     #[arg(long, default_value = "probe-reproduced", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
+    /// A first look: at most 40 people in a cell of a table, 10 in a point of a figure, instead of 1,000 and 200.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// At most so many people in a cell.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) people: Option<u32>,
 }
 
 /// Explain what a model, schema or data file contains.
@@ -714,8 +726,8 @@ fn norm(text: &str) -> Result<String, String> {
 }
 
 fn experiment(text: &str) -> Result<String, String> {
-    let found = probe_experiments::reproduce::experiment(text);
-    found.map(|entry| entry.name.to_owned()).map_err(|error| error.to_string())
+    let found = probe_experiments::reproduce::experiments(text);
+    found.map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
 fn method(text: &str) -> Result<String, String> {

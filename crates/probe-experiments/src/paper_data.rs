@@ -8,7 +8,7 @@
 //! What differs: the split is drawn by our seed and stratified. Class 1 is the favourable one in all three files (Give Me Some
 //! Credit's target is flipped in the file; its own 1 is the unfavourable class).
 
-use probe_core::{Mlp, Model, Rows, Seed};
+use probe_core::{Linear, Mlp, Model, Rows, Seed};
 use probe_io::{Columns, Id, TableReader};
 use probe_train::{DEFAULT_TEST_SHARE, Metrics, MlpParams, MlpTrainer, Split};
 use std::path::Path;
@@ -34,6 +34,27 @@ pub enum Error {
         /// How many values it has.
         found: usize,
     },
+    /// The data are not there.
+    #[error("this needs the paper's data sets: give their folder with --data DIR")]
+    NoFolder,
+    /// A cell cannot be kept.
+    #[error("{name}: {source}")]
+    File {
+        /// The file.
+        name: String,
+        /// What went wrong.
+        source: std::io::Error,
+    },
+    /// An experiment asks for what it did not announce.
+    #[error("'{0}' was not prepared")]
+    NotPrepared(String),
+}
+
+impl Error {
+    /// A file that cannot be used.
+    pub(crate) fn file(path: &Path, source: std::io::Error) -> Self {
+        Self::File { name: path.display().to_string(), source }
+    }
 }
 
 impl From<probe_core::Error> for Error {
@@ -205,9 +226,20 @@ impl PaperData {
 
     /// Trains the paper's network on the training rows.
     pub fn train_network(&self, data: &Encoded, seed: Seed) -> Result<Mlp, Error> {
+        self.train(self.network_params(), data, seed)
+    }
+
+    /// Trains the paper's logistic regression, which is the network without its hidden layer, trained in the same way.
+    pub fn train_logistic(&self, data: &Encoded, seed: Seed) -> Result<Linear, Error> {
+        let net = self.train(MlpParams { hidden: Vec::new(), ..self.network_params() }, data, seed)?;
+        let (weights, bias) = net.output();
+        Ok(Linear::new(weights.to_vec(), bias, 0.0)?)
+    }
+
+    fn train(&self, params: MlpParams, data: &Encoded, seed: Seed) -> Result<Mlp, Error> {
         let (x, favourable) = data.part(&data.split.train);
         let rows = Rows::new(&x, data.names.len())?;
-        Ok(MlpTrainer::new(self.network_params())
+        Ok(MlpTrainer::new(params)
             .map_err(probe_train::Error::from)?
             .fit(rows, &data.names, &favourable, seed)?
             .model)

@@ -1,6 +1,6 @@
-//! `probe reproduce`: the paper's figures, to the byte.
+//! `probe reproduce`: the paper's figures and tables.
 
-use crate::support::Folder;
+use crate::support::{Folder, Random};
 
 #[test]
 fn the_figure_on_trees_is_written_and_told() {
@@ -16,7 +16,68 @@ fn the_figure_on_trees_is_written_and_told() {
     assert!(ran.err.contains("trees.svg"), "{}", ran.err);
     let picture = folder.text("made/trees.svg");
     assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));
-    folder.run("reproduce --out again --threads 1 --quiet");
+    folder.run("reproduce trees --out again --threads 1 --quiet");
     assert_eq!(picture, folder.text("again/trees.svg"));
-    folder.run("reproduce table9").fails(2, &["table9", "known: trees"]);
+    folder.run("reproduce table9").fails(2, &["table9", "known: classifiers, table1"]);
+    folder.run("reproduce table1 --quiet").fails(1, &["--data DIR"]);
+}
+
+/// Small files with the columns of the paper's.
+fn write_data(folder: &Folder) {
+    let files = [
+        (
+            "adult.csv",
+            7,
+            "workclass,marital-status,occupation,relationship,race,sex,native-country,",
+            "income",
+        ),
+        ("compas.csv", 3, "c_charge_degree,race,sex,", "score"),
+        ("give_me_some_credit.csv", 0, "", "SeriousDlqin2yrs"),
+    ];
+    for (name, groups, heads, target) in files {
+        let mut random = Random::new(5);
+        let mut text = format!("a,b,{heads}{target}\n");
+        for _ in 0..300 {
+            let (a, b) = (random.next(), random.next());
+            let words: String = (0..groups).map(|_| if random.next() < 0.5 { "u," } else { "v," }).collect();
+            let yes = a + 0.5 * b + random.between(-0.3, 0.3) > 0.7;
+            text += &format!("{a},{b},{words}{}\n", u8::from(yes));
+        }
+        folder.write(name, &text);
+    }
+}
+
+#[test]
+fn everything_is_made_from_few_people_and_found_again() {
+    let folder = Folder::new();
+    write_data(&folder);
+    let ran = folder.run("reproduce --data . --out made --people 2");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let text = ran.text();
+    for word in ["accuracy, paper", "our solver", "Proposition 4"] {
+        assert!(text.contains(word), "no '{word}' in {text}");
+    }
+    let page = folder.text("made/report.html");
+    for name in [
+        "motivation",
+        "loan",
+        "navigation",
+        "sigmoid",
+        "pareto",
+        "bounds-001",
+        "bounds-025",
+        "baselines-001",
+        "achieved",
+        "tradeoff",
+        "trees",
+    ] {
+        assert!(folder.text(&format!("made/{name}.svg")).starts_with("<svg"), "{name}");
+        assert!(page.contains(&format!(">{name}.svg<")), "{name}");
+    }
+    assert!(page.contains("on a part of the people"));
+    let table = folder.text("made/table1.csv");
+    assert!(table.lines().count() > 6 * 7 && table.starts_with("data,classifier,method,people,"));
+    // Nothing is run twice: the times in the table are those of the first run.
+    assert_eq!(folder.run("reproduce table1 --data . --out made --people 2 --threads 1").code, Some(0));
+    assert_eq!(folder.text("made/table1.csv"), table);
 }

@@ -4,15 +4,19 @@
 //! The same picture is laid out anew for a wide and a narrow page: text keeps its size, the drawing gives way.
 
 mod axes;
+mod boxplot;
 mod cells;
 mod labels;
+mod panels;
 mod scale;
 mod svg;
 mod text;
 
 pub use axes::{Area, Axis};
+pub use boxplot::{Spread, draw_box};
 pub use cells::paint_cells;
 pub use labels::Labels;
+pub use panels::Figure;
 pub use scale::{Scale, Ticks};
 pub use svg::{Anchor, Path, STYLE, Svg, escape};
 pub use text::{fit, width};

@@ -23,4 +23,5 @@ pub use data::{
 };
 pub use frontier::frontier_picture;
 pub use page::render;
+pub(crate) use page::{close_page, open_page};
 pub use summary::summary;

@@ -20,22 +20,7 @@ const NARROW: f64 = 344.0;
 ///
 /// The page is also well-formed XML, so that a machine can check it.
 pub fn render(report: &Report) -> String {
-    let title = escape(&report.title);
-    let mut out = format!(
-        concat!(
-            "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n",
-            "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n",
-            "<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>{}: {}</title>\n<style>\n{}{}</style>\n</head>\n",
-            "<body class=\"page\">\n<header>\n<p class=\"brand\">Probe</p>\n<h1>{}</h1>\n<p class=\"who\">{}</p>\n",
-            "</header>\n<main>\n"
-        ),
-        title,
-        escape(&report.person),
-        STYLE,
-        PAGE_STYLE,
-        title,
-        escape(&report.person)
-    );
+    let mut out = opened(&format!("{}: {}", report.title, report.person), &report.title, &report.person);
     out.push_str(&verdict(report));
     out.push_str(&pictures(report));
     section(&mut out, "Details", &details::features(&report.features));
@@ -52,10 +37,34 @@ pub fn render(report: &Report) -> String {
     }
     section(&mut out, "How to read this, and its limits", &limits::how_to_read(report));
     section(&mut out, "Model and settings", &details::provenance(report));
-    out.push_str(
-        "</main>\n<footer>Same data, same settings, same seed: the same report, byte for byte.</footer>\n",
-    );
-    out + "</body>\n</html>\n"
+    out + &close_page("Same data, same settings, same seed: the same report, byte for byte.")
+}
+
+/// The beginning of a page of its own, up to its main part.
+pub(crate) fn open_page(title: &str, about: &str) -> String {
+    opened(title, title, about)
+}
+
+/// The end of a page, after its main part.
+pub(crate) fn close_page(footer: &str) -> String {
+    format!("</main>\n<footer>{}</footer>\n</body>\n</html>\n", escape(footer))
+}
+
+fn opened(name: &str, title: &str, about: &str) -> String {
+    format!(
+        concat!(
+            "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n",
+            "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n",
+            "<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>{}</title>\n<style>\n{}{}</style>\n</head>\n",
+            "<body class=\"page\">\n<header>\n<p class=\"brand\">Probe</p>\n<h1>{}</h1>\n<p class=\"who\">{}</p>\n",
+            "</header>\n<main>\n"
+        ),
+        escape(name),
+        STYLE,
+        PAGE_STYLE,
+        escape(title),
+        escape(about)
+    )
 }
 
 fn section(out: &mut String, heading: &str, body: &str) {

@@ -1,9 +1,23 @@
 //! The paper's figures and tables, with the paper's values beside ours: one file per entry.
 //!
-//! An entry makes texts and pictures; whoever calls it writes them. The same seed gives the same bytes.
+//! An entry says which runs it is made from; a [`Laboratory`] makes or finds them, and the entry turns them into texts and pictures, which
+//! whoever calls it writes. The same seed gives the same bytes, apart from times.
 
+mod cell;
+mod classifiers;
+mod figures;
+mod lab;
+mod methods;
 mod moons;
+mod page;
+mod plane;
+mod published;
+mod tables;
 mod trees;
+
+pub use cell::{Cell, Kind, Run, Size};
+pub use lab::{Laboratory, Progress, Subject};
+pub use page::page;
 
 use crate::paper_data::Error;
 use probe_core::Seed;
@@ -17,6 +31,12 @@ pub struct Inputs {
     pub data: Option<PathBuf>,
     /// Seed of everything random.
     pub seed: Seed,
+    /// Folder for cells and classifiers, to be found again; without it nothing is kept.
+    pub cells: Option<PathBuf>,
+    /// Few people, for a first look.
+    pub quick: bool,
+    /// At most so many people of each data set and classifier.
+    pub people: Option<usize>,
 }
 
 /// A table for people.
@@ -43,16 +63,54 @@ pub struct Made {
 
 /// One of the paper's figures or tables.
 pub trait Experiment: Send + Sync {
-    /// Makes it anew.
-    fn make(&self, inputs: &Inputs) -> Result<Made, Error>;
+    /// Classifiers that it needs besides those of its runs.
+    fn subjects(&self) -> Vec<(&'static str, Kind)> {
+        Vec::new()
+    }
+
+    /// Runs that it is made from.
+    fn runs(&self) -> Vec<Run> {
+        Vec::new()
+    }
+
+    /// Makes it, in a laboratory where those are prepared.
+    fn make(&self, lab: &Laboratory) -> Result<Made, Error>;
 }
 
 /// All that can be reproduced.
-pub const EXPERIMENTS: &[Entry<dyn Experiment>] = &[trees::ENTRY];
+pub const EXPERIMENTS: &[Entry<dyn Experiment>] = &[
+    classifiers::ENTRY,
+    tables::TABLE_1,
+    tables::SIGMA_025,
+    figures::MOTIVATION,
+    figures::LOAN,
+    figures::NAVIGATION,
+    figures::SIGMOID,
+    figures::PARETO,
+    figures::BOUNDS,
+    figures::BASELINES,
+    figures::ACHIEVED,
+    figures::TRADEOFF,
+    trees::ENTRY,
+];
 
-/// The experiment called `name`.
-pub fn experiment(name: &str) -> probe_core::Result<&'static Entry<dyn Experiment>> {
-    lookup("experiment", EXPERIMENTS, name)
+/// Names for several experiments at once, besides `all`.
+const TABLES: [&str; 3] = ["classifiers", "table1", "sigma025"];
+
+/// The experiments called `what`: one of them, `figures` or `all`.
+pub fn experiments(what: &str) -> probe_core::Result<Vec<&'static Entry<dyn Experiment>>> {
+    match what {
+        "all" => Ok(EXPERIMENTS.iter().collect()),
+        "figures" => Ok(EXPERIMENTS.iter().filter(|entry| !TABLES.contains(&entry.name)).collect()),
+        name => Ok(vec![lookup("experiment", EXPERIMENTS, name)?]),
+    }
+}
+
+/// A file of numbers.
+fn csv(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut out = header.join(",") + "\n";
+    rows.for_each(|row| out += &(row.join(",") + "\n"));
+    out
 }
 
 #[cfg(test)]

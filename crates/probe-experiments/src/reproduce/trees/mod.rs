@@ -9,7 +9,7 @@
 mod picture;
 
 use super::moons::{Moons, moons};
-use super::{Experiment, Inputs, Made, Table};
+use super::{Experiment, Inputs, Laboratory, Made, Table};
 use crate::number::{fixed, percent};
 use crate::paper_data::Error;
 use probe_core::recourse::Distilled;
@@ -58,8 +58,8 @@ struct Study {
 }
 
 impl Experiment for OnMoons {
-    fn make(&self, inputs: &Inputs) -> Result<Made, Error> {
-        let study = Study::new(inputs)?;
+    fn make(&self, lab: &Laboratory) -> Result<Made, Error> {
+        let study = Study::new(&lab.inputs)?;
         let picture = picture::draw(&study).standalone();
         Ok(Made {
             tables: vec![study.table()],

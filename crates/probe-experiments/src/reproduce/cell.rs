@@ -1,0 +1,154 @@
+//! One method on the people of one data set and classifier: what tables and figures are made from, kept in a file each.
+
+use crate::paper_data::Error;
+use probe_core::evaluation::{Measured, Summary};
+use probe_core::{Key, Seed};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Changes whenever cells of older versions must not be reused.
+const FORMAT: u64 = 1;
+
+/// A classifier of the paper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Logistic regression.
+    Linear,
+    /// The network [d, 50, 2].
+    Network,
+}
+
+impl Kind {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Linear, Self::Network];
+
+    /// As the paper calls it.
+    pub fn short(self) -> &'static str {
+        match self {
+            Self::Linear => "LR",
+            Self::Network => "NN",
+        }
+    }
+}
+
+/// How many people a run needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// All there are, at most 1,000.
+    Table,
+    /// Enough for a point of a figure.
+    Figure,
+}
+
+/// What is to be run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// The data set, by its short name.
+    pub data: &'static str,
+    /// The classifier.
+    pub kind: Kind,
+    /// The method.
+    pub method: &'static str,
+    /// Its settings, `name=value`.
+    pub options: Vec<String>,
+    /// Target rate.
+    pub rate: f64,
+    /// Variance of the noise.
+    pub variance: f64,
+    /// How many people.
+    pub size: Size,
+}
+
+impl Run {
+    /// A name for files and for people, without what the subject has its own key for.
+    pub fn name(&self) -> String {
+        let options: String = self.options.iter().map(|o| format!("-{}", o.replace('=', ""))).collect();
+        let (data, kind) = (self.data, self.kind.short().to_lowercase());
+        format!("{data}-{kind}-{}{options}-r{}-v{}", self.method, self.rate, self.variance)
+    }
+}
+
+/// What came of a run: one number per person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Seconds of the search, for all people together.
+    pub seconds: f64,
+    /// Whether the person got a favourable point.
+    pub accuracy: Vec<Option<f64>>,
+    /// Share refused of 10,000 draws.
+    pub sampled_rate: Vec<Option<f64>>,
+    /// The true rate.
+    pub rate: Vec<Option<f64>>,
+    /// l1 cost.
+    pub cost: Vec<Option<f64>>,
+    /// Features changed.
+    pub changed: Vec<Option<f64>>,
+    /// Broken rules.
+    pub violations: Vec<Option<f64>>,
+    /// Proposition 4's value.
+    pub bound: Vec<Option<f64>>,
+}
+
+impl Cell {
+    /// From measures, the bounds and the time.
+    pub fn new(measured: &[Measured], bound: Vec<Option<f64>>, seconds: f64) -> Self {
+        let of = |name: &str| {
+            measured.iter().find(|m| m.metric == name).map(|m| m.values.clone()).unwrap_or_default()
+        };
+        Self {
+            seconds,
+            accuracy: of("recourse-accuracy"),
+            sampled_rate: of("sampled-invalidation-rate"),
+            rate: of("invalidation-rate"),
+            cost: of("cost"),
+            changed: of("changed"),
+            violations: of("violations"),
+            bound,
+        }
+    }
+}
+
+/// Mean, deviation and interval of one of a cell's columns.
+pub(super) fn summary(values: &[Option<f64>]) -> Summary {
+    Summary::of("", values.iter().copied(), Seed(0))
+}
+
+/// Cells on disk; without a folder, nothing is kept.
+#[derive(Debug, Clone)]
+pub(super) struct Store {
+    folder: Option<PathBuf>,
+}
+
+impl Store {
+    /// In a folder, which is made.
+    pub(super) fn new(folder: Option<&Path>) -> Result<Self, Error> {
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(folder).map_err(|source| Error::file(folder, source))?;
+        }
+        Ok(Self { folder: folder.map(Path::to_owned) })
+    }
+
+    /// Where a thing called `name` that depends on `parts` is kept.
+    pub(super) fn path(&self, name: &str, parts: &[u64]) -> Option<PathBuf> {
+        let version = env!("CARGO_PKG_VERSION").bytes().map(u64::from);
+        let words = [FORMAT].into_iter().chain(version).chain(parts.iter().copied());
+        let key = words.chain(name.bytes().map(u64::from)).fold(Key::default(), Key::word).finish();
+        self.folder.as_ref().map(|folder| folder.join(format!("{name}-{key:016x}.json")))
+    }
+
+    /// A cell that was kept. One that cannot be read is as good as none: it is made anew.
+    pub(super) fn read(path: Option<&Path>) -> Option<Cell> {
+        let text = std::fs::read_to_string(path?).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Keeps a cell, whole or not at all.
+    pub(super) fn write(path: Option<&Path>, cell: &Cell) -> Result<(), Error> {
+        use std::io::Write as _;
+        let Some(path) = path else { return Ok(()) };
+        let text = serde_json::to_string(cell).map_err(|e| Error::file(path, e.into()))?;
+        let mut out = probe_io::AtomicOutput::create(path)?;
+        out.write_all(text.as_bytes()).map_err(|source| out.error(source))?;
+        Ok(out.commit()?)
+    }
+}

@@ -1,0 +1,81 @@
+//! The paper's methods by our names and settings.
+
+use super::cell::{Kind, Run, Size};
+use super::published::DATA;
+use probe_core::recourse::method;
+
+/// A column of the paper's tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Column {
+    /// As tables name it.
+    pub(super) label: &'static str,
+    /// The paper's column that it is compared with.
+    pub(super) paper: &'static str,
+    /// Our method for the logistic regression and for the network.
+    methods: [&'static str; 2],
+    /// Its settings, where they differ from the defaults.
+    options: &'static [&'static str],
+}
+
+/// The target of the paper's tables.
+pub(super) const TARGET: f64 = 0.35;
+
+/// Radius of the adversaries of ROAR and ARAR.
+const EPSILON: &[&str] = &["epsilon=0.01"];
+
+const AR: Column = Column { label: "AR(-LIME)", paper: "AR", methods: ["ar", "ar-lime"], options: &[] };
+const WACHTER: Column = Column { label: "Wachter", paper: "Wachter", methods: ["wachter"; 2], options: &[] };
+const GS: Column = Column { label: "GS", paper: "GS", methods: ["growing-spheres"; 2], options: &[] };
+const DICE: Column = Column { label: "DiCE", paper: "DiCE", methods: ["dice"; 2], options: &[] };
+const ROAR: Column = Column { label: "ROAR", paper: "ROAR", methods: ["roar"; 2], options: EPSILON };
+const ARAR: Column = Column { label: "ARAR", paper: "ARAR", methods: ["arar"; 2], options: EPSILON };
+/// The paper's Algorithm 1, its balance parameter searched over {1, 0.75, 0.5, 0.25, 0}.
+pub(super) const THEIRS: Column = Column {
+    label: "PROBE, the paper's algorithm",
+    paper: "PROBE",
+    methods: ["probe-gradient"; 2],
+    options: &[],
+};
+/// Our solver.
+pub(super) const OURS: Column =
+    Column { label: "PROBE, our solver", paper: "PROBE", methods: ["probe"; 2], options: &[] };
+
+/// Methods that do not look at noise, as far as we have them.
+pub(super) fn baselines() -> Vec<Column> {
+    [AR, WACHTER, GS, DICE].into_iter().filter(|c| c.methods.iter().all(|m| method(m).is_ok())).collect()
+}
+
+/// Methods against an adversary.
+pub(super) fn adversarial() -> Vec<Column> {
+    vec![ROAR, ARAR]
+}
+
+/// All columns of Table 1.
+pub(super) fn all() -> Vec<Column> {
+    [baselines(), adversarial(), vec![THEIRS, OURS]].concat()
+}
+
+impl Column {
+    /// The cell of a table: the paper's target, and all people.
+    pub(super) fn run(&self, data: &'static str, kind: Kind, variance: f64) -> Run {
+        let method = self.methods[usize::from(kind == Kind::Network)];
+        let options = self.options.iter().map(|&o| o.to_owned()).collect();
+        Run { data, kind, method, options, rate: TARGET, variance, size: Size::Table }
+    }
+
+    /// A point of a figure: another target.
+    pub(super) fn at(&self, data: &'static str, kind: Kind, variance: f64, rate: f64) -> Run {
+        Run { rate, size: Size::Figure, ..self.run(data, kind, variance) }
+    }
+
+    /// A point of a figure: another radius of the adversary, which is also the noise's variance.
+    pub(super) fn within(&self, data: &'static str, kind: Kind, radius: f64) -> Run {
+        let options = vec![format!("epsilon={radius}")];
+        Run { options, size: Size::Figure, ..self.run(data, kind, radius) }
+    }
+}
+
+/// Every data set with every classifier.
+pub(super) fn subjects() -> Vec<(&'static str, Kind)> {
+    Kind::ALL.into_iter().flat_map(|kind| DATA.map(|data| (data, kind))).collect()
+}
