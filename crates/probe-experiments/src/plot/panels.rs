@@ -1,7 +1,7 @@
 //! Several charts in one picture, with a heading, a legend and a caption: a figure that can be read by itself.
 
 use super::svg::{Anchor, Svg};
-use super::text::width;
+use super::text::{fit, width};
 
 const MARGIN: f64 = 18.0;
 const GAP: f64 = 26.0;
@@ -9,6 +9,8 @@ const GAP: f64 = 26.0;
 const HEAD: f64 = 26.0;
 const TEXT: f64 = 13.0;
 const LINE: f64 = 18.0;
+/// How much wider bold letters are.
+const BOLD: f64 = 1.1;
 
 /// What a figure has besides its charts.
 #[derive(Debug, Clone, Copy)]
@@ -17,8 +19,8 @@ pub struct Figure<'a> {
     pub id: &'a str,
     /// What it shows, in a few words.
     pub title: &'a str,
-    /// How it is to be read; lines as they stand below the charts, and what those hear who do not see it.
-    pub caption: &'a [String],
+    /// How it is to be read: stands below the charts, and is what those hear who do not see it.
+    pub caption: &'a str,
     /// Class of a colour, and what has it.
     pub legend: &'a [(&'a str, &'a str)],
     /// Charts side by side.
@@ -36,8 +38,9 @@ impl Figure<'_> {
         let wide = columns as f64 * (w + GAP) - GAP + 2.0 * MARGIN;
         let top = MARGIN + 28.0 + if self.legend.is_empty() { 0.0 } else { 24.0 };
         let below = top + rows as f64 * (HEAD + h + GAP);
-        let high = below + self.caption.len() as f64 * LINE + MARGIN;
-        let mut svg = Svg::new(self.id, wide, high, self.title, &self.caption.join(" "));
+        let lines = wrapped(self.caption, wide - 2.0 * MARGIN);
+        let high = below + lines.len() as f64 * LINE + MARGIN;
+        let mut svg = Svg::new(self.id, wide, high, self.title, self.caption);
         svg.rect((0.0, 0.0), (wide, high), 0.0, "paper");
         svg.text((MARGIN, MARGIN + 12.0), self.title, Anchor::Start, "strong");
         let mut x = MARGIN + 5.0;
@@ -50,15 +53,30 @@ impl Figure<'_> {
             let (column, row) = (i % columns, i / columns);
             let (x, y) = (MARGIN + column as f64 * (w + GAP), top + row as f64 * (HEAD + h + GAP));
             svg.begin_part((x, y + HEAD));
-            svg.text((0.0, -8.0), head, Anchor::Start, "strong");
+            svg.named_text((0.0, -8.0), &fit(head, w / BOLD, TEXT), Some(head), Anchor::Start, "strong");
             each(&mut svg, i);
             svg.end_part();
         }
-        for (i, line) in self.caption.iter().enumerate() {
+        for (i, line) in lines.iter().enumerate() {
             svg.text((MARGIN, below + i as f64 * LINE), line, Anchor::Start, "quiet");
         }
         svg
     }
+}
+
+/// Lines of at most this width.
+fn wrapped(text: &str, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if width(line, TEXT) + width(word, TEXT) + 4.0 <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -66,8 +84,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn captions_fill_lines_and_no_more() {
+        let text = "words of a caption that is longer than one line can be";
+        let lines = wrapped(text, 150.0);
+        assert!(lines.len() > 1 && lines.iter().all(|line| width(line, TEXT) <= 150.0), "{lines:?}");
+        assert_eq!(lines.join(" "), text);
+        assert!(wrapped("", 100.0).is_empty());
+    }
+
+    #[test]
     fn every_chart_has_its_head_and_the_figure_its_caption() {
-        let caption = ["one".to_owned(), "two".to_owned()];
         let legend = [("s0", "ours"), ("s1", "theirs")];
         let figure = Figure {
             id: "f",
@@ -87,7 +113,7 @@ mod tests {
         let text = text.standalone();
         let document = roxmltree::Document::parse(&text).unwrap();
         assert_eq!(document.descendants().filter(|n| n.attribute("transform").is_some()).count(), 3);
-        for word in [">a<", ">b<", ">c<", ">one<", ">two<", ">ours<", ">theirs<"] {
+        for word in [">a<", ">b<", ">c<", ">one two<", ">ours<", ">theirs<"] {
             assert!(text.contains(word), "{word}");
         }
     }

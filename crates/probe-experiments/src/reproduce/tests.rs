@@ -68,7 +68,8 @@ fn pictures_in_the_plane_tell_the_truth() {
     assert!(cost(&corner, 0) < cost(&corner, 1) && cost(&corner, 1) < cost(&corner, 2));
     let moons = made("navigation", Inputs::default());
     for (row, target) in [(1, 0.35), (2, 0.2), (3, 0.05)] {
-        assert!(rate(&moons, row) <= target && rate(&moons, row) > 0.9 * target, "{:?}", moons.tables);
+        // Certificates need room below the target; a quarter of it would be waste.
+        assert!(rate(&moons, row) <= target && rate(&moons, row) > 0.75 * target, "{:?}", moons.tables);
         assert!(cost(&moons, row) > cost(&moons, row - 1), "{:?}", moons.tables);
     }
 }

@@ -43,7 +43,7 @@ fn figures(
     lab: &Laboratory,
     columns: &[Column],
     figure: impl Fn(usize) -> Figure<'static>,
-    captions: &[Vec<String>],
+    captions: &[String],
     boxes: &[Boxes<'_>],
 ) -> Result<Vec<Svg>, Error> {
     let mut made = Vec::new();
@@ -103,16 +103,13 @@ impl Experiment for Baselines {
     fn make(&self, lab: &Laboratory) -> Result<Made, Error> {
         let columns = baselines();
         let captions = VARIANCES.map(|variance| {
-            vec![
-                format!("Each box shows, over people with an answer, the share of 10,000 noisy implementations that are refused; noise of variance {variance}."),
-                "Answers at the boundary fail about every second time. AR is AR-LIME for networks; a dash means that nobody got an answer.".to_owned(),
-            ]
+            format!("Each box shows, over people with an answer, the share of 10,000 noisy implementations that are refused; noise of variance {variance}. Answers at the boundary fail about every second time. AR is AR-LIME for networks; a dash means that nobody got an answer.")
         });
         let ids = ["baselines-001", "baselines-025"];
         let figure = |v: usize| Figure {
             id: ids[v],
             title: "Methods that do not look at noise: how often their advice fails",
-            caption: &[],
+            caption: "",
             legend: &[],
             columns: 3,
             size: CHART,
@@ -134,10 +131,7 @@ impl Experiment for Bounds {
         let columns = all();
         let mut remarks = Vec::new();
         let captions = VARIANCES.map(|variance| {
-            vec![
-                format!("What 10,000 noisy implementations of each answer do, and what Proposition 4 says of it; noise of variance {variance}, r = 0.35 for both PROBEs, radius 0.01 for ROAR and ARAR."),
-                "For a logistic regression the proposition is a theorem; draws may exceed it by chance. For networks it is none, although the paper states it for them: see the count of violations.".to_owned(),
-            ]
+            format!("What 10,000 noisy implementations of each answer do, and what Proposition 4 says of it; noise of variance {variance}, r = 0.35 for both PROBEs, radius 0.01 for ROAR and ARAR. For a logistic regression the proposition is a theorem; draws may exceed it by chance. For networks it is none, although the paper states it for them: see the count of violations.")
         });
         for variance in VARIANCES {
             remarks.push(violations(lab, &columns, variance)?);
@@ -146,7 +140,7 @@ impl Experiment for Bounds {
         let figure = |v: usize| Figure {
             id: ids[v],
             title: "Proposition 4: an upper bound on how often advice fails, and how often it does",
-            caption: &[],
+            caption: "",
             legend: &[("s1", "measured"), ("s0", "bound")],
             columns: 3,
             size: (CHART.0 + 40.0, CHART.1),

@@ -25,14 +25,11 @@ fn sigmoid(x: f64, temperature: f64) -> f64 {
 
 impl Experiment for Sigmoid {
     fn make(&self, _lab: &Laboratory) -> Result<Made, Error> {
-        let caption = [
-            "S(t·s) = 1 / (1 + exp(-t·s)) for temperatures t, and the decision itself (broken): yes for scores s above 0.".to_owned(),
-            "What matters is t times the deviation of the score under noise: a temperature that is sharp for one model is blunt for another.".to_owned(),
-        ];
+        let caption = "S(t·s) = 1 / (1 + exp(-t·s)) for temperatures t, and the decision itself (broken): yes for scores s above 0. What matters is t times the deviation of the score under noise: a temperature that is sharp for one model is blunt for another.";
         let figure = Figure {
             id: "sigmoid",
             title: "The decision, and sigmoids that stand in for it",
-            caption: &caption,
+            caption,
             legend: &[],
             columns: 1,
             size: SIZE,

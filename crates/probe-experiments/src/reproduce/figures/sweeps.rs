@@ -131,15 +131,12 @@ impl Experiment for Pareto {
             }
             charts.push(lines);
         }
-        let caption = [
-            "Average l1 cost against average invalidation rate (true rates); left and low is better. A line joins the targets r = 0.35, 0.3, 0.25, 0.2, 0.15; there is one for each".to_owned(),
-            "variance 0.005, 0.01, 0.015 of the noise. ROAR and ARAR have no target: a dot for each radius 0.005, 0.01, 0.015, under noise of that variance. Costs on a logarithmic scale.".to_owned(),
-        ];
+        let caption = "Average l1 cost against average invalidation rate (true rates); left and low is better. A line joins the targets r = 0.35, 0.3, 0.25, 0.2, 0.15; there is one for each variance 0.005, 0.01, 0.015 of the noise. ROAR and ARAR have no target: a dot for each radius 0.005, 0.01, 0.015, under noise of that variance. Costs on a logarithmic scale.";
         let legend = [LEGEND[0], LEGEND[1], ("s2", "ROAR"), ("s3", "ARAR")];
         let figure = Figure {
             id: "pareto",
             title: "Cost and robustness: what each method makes of the same people",
-            caption: &caption,
+            caption,
             legend: &legend,
             columns: 3,
             size: CHART,
@@ -205,14 +202,11 @@ impl Experiment for Achieved {
             }
             charts.push(lines);
         }
-        let caption = [
-            "Mean invalidation rate over people, and one standard deviation to both sides, against the rate that was asked for. On the grey line both are the same; above it, advice fails".to_owned(),
-            "more often than was promised. Full lines: noise of variance 0.01; broken lines: 0.025.".to_owned(),
-        ];
+        let caption = "Mean invalidation rate over people, and one standard deviation to both sides, against the rate that was asked for. On the grey line both are the same; above it, advice fails more often than was promised. Full lines: noise of variance 0.01; broken lines: 0.025.";
         let figure = Figure {
             id: "achieved",
             title: "Is the invalidation rate what was asked for?",
-            caption: &caption,
+            caption,
             legend: &LEGEND,
             columns: 3,
             size: CHART,
@@ -274,13 +268,11 @@ impl Experiment for Tradeoff {
             }
             charts.push(lines);
         }
-        let caption = [
-            "Average l1 cost over people, with its 95% bootstrap interval, against the rate that was asked for; noise of variance 0.01. Fewer failures cost more.".to_owned(),
-        ];
+        let caption = "Average l1 cost over people, with its 95% bootstrap interval, against the rate that was asked for; noise of variance 0.01. Fewer failures cost more.";
         let figure = Figure {
             id: "tradeoff",
             title: "What robustness costs",
-            caption: &caption,
+            caption,
             legend: &LEGEND,
             columns: 3,
             size: CHART,
