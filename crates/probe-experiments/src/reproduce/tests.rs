@@ -107,7 +107,7 @@ fn tables_are_made_kept_and_found_again() {
     };
     let first = made("sigma025", inputs.clone());
     let rows = &first.tables[0].rows;
-    let n = 6 * (methods::baselines().len() + 2);
+    let n = 6 * (methods::baselines().len() + 3);
     assert_eq!(rows.len(), n);
     for row in rows {
         assert!(row[2] == "1" || row[0].contains("AR"), "everybody gets an answer here: {row:?}");
