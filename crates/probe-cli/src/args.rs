@@ -313,6 +313,8 @@ Examples:
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) ask: Ask,
+    #[command(flatten)]
+    pub(crate) seek: Seek,
     /// Methods to compare. A setting belongs to one of them: --option METHOD:NAME=VALUE.
     #[arg(long, value_delimiter = ',', value_name = "A,B,…", required = true, value_parser = method, conflicts_with_all = ["method", "paper_text"])]
     pub(crate) methods: Vec<String>,
@@ -490,7 +492,7 @@ pub(crate) struct Completions {
 }
 
 /// The question, shared by every command that computes with a model.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 pub(crate) struct Ask {
     /// Model file.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
@@ -539,7 +541,7 @@ pub(crate) struct Ask {
 }
 
 /// What is sought: flags of the commands that find recourse. Given points have none of it.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Seek {
     /// Target invalidation rate: the share of noisy implementations that may fail.
     #[arg(short = 'r', long, default_value_t = 0.1, value_parser = rate, allow_negative_numbers = true, value_name = "R")]

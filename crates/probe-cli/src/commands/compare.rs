@@ -1,6 +1,6 @@
 //! `probe compare`.
 
-use crate::args::{Common, Compare};
+use crate::args::{Common, Compare, Seek};
 use crate::interrupt::{self, holding_output};
 use crate::printer::Printer;
 use crate::question::Question;
@@ -24,8 +24,8 @@ const WIDTH: f64 = 812.0;
 pub(crate) fn run(args: &Compare, common: &Common, printer: &Printer) -> Result<()> {
     let contenders = contenders(args)?;
     // Settings belong to one method each; the question is common to all.
-    let ask = crate::args::Ask { option: Vec::new(), ..args.ask.clone() };
-    let question = Question::new(&ask, common.seed, printer)?;
+    let seek = Seek { option: Vec::new(), ..args.seek.clone() };
+    let question = Question::new(&args.ask, Some(&seek), common.seed, printer)?;
     // What a method cannot serve is found before any method has worked for an hour.
     let engines: Vec<Engine> = contenders
         .iter()
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Compare, common: &Common, printer: &Printer) -> Result<
         write(args, &lines, &meta)?;
     }
     if let Some(path) = &args.plot {
-        match comparison_picture(&lines, args.ask.max_rate, "compare", WIDTH) {
+        match comparison_picture(&lines, args.seek.max_rate, "compare", WIDTH) {
             Some(picture) => write_text(path, &picture.standalone())?,
             None => {
                 printer.warn(&format!("{}: nobody got an answer, so there is no picture", path.display()))
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Compare, common: &Common, printer: &Printer) -> Result<
 /// The methods with the settings that were given to each.
 fn contenders(args: &Compare) -> Result<Vec<Contender>> {
     let mut texts: Vec<Vec<&str>> = vec![Vec::new(); args.methods.len()];
-    for option in &args.ask.option {
+    for option in &args.seek.option {
         let wrong = |what: &str| Usage::of("--option", format!("'{option}': {what}"));
         let (name, setting) = option.split_once(':').ok_or_else(|| wrong("write METHOD:NAME=VALUE"))?;
         let at = args.methods.iter().position(|m| m == name.trim());

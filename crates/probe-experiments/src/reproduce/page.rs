@@ -28,7 +28,10 @@ pub fn page(made: &[(&'static Entry<dyn Experiment>, Made)], about: &str) -> Str
             out += "</tr></thead>\n<tbody>\n";
             for row in &table.rows {
                 out += "<tr>";
-                row.iter().for_each(|cell| out += &format!("<td>{}</td>", escape(cell)));
+                for (i, cell) in row.iter().enumerate() {
+                    let tag = if i == 0 { "th" } else { "td" };
+                    out += &format!("<{tag}>{}</{tag}>", escape(cell));
+                }
                 out += "</tr>\n";
             }
             out += "</tbody></table></div>\n";

@@ -154,7 +154,7 @@ fn pareto_chart(svg: &mut Svg, lines: &[(&str, bool, Vec<Point>)]) {
     let x = Axis {
         title: "attempts that fail, in 100",
         scale: Scale::new(0.0, (highest * 1.05).min(1.0), 0.0, 1.0),
-        label: Some(|v| fixed(v * 100.0, 0)),
+        label: Some(|v| fixed(v * 100.0, 1)),
     };
     let y = Axis {
         title: "average cost",
@@ -213,7 +213,7 @@ impl Experiment for Achieved {
         };
         let svg = figure.draw(&heads(), |svg, i| {
             let scale = Scale::new(0.15, 0.45, 0.0, 1.0);
-            let label: Option<fn(f64) -> String> = Some(|v| fixed(v * 100.0, 0));
+            let label: Option<fn(f64) -> String> = Some(|v| fixed(v * 100.0, 1));
             let x = Axis { title: "asked for: attempts that may fail, in 100", scale, label };
             let y =
                 Axis { title: "attempts that do fail, in 100", scale: Scale::new(0.0, 0.5, 0.0, 1.0), label };
@@ -283,7 +283,7 @@ impl Experiment for Tradeoff {
             let x = Axis {
                 title: "asked for: attempts that may fail, in 100",
                 scale: Scale::new(0.18, 0.42, 0.0, 1.0),
-                label: Some(|v| fixed(v * 100.0, 0)),
+                label: Some(|v| fixed(v * 100.0, 1)),
             };
             let y = Axis { title: "average cost", scale: Scale::new(0.0, top * 1.08, 0.0, 1.0), label: None };
             let area = Area::draw(svg, CHART, &x, &y);
