@@ -98,7 +98,7 @@ mod tests {
         let figure = Figure {
             id: "f",
             title: "T",
-            caption: &caption,
+            caption: "one two",
             legend: &legend,
             columns: 2,
             size: (100.0, 80.0),
