@@ -188,9 +188,13 @@ impl Line<'_> {
             "Wachter" if close_rate => "ours goes back to the boundary along the line, and is cheaper",
             "Wachter" => "ours ends on the boundary, where half of all attempts fail",
             "GS" if close_rate => "random search: cost depends on the first radius",
-            "GS" => "ours takes back small changes until the decision would turn, which leaves no margin",
-            "ROAR" => "the radius is of weights, which are as large as training makes them",
-            "ARAR" => "ε bounds the error of the adversary; ours stops once the worst case is favourable",
+            "GS" => "not explained: ours lies nearer to the boundary whatever its settings",
+            "ROAR" => {
+                "the weight of the cost decides: it is 0.1 here, and at 0 costs are near ten times as high"
+            }
+            "ARAR" => {
+                "the weight of the cost decides: ours takes the largest at which the worst case is favourable"
+            }
             _ => "",
         }
     }
