@@ -242,5 +242,6 @@ fn spread(s: &Summary) -> String {
 }
 
 fn signed(value: f64) -> String {
-    if value > 0.0 { format!("+{}", fixed(value, 2)) } else { fixed(value, 2) }
+    let text = fixed(value, 2);
+    if value > 0.0 && text != "0" { format!("+{text}") } else { text }
 }
