@@ -11,8 +11,9 @@ mod xgboost;
 use crate::clock::median_of;
 use crate::offline::Against;
 use crate::stats::mean;
-use crate::{clock, folders, offline, say};
+use crate::{folders, offline, say};
 use anyhow::{Context as _, Result};
+use clap::ValueEnum as _;
 use plain::{OnDraws, Plain};
 use probe_core::{Answer, Engine, Key, Rows, Seed, Setup, Status, Trees};
 use probe_experiments::paper_data::{Encoded, HELOC, PAPER_DATA};
@@ -25,9 +26,6 @@ const PEOPLE: usize = 200;
 const OFFLINE: usize = 20;
 const DRAWS: usize = 1_000_000;
 const OUTPUT: &str = "docs/trees.md";
-/// Headings of the sections that can be measured alone.
-const DISTILLED: &str = "The paper's way: one distilled tree";
-const SPEED: &str = "Scoring noisy samples, against XGBoost";
 const SEED: Seed = Seed(0);
 /// Standard errors above the target that make a violation.
 const SIGMAS: f64 = 4.0;
@@ -50,18 +48,32 @@ pub(crate) struct Options {
     /// Only models whose title contains this, such as "HELOC, forest"
     #[arg(long, default_value = "")]
     only: String,
-    /// Answers with few features alone
-    #[arg(long)]
-    few: bool,
-    /// Exact rates alone
-    #[arg(long)]
-    boxes: bool,
-    /// The paper's way alone: one distilled tree in place of the ensemble
-    #[arg(long)]
-    distilled: bool,
-    /// Samples scored per second alone, against XGBoost
-    #[arg(long)]
-    xgboost: bool,
+    /// Parts to measure; default: all
+    #[arg(long = "part", value_enum)]
+    parts: Vec<Part>,
+}
+
+impl Options {
+    /// Whether this is a run that the document is written from.
+    fn is_full(&self) -> bool {
+        let sizes = (self.people, self.offline, self.draws) == (PEOPLE, OFFLINE, DRAWS);
+        sizes && self.rates == RATES && self.only.is_empty()
+    }
+}
+
+/// A section of the document.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Our answers against an offline search, audited
+    Answers,
+    /// The paper's way: one distilled tree in place of the ensemble
+    Distilled,
+    /// Samples scored per second, against XGBoost
+    Xgboost,
+    /// Answers where few features are noisy
+    Few,
+    /// Exact rates
+    Boxes,
 }
 
 /// An ensemble and whom it denies.
@@ -89,12 +101,10 @@ impl Subject {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    if options.boxes {
-        say(&boxes::table()?);
-        return Ok(());
-    }
     let mut subjects = Vec::new();
-    for data in [&PAPER_DATA[0], &HELOC] {
+    // Exact rates are measured on trees of their own.
+    let real = options.parts.is_empty() || options.parts.iter().any(|part| *part != Part::Boxes);
+    for data in [&PAPER_DATA[0], &HELOC].into_iter().filter(|_| real) {
         let encoded = data
             .load(&folders::data(), SEED)
             .with_context(|| format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file))?;
@@ -105,51 +115,37 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             }
         }
     }
-    if options.few {
-        say(&few::table(&subjects)?);
-        return Ok(());
-    }
-    if options.distilled || options.xgboost {
-        let full = options.people == PEOPLE && options.rates == RATES && options.only.is_empty();
-        let tell = |title: &str, text: &str| {
-            say(text);
-            if full { sections::replace(title, text) } else { Ok(()) }
+    for part in Part::value_variants() {
+        if !options.parts.is_empty() && !options.parts.contains(part) {
+            continue;
+        }
+        let (title, text) = match part {
+            Part::Answers => ("Answers", answers(&subjects, options)?),
+            Part::Distilled => ("The paper's way: one distilled tree", their_way(&subjects, options)?),
+            Part::Xgboost => ("Scoring noisy samples, against XGBoost", xgboost::section(&subjects)?),
+            Part::Few => ("Few features", few::table(&subjects)?),
+            Part::Boxes => ("Exact rates", boxes::table()?),
         };
-        if options.distilled {
-            tell(DISTILLED, &their_way(&subjects, options)?)?;
+        say(&format!("## {title}\n\n{text}"));
+        if options.is_full() {
+            // Each as soon as it is there: all of them take an hour.
+            sections::replace(title, &text)?;
         }
-        if options.xgboost {
-            tell(SPEED, &xgboost::section(&subjects)?)?;
-        }
-        return Ok(());
     }
+    Ok(())
+}
+
+/// Our answers, model by model and rate by rate.
+fn answers(subjects: &[Subject], options: &Options) -> Result<String> {
     let mut lines = vec![HEADER.to_owned()];
-    for subject in &subjects {
+    for subject in subjects {
         for &r in &options.rates {
             let row = measure(subject, r, options)?;
             eprintln!("{row}");
             lines.push(row);
         }
     }
-    let text = format!(
-        "# Trees\n\nWritten by `cargo xtask bench trees` on {}. Forests of 100 trees of depth 6 and boosting of 100 trees of depth 4, by `probe \
-         train`; all columns continuous and free, σ = 0.1 on every column, l1 cost, confidence 0.999 per person. People are those of the test split \
-         whom the model denies.\n\n{}\n\n{COLUMNS}\n## {DISTILLED}\n\n{}\n## {SPEED}\n\n{}\n## \
-         Few features\n\n{}\n## Exact rates\n\n{}",
-        clock::machine(),
-        lines.join("\n"),
-        their_way(&subjects, options)?,
-        xgboost::section(&subjects)?,
-        few::table(&subjects)?,
-        boxes::table()?
-    );
-    say(&text);
-    let full = (options.people, options.offline, options.draws) == (PEOPLE, OFFLINE, DRAWS);
-    if full && options.rates == RATES && options.only.is_empty() {
-        std::fs::write(folders::root().join(OUTPUT), text)?;
-        eprintln!("written to {OUTPUT}");
-    }
-    Ok(())
+    Ok(format!("{}\n\n{COLUMNS}", lines.join("\n")))
 }
 
 /// The table of distilled trees.
