@@ -5,52 +5,20 @@
 //! cargo run --release -p probe-experiments --example readme_pictures -- docs/images
 //! ```
 
-use probe_core::{Engine, Rows, Seed, Setup, Status};
+use probe_core::Seed;
 use probe_experiments::plot::Svg;
-use probe_experiments::report::{ModelCard, PersonReport, cloud_picture, frontier_picture};
-use probe_train::{FitParams, credit, fit_model};
+use probe_experiments::report::{Applicant, cloud_picture, frontier_picture};
 use std::error::Error;
 use std::path::Path;
 
 const RATES: [f64; 8] = [0.45, 0.35, 0.25, 0.2, 0.15, 0.1, 0.05, 0.01];
-const SIGMA: f64 = 0.05;
 const WIDTH: f64 = 700.0;
 const MARGIN: f64 = 16.0;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("usage: readme_pictures FOLDER")?;
-    let data = credit::generate(10_000, Seed(0));
-    let trained = fit_model(&data.labelled()?, Some(&credit::schema()), &FitParams::default(), Seed(0))?;
-    let (schema, model) = (trained.schema, trained.model);
-    let engine = Engine::new(Setup::new(model, schema.names(), Some(&schema), SIGMA)?)?;
-
-    let mut denied = Vec::new();
-    for row in 0..data.n_rows() {
-        if engine.score(data.person(row))? <= 0.0 {
-            denied.extend_from_slice(data.person(row));
-        }
-    }
-    let people = Rows::new(&denied, credit::N_FEATURES)?;
-    let answers = engine.recourse(people)?;
-    let telling = answers.iter().position(|a| a.status == Status::Certified && a.changed == 2);
-    let chosen = telling.ok_or("nobody changes two features")?;
-    let input = PersonReport {
-        engine: &engine,
-        schema: Some(&schema),
-        person: people.row(chosen),
-        answer: &answers[chosen],
-        rates: &RATES,
-    };
-    let card = ModelCard {
-        kind: "linear".to_owned(),
-        n_features: credit::N_FEATURES,
-        n_train: None,
-        n_test: None,
-        accuracy: None,
-        balanced_accuracy: None,
-        auc: None,
-    };
-    let report = input.build("Credit application", &format!("Applicant {chosen}"), card)?;
+    let applicant = Applicant::find(Seed(0))?.ok_or("nobody changes two features")?;
+    let report = applicant.report(&format!("Applicant {}", applicant.number), &RATES)?;
     let pictures = [
         ("frontier", frontier_picture(&report, "frontier", WIDTH)),
         ("cloud", cloud_picture(&report, "cloud", WIDTH)),

@@ -175,7 +175,10 @@ impl<'e> Session<'e> {
         if proposal.verdict == Verdict::Reached && setup.budget.is_none() && !met(&worth) {
             worth = match self.step_outward(person, &proposal.point, &met)? {
                 Some(worth) => worth,
-                None => self.aim_lower(person, max_rate, proposal, &met)?.unwrap_or(worth),
+                None if self.worker.retries() => {
+                    self.aim_lower(person, max_rate, proposal, &met)?.unwrap_or(worth)
+                }
+                None => worth,
             };
         }
         if let Some(budget) = setup.budget {

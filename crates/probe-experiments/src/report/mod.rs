@@ -1,5 +1,6 @@
 //! The report for one person: what to do, how sure it is, and why.
 
+mod applicant;
 mod batch;
 mod build;
 mod changes;
@@ -13,6 +14,7 @@ mod page;
 mod summary;
 mod words;
 
+pub use applicant::Applicant;
 pub use batch::{Batch, Histogram, StatusCount, batch_picture};
 pub use build::{PersonReport, feature_rows};
 pub use changes::changes_picture;

@@ -4,17 +4,12 @@ use super::super::lab::Laboratory;
 use super::super::{Experiment, Made, Table};
 use crate::number::{fixed, quantity};
 use crate::paper_data::Error;
-use crate::report::{ModelCard, PersonReport, frontier_picture};
+use crate::report::{Applicant, frontier_picture};
 use probe_core::registry::Entry;
-use probe_core::{Answer, Engine, Rows, Setup, Status};
-use probe_train::{FitParams, credit, fit_model};
 
 pub(in super::super) const LOAN: Entry<dyn Experiment> =
     Entry { name: "loan", reference: "figure on navigating a credit loan, arXiv:2203.06768", item: &Loan };
 
-/// Built-in data: the paper's figure shows a sketch and no data set.
-const PEOPLE: usize = 10_000;
-const SIGMA: f64 = 0.05;
 const RATES: [f64; 7] = [0.45, 0.35, 0.25, 0.2, 0.1, 0.05, 0.01];
 const TOLD: [f64; 3] = [0.35, 0.2, 0.05];
 const WIDTH: f64 = 812.0;
@@ -23,41 +18,10 @@ struct Loan;
 
 impl Experiment for Loan {
     fn make(&self, lab: &Laboratory) -> Result<Made, Error> {
-        let seed = lab.inputs.seed;
-        let data = credit::generate(PEOPLE, seed);
-        let trained = fit_model(&data.labelled()?, Some(&credit::schema()), &FitParams::default(), seed)?;
-        let (schema, model) = (trained.schema, trained.model);
-        let mut setup = Setup::new(model, schema.names(), Some(&schema), SIGMA)?;
-        setup.seed = seed;
-        let engine = Engine::new(setup)?;
-        let mut denied = Vec::new();
-        for row in 0..data.n_rows() {
-            if engine.score(data.person(row))? <= 0.0 {
-                denied.extend_from_slice(data.person(row));
-            }
-        }
-        let people = Rows::new(&denied, credit::N_FEATURES)?;
-        let answers = engine.recourse(people)?;
-        let telling = |a: &Answer| a.status == Status::Certified && a.changed == 2;
-        let Some(chosen) = answers.iter().position(telling) else { return Ok(Made::default()) };
-        let person = people.row(chosen);
-        let input = PersonReport {
-            engine: &engine,
-            schema: Some(&schema),
-            person,
-            answer: &answers[chosen],
-            rates: &RATES,
-        };
-        let card = ModelCard {
-            kind: "linear".to_owned(),
-            n_features: credit::N_FEATURES,
-            n_train: None,
-            n_test: None,
-            accuracy: None,
-            balanced_accuracy: None,
-            auc: None,
-        };
-        let report = input.build("Credit application", "A credit applicant", card)?;
+        // Built-in data: the paper's figure shows a sketch and no data set.
+        let Some(applicant) = Applicant::find(lab.inputs.seed)? else { return Ok(Made::default()) };
+        let report = applicant.report("A credit applicant", &RATES)?;
+        let Applicant { engine, schema, person, .. } = &applicant;
         let mut rows = Vec::new();
         let mut session = engine.session();
         for (rate, answer) in TOLD.iter().zip(session.frontier(person, &TOLD)?) {

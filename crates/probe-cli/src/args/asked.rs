@@ -1,0 +1,164 @@
+//! Flags that commands share: the question, what is sought, what is promised, and the tables.
+
+use super::values::{bounds, finite, method, model_shift, noise_on, norm, positive, rate};
+use clap::{Args, ValueEnum, ValueHint};
+use probe_core::{ModelShift, NoiseOn};
+use probe_io::Format;
+use std::path::PathBuf;
+
+/// Heading of the flags about sampled rates.
+pub(super) const ASSURANCE: &str = "Where rates are sampled (networks, and noise without a closed form)";
+
+/// The question, shared by every command that computes with a model.
+#[derive(Debug, Args)]
+pub(crate) struct Ask {
+    /// Model file.
+    #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
+    pub(crate) model: PathBuf,
+    /// People (or points), one per row: CSV, JSON Lines, JSON or Parquet; - for standard input.
+    #[arg(value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
+    pub(crate) people: PathBuf,
+    /// Standard deviation of the noise on each feature, in scaled units.
+    #[arg(long, value_parser = positive, allow_negative_numbers = true, value_name = "S", default_value_t = 0.1)]
+    pub(crate) sigma: f64,
+    /// Its variance, instead of --sigma.
+    #[arg(long, value_parser = positive, allow_negative_numbers = true, value_name = "V", conflicts_with = "sigma")]
+    pub(crate) sigma2: Option<f64>,
+    /// Noise: gaussian:SD, uniform:SD, laplace:SD, student-t:SD,df=4, effort:SD,rho=0.2,a=0 or file:noise.json.
+    ///
+    /// SD is each feature's standard deviation, features independent; df is above 2. Effort noise has standard deviation
+    /// √(SD² + rho²·change²) and mean a·change. A file has mean and sd or covariance, or residuals, by feature; `probe noise fit` writes one.
+    #[arg(long, value_name = "SPEC", conflicts_with_all = ["sigma", "sigma2"])]
+    pub(crate) noise: Option<String>,
+    /// Features that people miss; default: all without a schema, mutable with one.
+    #[arg(long, value_name = "all|mutable|changed", value_parser = noise_on)]
+    pub(crate) noise_on: Option<NoiseOn>,
+    /// How the model may change before the advice is carried out: gaussian:SD of every weight, relative:SHARE of a layer's
+    /// typical weight, or bounded:RADIUS around the weights of a linear model. Weights act on scaled values.
+    #[arg(long, value_name = "SPEC", value_parser = model_shift)]
+    pub(crate) model_shift: Option<ModelShift>,
+    /// Schema file; none ignores the model's own.
+    #[arg(long, value_name = "FILE|none", value_hint = ValueHint::FilePath)]
+    pub(crate) schema: Option<PathBuf>,
+    /// Features that may not change.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) immutable: Vec<String>,
+    /// Certificates: P(certified and true rate above r) is at most 1 − C, for each row; of `rate`, that of its intervals. Exact rates
+    /// need none.
+    #[arg(long, default_value_t = 0.999, value_parser = rate, allow_negative_numbers = true, value_name = "C")]
+    pub(crate) confidence: f64,
+    /// Which class of the model is favourable; 0 negates the margin.
+    #[arg(long, value_name = "0|1", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub(crate) favourable_class: u8,
+    /// Cut-off on the margin, instead of the model's own.
+    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = finite)]
+    pub(crate) threshold: Option<f64>,
+    /// Cut-off on the probability of the favourable class, instead of --threshold.
+    #[arg(long, value_name = "P", value_parser = rate, allow_negative_numbers = true, conflicts_with = "threshold")]
+    pub(crate) threshold_prob: Option<f64>,
+}
+
+/// What is sought: flags of the commands that find recourse. Given points have none of it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Seek {
+    /// Target invalidation rate: the share of noisy implementations that may fail.
+    #[arg(short = 'r', long, default_value_t = 0.1, value_parser = rate, allow_negative_numbers = true, value_name = "R")]
+    pub(crate) max_rate: f64,
+    /// What a change costs: l1, l2 or linf of the weighted, scaled changes.
+    #[arg(long, value_name = "l1|l2|linf", default_value = "l1", value_parser = norm)]
+    pub(crate) cost: String,
+    /// Box on every feature in scaled space; none drops the bounds learned in training.
+    #[arg(long, value_name = "LO,HI|none", allow_hyphen_values = true, value_parser = bounds)]
+    pub(crate) bounds: Option<Bounds>,
+    /// People outside the bounds must move inside; otherwise staying put is always admissible.
+    #[arg(long)]
+    pub(crate) strict_bounds: bool,
+    /// At most this many features may change.
+    #[arg(long, value_name = "K")]
+    pub(crate) max_changes: Option<usize>,
+    /// How to find recourse: probe, or methods to compare with: the paper's own ways, probe-gradient, probe-mc and probe-tree (which looks at
+    /// one tree that imitates the model); wachter, growing-spheres, ar, ar-lime and dice, which look for another decision whatever its
+    /// rate; roar and arar, which are robust in other ways. Where the rate of their answers is above r, status is found.
+    #[arg(long, default_value = "probe", value_name = "NAME", value_parser = method)]
+    pub(crate) method: String,
+    /// Setting of the method; repeatable. probe-gradient and probe-mc have preset, lambda1, lambda2, lambda3 (a list), loss
+    /// (mse, bce or score-mse), target-score, loop (text or printed), keep (first or best), learning-rate and steps; probe-mc also
+    /// tau or temperature, and samples. probe-tree has no loss, and the tree's depth, its noisy copies of each row, and points, drawn where
+    /// there are no reference rows. wachter: solver (auto, gradient, closed-form), loss, target-score, lambda, searches, kink (shortest,
+    /// plain), learning-rate, steps. growing-spheres: radius, samples, layers, sparsify (yes, no). roar: epsilon, norm (linf, l2),
+    /// lambda (a list), kink, learning-rate, steps, surrogate (lime, gradient), samples, spread. arar: epsilon, lambda (a list), kink,
+    /// inner-steps, learning-rate, steps. ar: step. ar-lime: step, tries, samples, spread. dice: count (answers per person), proximity,
+    /// diversity, sparsity, learning-rate, steps.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) option: Vec<String>,
+    /// Rows like those that the model was trained on, in the same units as PEOPLE, for methods that need data; default: the
+    /// schema's ranges.
+    #[arg(long, value_name = "DATA", value_hint = ValueHint::FilePath)]
+    pub(crate) reference: Option<PathBuf>,
+    /// With probe-gradient and probe-mc: weights and loss of the paper's text, which reach few targets, instead of the released
+    /// ones. The same as --option preset=paper-text.
+    #[arg(long)]
+    pub(crate) paper_text: bool,
+    /// Skip sampling for certificates; exact rates stay certified.
+    #[arg(long)]
+    pub(crate) no_certify: bool,
+    /// Also seek recourse for favourable people whose rate is above r.
+    #[arg(long)]
+    pub(crate) also_favourable: bool,
+}
+
+/// What is promised where rates are sampled. Exact rates need none of it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = ASSURANCE)]
+pub(crate) struct Assurance {
+    /// Share of r that the search aims at: closer to 1 is cheaper for the person, takes more samples to certify and is more
+    /// often left uncertified at first, which costs another search [default: by r, about 0.985 at 0.35 and 0.96 at 0.05].
+    #[arg(long, value_name = "SHARE", value_parser = rate, allow_negative_numbers = true)]
+    pub(crate) aim: Option<f64>,
+    /// What --confidence covers: each row by itself, or all rows of the file together, 1 − C divided over them. The rows of a
+    /// file are counted first.
+    #[arg(long, value_name = "row|file", default_value = "row", value_enum, hide_possible_values = true)]
+    pub(crate) confidence_scope: Scope,
+    /// Number of rows that --confidence-scope file divides over, instead of counting: for standard input, or for a table that
+    /// is served in parts. More rows than this are an error.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rows: Option<u64>,
+}
+
+/// `--confidence-scope`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scope {
+    /// Each row.
+    Row,
+    /// All rows together.
+    File,
+}
+
+/// Where rows come from and go to.
+#[derive(Debug, Args)]
+pub(crate) struct Tables {
+    /// File to write, whole or not at all; default: standard output.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Output format; default: by the output file's ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) format: Option<Format>,
+    /// Format of PEOPLE; default: by its ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) input_format: Option<Format>,
+    /// Column to carry through to the output; repeatable.
+    #[arg(long, value_name = "COL")]
+    pub(crate) id: Vec<String>,
+    /// Pass over columns that neither the model nor the schema knows.
+    #[arg(long)]
+    pub(crate) ignore_extra: bool,
+}
+
+/// `--bounds`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Bounds {
+    /// `none`: without the bounds learned in training.
+    None,
+    /// A box.
+    Box(f64, f64),
+}

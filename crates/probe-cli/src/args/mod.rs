@@ -1,0 +1,358 @@
+//! What can be typed, and nothing else: the commands here, what they share in `asked`, `train` by itself.
+
+mod asked;
+mod train;
+mod values;
+
+pub(crate) use asked::{Ask, Assurance, Bounds, Scope, Seek, Tables};
+pub(crate) use train::{ClassWeight, Kind, Train};
+
+use asked::ASSURANCE;
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueHint};
+use probe_io::Format;
+use std::path::PathBuf;
+use values::{at_least_zero, experiment, fit_rate, method, positive, rate, threads};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Recourse that survives imperfect implementation.
+///
+/// A model said no to a person. Probe finds the cheapest change that turns the no into a yes and keeps it a yes with a
+/// probability that the person chooses, although nobody carries out advice exactly.
+#[derive(Debug, Parser)]
+#[command(name = "probe", version, styles = STYLES, max_term_width = 110, after_help = "\
+Examples:
+  probe demo                                          no set-up: train, answer one person, write a report
+  probe train credit.csv --target approved -o model.json
+  probe recourse model.json people.csv -r 0.1 --sigma 0.1 -o out.csv
+  probe frontier model.json people.csv --rates 0.4,0.2,0.1,0.05
+  probe compare model.json people.csv --methods probe,wachter,roar -r 0.1
+  probe rate model.json out.csv --ignore-extra
+  probe noise fit pairs.csv --model model.json -o noise.json
+  probe reproduce trees --out figures
+  probe inspect model.json")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Flags of every command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Common {
+    /// Seed of everything random.
+    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+    /// Threads to use; 0 for all cores. The result does not depend on it.
+    #[arg(long, global = true, default_value_t = 0, value_name = "N", value_parser = threads)]
+    pub(crate) threads: usize,
+    /// Print nothing but the result and errors.
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// What to log to standard error: error, warn, info, debug or trace.
+    #[arg(long, global = true, default_value = "warn", value_name = "LEVEL")]
+    pub(crate) log: tracing::level_filters::LevelFilter,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Demo(Demo),
+    Train(Train),
+    Recourse(Recourse),
+    Frontier(Frontier),
+    Compare(Compare),
+    Rate(Rate),
+    Noise(Noise),
+    Reproduce(Reproduce),
+    Inspect(Inspect),
+    Completions(Completions),
+}
+
+/// Show what probe does, with built-in data and no set-up.
+///
+/// Trains a credit model on generated data, shows a person who was turned down the price of certainty, and writes the
+/// data, the model, the answers and a report with pictures.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe demo
+  probe demo --out /tmp/demo -r 0.05")]
+pub(crate) struct Demo {
+    /// Folder to write to.
+    #[arg(long, default_value = "probe-demo", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: PathBuf,
+    /// Share of noisy implementations that may fail.
+    #[arg(short = 'r', long, default_value_t = 0.1, value_parser = rate, allow_negative_numbers = true, value_name = "R")]
+    pub(crate) max_rate: f64,
+    /// Standard deviation of the noise, in scaled units.
+    #[arg(long, default_value_t = 0.05, value_parser = positive, allow_negative_numbers = true, value_name = "S")]
+    pub(crate) sigma: f64,
+    /// Number of people to generate and train on.
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u32).range(500..))]
+    pub(crate) people: u32,
+}
+
+/// Find the cheapest recourse that holds, for each person.
+///
+/// Writes one row per person: status, cost, rate and the recourse in the person's own units.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe recourse model.json people.csv -r 0.1 --sigma 0.1 -o out.csv
+  probe recourse model.json people.csv -r 0.05 --immutable age,sex --max-changes 2 --id customer
+  probe recourse model.json people.parquet --noise-on changed --format jsonl | head -1
+  probe recourse model.json people.csv --budget 0.3        the most robust answer for that cost
+  probe recourse model.json people.csv --model-shift gaussian:0.05      the model may change, too
+  probe recourse network.json people.csv -r 0.1 --aim 0.99 --confidence-scope file
+  probe recourse network.json people.csv --tolerance --format jsonl     and how far it may be missed beyond the noise
+  probe recourse model.json people.csv -r 0.35 --method probe-gradient --option keep=best
+  probe recourse network.json people.csv --method dice --option count=4 --reference train.csv
+  cat people.csv | probe recourse model.json - --quiet > out.csv")]
+pub(crate) struct Recourse {
+    #[command(flatten)]
+    pub(crate) ask: Ask,
+    #[command(flatten)]
+    pub(crate) seek: Seek,
+    #[command(flatten)]
+    pub(crate) assurance: Assurance,
+    /// Spend at most this cost for the lowest rate, instead of reaching -r at the lowest cost.
+    #[arg(long, value_name = "B", value_parser = at_least_zero, allow_negative_numbers = true)]
+    pub(crate) budget: Option<f64>,
+    /// Leave room for misses beyond the noise, reported as `tolerance` in JSON: the search aims at three quarters of r unless
+    /// --aim says otherwise, which costs a little more, and the certificate goes on to a bound below r. For networks
+    /// under independent Gaussian noise; linear models have tolerances without it.
+    #[arg(long, help_heading = ASSURANCE)]
+    pub(crate) tolerance: bool,
+    #[command(flatten)]
+    pub(crate) table: Tables,
+}
+
+/// Show the price of certainty: cost against invalidation rate, for each person.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe frontier model.json people.csv -o frontier.csv
+  probe frontier model.json people.csv --rates 0.4,0.3,0.2,0.1,0.05,0.01 --sigma 0.05")]
+pub(crate) struct Frontier {
+    #[command(flatten)]
+    pub(crate) ask: Ask,
+    #[command(flatten)]
+    pub(crate) seek: Seek,
+    #[command(flatten)]
+    pub(crate) assurance: Assurance,
+    /// Target rates.
+    #[arg(long, value_delimiter = ',', value_parser = rate, allow_negative_numbers = true, value_name = "R,R,…",
+          default_value = "0.45,0.4,0.35,0.3,0.25,0.2,0.15,0.1,0.05,0.01")]
+    pub(crate) rates: Vec<f64>,
+    #[command(flatten)]
+    pub(crate) table: Tables,
+}
+
+/// Compare methods on the same people.
+///
+/// One row per method: recourse accuracy, average invalidation rate (10,000 draws per person as in the paper, and the true rate
+/// beside it), average cost, features changed, broken rules and seconds, with standard deviations and bootstrap intervals. A
+/// terminal shows a table; a pipe gets CSV.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe compare model.json people.csv --methods probe,wachter,growing-spheres -r 0.1 --sigma 0.1
+  probe compare network.json people.csv --methods probe,probe-gradient,ar-lime,roar,arar --reference train.csv -r 0.35
+  probe compare model.json people.csv --methods probe,roar --option roar:epsilon=0.05 -o compare.csv --plot compare.svg")]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    pub(crate) ask: Ask,
+    #[command(flatten)]
+    pub(crate) seek: Seek,
+    /// Methods to compare. A setting belongs to one of them: --option METHOD:NAME=VALUE.
+    #[arg(long, value_delimiter = ',', value_name = "A,B,…", required = true, value_parser = method, conflicts_with_all = ["method", "paper_text"])]
+    pub(crate) methods: Vec<String>,
+    /// File for the table, whole or not at all; default: standard output.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Format of the table; default: by the file's ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) format: Option<Format>,
+    /// SVG file for a picture of cost against rate.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) plot: Option<PathBuf>,
+    /// Format of PEOPLE; default: by its ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) input_format: Option<Format>,
+    /// Pass over columns that the model does not know.
+    #[arg(long)]
+    pub(crate) ignore_extra: bool,
+}
+
+/// Compute the invalidation rate of given points.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe rate model.json points.csv --sigma 0.1
+  probe rate model.json out.csv --ignore-extra --estimator monte-carlo --samples 1000000
+  probe rate model.json points.csv --noise student-t:0.1,df=4 --estimator monte-carlo-sobol
+  probe rate model.json out.csv --ignore-extra --noise effort:0.05,rho=0.2 --from people.csv
+  probe rate model.json out.csv --ignore-extra --model-shift gaussian:0.05      the model may change, too
+  probe rate model.json out.csv --ignore-extra --noise-on changed --from people.csv")]
+pub(crate) struct Rate {
+    #[command(flatten)]
+    pub(crate) ask: Ask,
+    /// How: auto is exact where that is possible at a fair cost and monte-carlo elsewhere. exact is Theorem 2 of the paper for trees,
+    /// under noise that misses each feature on its own: the rate, or a certain interval around it. closed-form is Theorem 1, exact for
+    /// linear models under Gaussian noise; enumeration sums over residuals of a noise file, exact for all models; line and
+    /// monte-carlo-sobol need fewer draws; smoothed-monte-carlo is the paper's differentiable estimate, which is biased.
+    #[arg(
+        long,
+        default_value = "auto",
+        value_name = "auto|exact|closed-form|enumeration|monte-carlo|line|monte-carlo-sobol|smoothed-monte-carlo"
+    )]
+    pub(crate) estimator: String,
+    /// Number of noisy implementations, or lines, to draw per point (estimators that sample).
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) samples: u64,
+    /// The people that the points were made for, row by row (needed with --noise-on changed and effort noise).
+    #[arg(long, value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
+    pub(crate) from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) table: Tables,
+}
+
+/// Learn how people miss the advice they were given.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe noise fit pairs.csv --model model.json -r 0.05 -o noise.json
+  probe recourse model.json people.csv -r 0.05 --noise file:noise.json")]
+pub(crate) struct Noise {
+    #[command(subcommand)]
+    pub(crate) command: NoiseCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NoiseCommand {
+    Fit(NoiseFit),
+}
+
+/// Fit noise to pairs of prescribed and implemented values, and write a noise file.
+///
+/// PAIRS has one row per person and, for each feature NAME, a column NAME with
+/// the value that was advised and a column NAME__implemented with the value
+/// that the person reached. A feature with neither column gets no noise:
+///
+///   income,income__implemented,debt,debt__implemented
+///   42000,41200,0.30,0.33
+///   38500,38900,0.25,0.24
+///
+/// Values are in the units of --model or --schema, whose scales are applied;
+/// without either, columns are taken as scaled. The fit is Gaussian: the mean of
+/// the misses and their covariance (correlations shrunk where there are fewer
+/// than five pairs per feature), its standard deviations inflated so that the
+/// target rate -r holds although both were estimated from few pairs. That is
+/// exact for linear models, normal misses and this rate; fit again for a
+/// smaller one.
+#[derive(Debug, Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  probe noise fit pairs.csv --model model.json -o noise.json
+  probe noise fit pairs.csv --schema schema.toml -r 0.05 -o noise.json
+  probe noise fit pairs.csv --residuals -o noise.json        the misses themselves, no fit"
+)]
+pub(crate) struct NoiseFit {
+    /// Table of pairs: CSV, JSON Lines, JSON or Parquet; - for standard input.
+    #[arg(value_name = "PAIRS", value_hint = ValueHint::FilePath)]
+    pub(crate) pairs: PathBuf,
+    /// Model file: its features, and its schema's scales.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) model: Option<PathBuf>,
+    /// Schema file: features and scales; default: the model's own.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) schema: Option<PathBuf>,
+    /// Target invalidation rate that the fit is to serve, below 0.5.
+    #[arg(short = 'r', long, visible_alias = "rate", default_value_t = 0.1, value_parser = fit_rate, allow_negative_numbers = true, value_name = "R")]
+    pub(crate) max_rate: f64,
+    /// Write the misses themselves instead of a fit.
+    #[arg(long, conflicts_with = "max_rate")]
+    pub(crate) residuals: bool,
+    /// Format of PAIRS; default: by its ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) format: Option<Format>,
+    /// Noise file to write; default: standard output.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Make the paper's figures and tables anew, with the paper's values beside ours.
+///
+/// Writes pictures, numbers as CSV, and one page with everything (report.html). Finished cells are kept in DIR/cells and found
+/// again, so that a run which was interrupted goes on where it was.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe reproduce --data data --out reproduced           everything, all people
+  probe reproduce --data data --quick                    everything, few people: minutes
+  probe reproduce table1 --data data
+  probe reproduce trees --out figures                    a forest, the tree distilled from it, and a recourse")]
+pub(crate) struct Reproduce {
+    /// What to make: all, figures, or one of classifiers, table1, sigma025, motivation, loan, navigation, sigmoid, pareto, bounds,
+    /// baselines, achieved, tradeoff, trees. motivation, loan, navigation, sigmoid and trees need no data.
+    #[arg(value_name = "WHAT", default_value = "all", value_parser = experiment)]
+    pub(crate) what: String,
+    /// Folder of the paper's data sets: adult.csv, compas.csv, give_me_some_credit.csv.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) data: Option<PathBuf>,
+    /// Folder to write to.
+    #[arg(long, default_value = "probe-reproduced", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: PathBuf,
+    /// A first look: at most 40 people in a cell of a table, 10 in a point of a figure, instead of 1,000 and 200.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// At most so many people in a cell.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) people: Option<u32>,
+}
+
+/// Explain what a model, schema or data file contains.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe inspect model.json
+  probe inspect schema.toml
+  probe inspect people.csv")]
+pub(crate) struct Inspect {
+    /// Model, schema or data file.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Format of a data file; default: by its ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) format: Option<Format>,
+}
+
+/// Print a shell's completion script.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe completions bash > ~/.local/share/bash-completion/completions/probe
+  probe completions zsh > ~/.zfunc/_probe")]
+pub(crate) struct Completions {
+    /// The shell.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}
