@@ -32,6 +32,16 @@ pub enum Error {
         /// The offending value.
         value: f64,
     },
+    /// A person's value is missing where the model does not take that.
+    #[error("row {row}, feature '{feature}': a missing value is refused: {why}")]
+    Missing {
+        /// 0-based row within the batch.
+        row: usize,
+        /// Feature name.
+        feature: String,
+        /// Why the model does not take it.
+        why: &'static str,
+    },
     /// A combination that has no solver, refused rather than approximated.
     #[error("{what} is not supported: {why}")]
     Unsupported {

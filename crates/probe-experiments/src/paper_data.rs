@@ -175,7 +175,7 @@ impl PaperData {
         let numeric: Vec<String> =
             table.header().iter().filter(|n| !is_text(n) && *n != self.target).cloned().collect();
         let ids = self.categorical.iter().chain([&self.target]).map(|&name| name.to_owned()).collect();
-        let wanted = Columns { features: numeric.clone(), ids, ignore_extra: false };
+        let wanted = Columns { features: numeric.clone(), ids, ..Columns::default() };
         let n_text = self.categorical.len();
         let (mut rows, mut favourable, mut texts) = (Vec::new(), Vec::new(), vec![Vec::new(); n_text]);
         let mut numbers = Vec::new();

@@ -121,6 +121,20 @@ pub enum Error {
         /// What it should be.
         wanted: &'static str,
     },
+    /// A cell without a value where there must be one.
+    #[error("{file}: {place}, column '{column}': '{value}' is a missing value: {why}")]
+    MissingValue {
+        /// File as the user named it.
+        file: String,
+        /// The record.
+        place: Place,
+        /// Column name.
+        column: String,
+        /// The cell's text.
+        value: String,
+        /// Why it is refused.
+        why: &'static str,
+    },
     /// A record that cannot be understood.
     #[error("{file}: {place}: {what}")]
     Record {

@@ -91,7 +91,7 @@ pub fn read_pairs(
         );
         return Err(Error::file(&file, what));
     }
-    let wanted = Columns { features: columns, ids: Vec::new(), ignore_extra: true };
+    let wanted = Columns { features: columns, ignore_extra: true, ..Columns::default() };
     let (mut residuals, mut numbers) = (Vec::new(), Vec::new());
     for chunk in reader.select(&wanted)? {
         let chunk = chunk?;

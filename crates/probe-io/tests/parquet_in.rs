@@ -77,7 +77,7 @@ fn people() -> Vec<u8> {
 
 fn columns(features: &[&str], ids: &[&str]) -> Columns {
     let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    Columns { features: owned(features), ids: owned(ids), ignore_extra: true }
+    Columns { features: owned(features), ids: owned(ids), ignore_extra: true, ..Columns::default() }
 }
 
 fn open() -> TableReader {

@@ -7,7 +7,7 @@ use std::io::Cursor;
 
 fn columns(features: &[&str], ids: &[&str], ignore_extra: bool) -> Columns {
     let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    Columns { features: owned(features), ids: owned(ids), ignore_extra }
+    Columns { features: owned(features), ids: owned(ids), ignore_extra, ..Columns::default() }
 }
 
 /// All numbers of a table, read in chunks of two rows.

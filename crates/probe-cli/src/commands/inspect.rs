@@ -218,7 +218,7 @@ struct Column {
 fn inspect_table(args: &Inspect, printer: &Printer) -> Result<()> {
     let reader = TableReader::open(&args.file, args.format)?;
     let (format, header) = (reader.format(), reader.header().to_vec());
-    let columns = Columns { features: Vec::new(), ids: header.clone(), ignore_extra: true };
+    let columns = Columns { ids: header.clone(), ignore_extra: true, ..Columns::default() };
     let blank = Column { low: f64::INFINITY, high: f64::NEG_INFINITY, sum: 0.0, whole: true };
     let mut numeric: Vec<Option<Column>> = vec![Some(blank); header.len()];
     let mut examples: Vec<Vec<String>> = vec![Vec::new(); header.len()];

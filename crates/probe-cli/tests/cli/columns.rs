@@ -58,7 +58,7 @@ fn the_default_frontier_falls_from_0_45_to_0_01() {
 fn read_back(folder: &Folder, name: &str, format: Format) -> Csv {
     let reader = TableReader::open(folder.path(name), Some(format)).unwrap();
     let header = reader.header().to_vec();
-    let all = Columns { features: Vec::new(), ids: header.clone(), ignore_extra: false };
+    let all = Columns { ids: header.clone(), ..Columns::default() };
     let mut rows = Vec::new();
     for chunk in reader.select(&all).unwrap() {
         let chunk = chunk.unwrap();

@@ -5,6 +5,7 @@
 //! and decides the status. Methods cannot skip this.
 
 mod answer;
+mod missing;
 mod session;
 mod tolerance;
 
@@ -23,6 +24,7 @@ use crate::recourse::{
 use crate::rows::Rows;
 use crate::schema::{Actions, ModelInput, Schema, Space};
 use crate::seed::{Key, Purpose, Seed};
+use missing::{Origin, Variants};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -152,19 +154,23 @@ pub struct Engine {
     task: Arc<Task>,
     solver: Box<dyn Solver>,
     /// Where rates have no closed form.
-    sampling: Option<session::Sampling>,
+    sampling: Option<Arc<session::Sampling>>,
     /// Where the model may change.
     shifted: Option<crate::invalidation::ShiftedRate>,
+    origin: Origin,
+    /// For people with missing values.
+    variants: Variants,
 }
 
 impl Engine {
     /// Prepares the method. Fails on parameters outside their domain and on combinations that have no solver.
     pub fn new(setup: Setup) -> Result<Self> {
         let method = method(&setup.method)?;
-        Self::with_method(setup, method)
+        Ok(Self { origin: Origin::Registered(method), ..Self::with_method(setup, method)? })
     }
 
-    /// As [`Engine::new`], with a method that need not be registered: whatever it proposes is judged all the same.
+    /// As [`Engine::new`], with a method that need not be registered: whatever it proposes is judged all the same. Missing values need
+    /// a registered one.
     pub fn with_method(setup: Setup, method: &dyn RecourseMethod) -> Result<Self> {
         method.check_options(&setup.options)?;
         let task = task_of(&setup)?;
@@ -172,7 +178,7 @@ impl Engine {
         let solver = method.prepare(&task)?;
         let exact =
             task.model.as_linear().is_some() && (task.noise.as_gaussian().is_some() || setup.shift.is_some());
-        let sampling = if exact { None } else { Some(session::Sampling::new(&task)?) };
+        let sampling = if exact { None } else { Some(Arc::new(session::Sampling::new(&task)?)) };
         let shifted = match (setup.shift, task.model.as_linear()) {
             (Some(_), Some(_)) if task.noise_on == NoiseOn::Changed => {
                 return Err(Error::Unsupported {
@@ -188,13 +194,15 @@ impl Engine {
             // Sampled.
             (Some(_), None) | (None, _) => None,
         };
-        Ok(Self { setup, task, solver, sampling, shifted })
+        let (origin, variants) = (Origin::Caller, Variants::default());
+        Ok(Self { setup, task, solver, sampling, shifted, origin, variants })
     }
 
     /// An engine that scores and rates points and finds none: for questions that no method serves.
     pub fn without_method(setup: Setup) -> Result<Self> {
         let task = task_of(&setup)?;
-        Ok(Self { setup, task, solver: Box::new(NoMethod), sampling: None, shifted: None })
+        let (origin, variants) = (Origin::NoMethod, Variants::default());
+        Ok(Self { setup, task, solver: Box::new(NoMethod), sampling: None, shifted: None, origin, variants })
     }
 
     /// What the engine was built from.
@@ -269,9 +277,12 @@ impl Engine {
             .collect()
     }
 
-    /// The score of a raw row.
+    /// The score of a raw row. Fails on a missing value that the model does not take.
     pub fn score(&self, point: &[f64]) -> Result<f64> {
         self.check_width(point.len())?;
+        if point.iter().any(|value| value.is_nan()) {
+            self.check_row(0, point)?;
+        }
         match self.setup.space.model_input() {
             ModelInput::Raw => self.setup.model.score(point),
             ModelInput::Scaled => {
@@ -292,6 +303,13 @@ impl Engine {
     ) -> Result<Estimate> {
         self.check_width(point.len())?;
         self.check_row(0, point)?;
+        if let Some(from) = from {
+            self.check_width(from.len())?;
+            self.check_row(0, from)?;
+        }
+        if let Some((filled, origin)) = self.filled_pair(point, from.unwrap_or(point))? {
+            return filled.engine.rate(&filled.person, from.and(Some(&origin)), estimator);
+        }
         let scaled = |raw: &[f64]| {
             let mut out = vec![0.0; raw.len()];
             self.setup.space.scale_into(raw, &mut out);
@@ -299,11 +317,7 @@ impl Engine {
         };
         let to = scaled(point);
         let origin = match (from, self.setup.noise_on) {
-            (Some(from), _) => {
-                self.check_width(from.len())?;
-                self.check_row(0, from)?;
-                scaled(from)
-            }
+            (Some(from), _) => scaled(from),
             (None, NoiseOn::Changed) => {
                 return Err(Error::Unsupported {
                     what: "noise on changed features without the person they were changed from".to_owned(),
@@ -354,13 +368,6 @@ impl Engine {
             Err(Error::Shape { what: "features of a person", expected, found })
         }
     }
-
-    fn check_row(&self, row: usize, values: &[f64]) -> Result<()> {
-        match values.iter().position(|v| !v.is_finite()) {
-            None => Ok(()),
-            Some(j) => Err(Error::NotFinite { row, feature: self.setup.names[j].clone(), value: values[j] }),
-        }
-    }
 }
 
 /// Fails on a budget that nobody could spend, before the first person does.
@@ -398,7 +405,22 @@ fn task_of(setup: &Setup) -> Result<Arc<Task>> {
             why: "it needs r < 0.5".to_owned(),
         });
     }
-    let model: Arc<dyn Model> = match (setup.space.model_input(), setup.model.as_linear()) {
+    Ok(Arc::new(Task {
+        model: scaled_model(setup)?,
+        noise: Arc::clone(&setup.noise),
+        noise_on: setup.noise_on,
+        cost: setup.cost.clone(),
+        actions: setup.actions.clone(),
+        shift: setup.shift,
+        seed: setup.seed,
+        options: setup.options.clone(),
+        reference: reference_of(setup)?,
+    }))
+}
+
+/// The model as a function of scaled values.
+fn scaled_model(setup: &Setup) -> Result<Arc<dyn Model>> {
+    Ok(match (setup.space.model_input(), setup.model.as_linear()) {
         (ModelInput::Raw, Some(linear)) => Arc::new(linear.rescaled(&setup.space)),
         (ModelInput::Raw, None) => match (setup.model.as_mlp(), setup.model.as_trees()) {
             (Some(mlp), _) => Arc::new(mlp.rescaled(&setup.space)?),
@@ -411,18 +433,7 @@ fn task_of(setup: &Setup) -> Result<Arc<Task>> {
             }
         },
         (ModelInput::Scaled, _) => Arc::clone(&setup.model),
-    };
-    Ok(Arc::new(Task {
-        model,
-        noise: Arc::clone(&setup.noise),
-        noise_on: setup.noise_on,
-        cost: setup.cost.clone(),
-        actions: setup.actions.clone(),
-        shift: setup.shift,
-        seed: setup.seed,
-        options: setup.options.clone(),
-        reference: reference_of(setup)?,
-    }))
+    })
 }
 
 /// What is known of people in general, in scaled space.

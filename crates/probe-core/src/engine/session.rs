@@ -26,6 +26,8 @@ pub struct Session<'e> {
     active: Vec<bool>,
     /// Noise of the score, where it does not depend on the point.
     fixed_noise: Option<(f64, f64)>,
+    /// Which of the method's answers is asked for.
+    option: usize,
     /// Made for the first person whose rate must be sampled.
     sampler: Option<sampler::Sampler<'e>>,
 }
@@ -49,6 +51,7 @@ impl<'e> Session<'e> {
             target: vec![0.0; n],
             active: vec![false; n],
             fixed_noise: None,
+            option: 0,
             sampler: None,
         };
         if engine.setup.noise_on != NoiseOn::Changed {
@@ -61,8 +64,12 @@ impl<'e> Session<'e> {
         &self.engine.setup
     }
 
-    /// The recourse of the person with raw values `person` (finite, in the model's feature order).
+    /// The recourse of the person with raw values `person`, in the model's feature order. Values are finite, or NaN where they are missing and
+    /// the model takes that; then they stay so.
     pub fn recourse(&mut self, person: &[f64], answer: &mut Answer) -> Result<()> {
+        if let Some(filled) = self.engine.filled(person)? {
+            return filled.recourse(person, self.option, answer);
+        }
         let setup = self.setup();
         if let Some(sampling) = &self.engine.sampling {
             let of = self.worker.n_options();
@@ -88,14 +95,19 @@ impl<'e> Session<'e> {
     /// As [`Session::recourse`], for one of the method's answers, cheapest first; ask for a person's one after the other. Certificates
     /// share the error probability, so that all of them hold together.
     pub fn recourse_option(&mut self, person: &[f64], option: usize, answer: &mut Answer) -> Result<()> {
+        self.option = option;
         self.worker.turn_to_option(option);
         let done = self.recourse(person, answer);
+        self.option = 0;
         self.worker.turn_to_option(0);
         done
     }
 
     /// One answer per rate.
     pub fn frontier(&mut self, person: &[f64], rates: &[f64]) -> Result<Vec<Answer>> {
+        if let Some(filled) = self.engine.filled(person)? {
+            return filled.frontier(person, rates);
+        }
         let n = person.len();
         let mut blank = Answer::new(n);
         if let Some(sampling) = &self.engine.sampling {

@@ -90,6 +90,10 @@ impl Engine {
         {
             return Ok(None);
         }
+        if let Some(filled) = self.filled(from)? {
+            let point = filled.fill(from, &answer.point);
+            return filled.engine.tolerance(&filled.person, &Answer { point, ..answer.clone() });
+        }
         let Some(gaussian) = self.task().noise.as_gaussian() else { return Ok(None) };
         let Some(linear) = self.task().model.as_linear() else {
             return Ok(self.certified_tolerance(from, answer, gaussian));

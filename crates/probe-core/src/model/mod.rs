@@ -40,6 +40,12 @@ pub trait Model: Send + Sync {
         Ok(out[0])
     }
 
+    /// Why a missing value (NaN) of `feature` is refused; `None` where the model knows what to do with it.
+    fn refuses_missing(&self, feature: usize) -> Option<&'static str> {
+        let _ = feature;
+        Some("only models of kind trees, with default directions, take missing values")
+    }
+
     /// Gradients, where the model has them.
     fn as_differentiable(&self) -> Option<&dyn Differentiable> {
         None

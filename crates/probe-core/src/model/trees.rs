@@ -3,6 +3,8 @@
 //! Whatever rule a file splits by (`<` or `<=`, compared as `f64` or after rounding to `f32`), here every split is
 //! $x_j \le c$ on `f64` with a cut $c$ that takes the same branch for every $x_j$, to the bit.
 
+mod missing;
+
 use super::Model;
 use crate::error::{Error, Result, require};
 use crate::rows::Rows;
@@ -146,6 +148,8 @@ pub struct Trees {
     threshold: f64,
     nodes: Vec<Node>,
     roots: Vec<u32>,
+    /// By feature.
+    takes_missing: Vec<bool>,
 }
 
 impl Trees {
@@ -182,7 +186,8 @@ impl Trees {
                 });
             }
         }
-        Ok(Self { n_features, trees, rules, threshold, nodes, roots })
+        let takes_missing = Self::places_for_missing(n_features, &nodes);
+        Ok(Self { n_features, trees, rules, threshold, nodes, roots, takes_missing })
     }
 
     /// The trees as they were given.
@@ -266,12 +271,6 @@ impl Trees {
     /// $s(x)$ for one row of the right length.
     pub(crate) fn score_row(&self, x: &[f64]) -> f64 {
         self.aggregate((0..self.roots.len()).map(|number| self.leaf(number, x)))
-    }
-
-    /// Whether a missing value of `feature` has a place to go at every split on it.
-    pub fn takes_missing(&self, feature: usize) -> bool {
-        let splits_on = |node: &&Node| node.left != node.right && node.feature as usize == feature;
-        self.nodes.iter().filter(splits_on).all(|node| node.default_left.is_some())
     }
 }
 
@@ -381,6 +380,11 @@ impl Model for Trees {
 
     fn threshold(&self) -> f64 {
         self.threshold
+    }
+
+    fn refuses_missing(&self, feature: usize) -> Option<&'static str> {
+        (!self.takes_missing(feature))
+            .then_some("the model has splits on this feature without a default direction")
     }
 
     fn as_trees(&self) -> Option<&Trees> {

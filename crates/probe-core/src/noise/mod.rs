@@ -85,7 +85,11 @@ impl NoiseOn {
     /// Writes which features are noisy when a person at `from` aims at `to`.
     pub fn active_into(self, actions: &Actions, from: &[f64], to: &[f64], active: &mut [bool]) {
         match self {
-            Self::All => active.fill(true),
+            Self::All => {
+                for (j, flag) in active.iter_mut().enumerate() {
+                    *flag = !actions.is_missing(j);
+                }
+            }
             Self::Mutable => {
                 for (j, flag) in active.iter_mut().enumerate() {
                     *flag = actions.is_mutable_numeric(j);

@@ -3,11 +3,12 @@
 use crate::error::{Error, Result, require};
 use crate::rows::Rows;
 use crate::schema::Actions;
+use std::sync::Arc;
 
 /// Ranges of the features and, where they were given, rows like those that the model was trained on; in scaled space.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
-    rows: Vec<f64>,
+    rows: Arc<[f64]>,
     ranges: Vec<[f64; 2]>,
 }
 
@@ -20,7 +21,7 @@ impl Reference {
         };
         let range =
             |(j, known): (usize, &Option<[f64; 2]>)| known.or_else(|| bounded(j)).unwrap_or([0.0, 1.0]);
-        Self { rows: Vec::new(), ranges: known.iter().enumerate().map(range).collect() }
+        Self { rows: Arc::default(), ranges: known.iter().enumerate().map(range).collect() }
     }
 
     /// With rows, whose least and largest values are the ranges. Fails without a row and on values that are not finite.
@@ -37,7 +38,7 @@ impl Reference {
                 *range = [range[0].min(value), range[1].max(value)];
             }
         }
-        Ok(Self { rows, ranges })
+        Ok(Self { rows: rows.into(), ranges })
     }
 
     /// Number of features.

@@ -90,6 +90,13 @@ pub struct Actions {
     group_of: Vec<Option<usize>>,
     max_changes: Option<usize>,
     strict: bool,
+    /// Features whose value is missing.
+    missing: Vec<bool>,
+}
+
+/// Whether two values are one: a missing value (NaN) that stays missing has not changed.
+fn same(a: f64, b: f64) -> bool {
+    a == b || (a.is_nan() && b.is_nan())
 }
 
 impl Actions {
@@ -101,7 +108,14 @@ impl Actions {
     /// One room per feature.
     pub fn new(rooms: Vec<Room>) -> Self {
         let n = rooms.len();
-        Self { rooms, groups: Vec::new(), group_of: vec![None; n], max_changes: None, strict: false }
+        Self {
+            rooms,
+            groups: Vec::new(),
+            group_of: vec![None; n],
+            max_changes: None,
+            strict: false,
+            missing: vec![false; n],
+        }
     }
 
     /// Number of features.
@@ -159,6 +173,31 @@ impl Actions {
     /// Fixes feature `j`.
     pub fn fix(&mut self, j: usize) {
         self.rooms[j].mutable = false;
+    }
+
+    /// The same for people whose features marked in `missing` are missing: these may not change, have no bounds and, whatever
+    /// [`NoiseOn`](crate::noise::NoiseOn) says, no noise. Of a one-hot group with such a column nothing may change.
+    #[must_use]
+    pub fn without(mut self, missing: &[bool]) -> Self {
+        let broken = |group: &Group| group.columns.iter().any(|&c| missing[c]);
+        for c in self.groups.iter().filter(|group| broken(group)).flat_map(|group| &group.columns) {
+            self.rooms[*c].mutable = false;
+        }
+        self.groups.retain(|group| !broken(group));
+        self.group_of.fill(None);
+        for (g, group) in self.groups.iter().enumerate() {
+            group.columns.iter().for_each(|&c| self.group_of[c] = Some(g));
+        }
+        for (room, _) in self.rooms.iter_mut().zip(missing).filter(|(_, missing)| **missing) {
+            *room = Room { mutable: false, ..Room::default() };
+        }
+        self.missing.copy_from_slice(missing);
+        self
+    }
+
+    /// Whether the value of feature `j` is missing.
+    pub fn is_missing(&self, j: usize) -> bool {
+        self.missing[j]
     }
 
     /// Intersects every feature's bounds with `[low, high]`.
@@ -224,23 +263,25 @@ impl Actions {
         (low <= high).then_some((low, high))
     }
 
-    /// Number of features that differ; a group counts as one.
+    /// Number of features that differ; a group counts as one. A missing value that stays missing does not.
     pub fn n_changed(&self, from: &[f64], to: &[f64]) -> usize {
-        let differs = |j: usize| from[j] != to[j];
+        let differs = |j: usize| !same(from[j], to[j]);
         let numeric = (0..from.len()).filter(|&j| self.group_of[j].is_none() && differs(j)).count();
         numeric + self.groups.iter().filter(|group| group.columns.iter().any(|&c| differs(c))).count()
     }
 
-    /// Every broken rule of a move from `from` to `to`; empty if it is admissible.
+    /// Every broken rule of a move from `from` to `to`; empty if it is admissible. A missing value (NaN) must stay missing, and no other
+    /// may become so.
     pub fn violations(&self, from: &[f64], to: &[f64]) -> Vec<Violation> {
         let mut found = Vec::new();
         for j in (0..from.len()).filter(|&j| self.group_of[j].is_none()) {
-            if to[j] == from[j] && !self.strict {
+            let both_missing = to[j].is_nan() && from[j].is_nan();
+            if both_missing || (to[j] == from[j] && !self.strict) {
                 continue;
             }
             let room = &self.rooms[j];
             let (up, down) = (to[j] > from[j], to[j] < from[j]);
-            if (up || down) && !room.mutable {
+            if ((up || down) && !room.mutable) || to[j].is_nan() || from[j].is_nan() {
                 found.push(Violation::Immutable(j));
             } else if (up && room.direction == Direction::Decrease)
                 || (down && room.direction == Direction::Increase)
@@ -251,7 +292,9 @@ impl Actions {
             }
         }
         for (g, group) in self.groups.iter().enumerate() {
+            let missing = group.columns.iter().any(|&c| from[c].is_nan());
             match (group.option_of(from), group.option_of(to)) {
+                _ if missing && group.columns.iter().all(|&c| same(from[c], to[c])) => {}
                 (Some(a), Some(b)) if a == b => {}
                 (Some(_), Some(_)) if !self.is_mutable_group(g) => {
                     found.push(Violation::Immutable(group.columns[0]));

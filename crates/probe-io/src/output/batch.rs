@@ -13,7 +13,7 @@ pub enum Cell<'c> {
     Empty,
     /// A number, written as the shortest text that reads back to it. NaN and infinities are written as no value.
     Number(f64),
-    /// A number that keeps the text it came with; see [`crate::Chunk::unchanged`].
+    /// A number that keeps the text it came with, which may stand for a missing one; see [`crate::Chunk::unchanged`].
     Verbatim(Verbatim<'c>),
 }
 
@@ -25,7 +25,7 @@ pub struct Verbatim<'c> {
 }
 
 impl<'c> Cell<'c> {
-    /// `text` must be a number's: it is written without quoting.
+    /// `text` must be a number's, or that of a missing one: it is written without quoting.
     #[inline]
     pub(crate) fn verbatim(text: &'c [u8], value: f64) -> Self {
         Self::Verbatim(Verbatim { text, value })
@@ -35,8 +35,9 @@ impl<'c> Cell<'c> {
     pub fn value(&self) -> Option<f64> {
         match self {
             Self::Empty => None,
-            Self::Number(value) => Some(*value).filter(|value| value.is_finite()),
-            Self::Verbatim(verbatim) => Some(verbatim.value),
+            Self::Number(value) | Self::Verbatim(Verbatim { value, .. }) => {
+                Some(*value).filter(|value| value.is_finite())
+            }
         }
     }
 }

@@ -87,26 +87,31 @@ impl Chunk {
         }
     }
 
-    /// The features, row after row in the plan's order, replacing what `out` held. Fails on the first cell, in row
-    /// order, that is not a finite number.
+    /// The features, row after row in the plan's order, replacing what `out` held; NaN where a value is missing and may be. Fails on the
+    /// first other cell, in row order, that is not a finite number.
     pub fn numbers_into(&self, out: &mut Vec<f64>) -> Result<()> {
         let n_features = self.plan.n_features();
         out.clear();
         out.reserve(self.n_rows() * n_features);
         match &self.cells {
-            Cells::Csv(text) => self.parse_into(text, number::parse, out),
-            Cells::Json(text) => self.parse_into(text, json_number, out),
-            Cells::Parquet(cells) => match cells.numbers.iter().position(|value| !value.is_finite()) {
-                None => {
-                    out.extend_from_slice(&cells.numbers);
-                    Ok(())
+            Cells::Csv(text) => self.parse_into(text, number::parse, number::is_missing, out),
+            Cells::Json(text) => self.parse_into(text, json_number, |cell| cell == b"null", out),
+            Cells::Parquet(cells) => {
+                let refused = |(at, value): (usize, &f64)| {
+                    !(value.is_finite() || (value.is_nan() && self.plan.may_be_missing(at % n_features)))
+                };
+                match cells.numbers.iter().enumerate().position(refused) {
+                    None => {
+                        out.extend_from_slice(&cells.numbers);
+                        Ok(())
+                    }
+                    Some(at) => {
+                        let value = cells.numbers[at];
+                        let text = if cells.is_null(at) { "null".to_owned() } else { value.to_string() };
+                        Err(self.not_a_number(at / n_features, at % n_features, text, value.is_nan()))
+                    }
                 }
-                Some(at) => {
-                    let text =
-                        if cells.is_null(at) { "null".to_owned() } else { cells.numbers[at].to_string() };
-                    Err(self.not_a_number(at / n_features, at % n_features, text))
-                }
-            },
+            }
         }
     }
 
@@ -114,6 +119,7 @@ impl Chunk {
         &self,
         text: &TextCells,
         parse: fn(&[u8]) -> Option<f64>,
+        is_missing: fn(&[u8]) -> bool,
         out: &mut Vec<f64>,
     ) -> Result<()> {
         let data = text.data();
@@ -124,20 +130,20 @@ impl Chunk {
                 let cell = &data[start as usize..end as usize];
                 match parse(cell) {
                     Some(value) => out.push(value),
-                    None => return Err(self.not_a_number(row, j, excerpt(cell))),
+                    None if is_missing(cell) && self.plan.may_be_missing(j) => out.push(f64::NAN),
+                    None => return Err(self.not_a_number(row, j, excerpt(cell), is_missing(cell))),
                 }
             }
         }
         Ok(())
     }
 
-    fn not_a_number(&self, row: usize, feature: usize, value: String) -> Error {
-        Error::Value {
-            file: self.plan.file().to_owned(),
-            place: self.place(row),
-            column: self.plan.feature(feature).to_owned(),
-            value,
-            wanted: "a finite number",
+    fn not_a_number(&self, row: usize, feature: usize, value: String, missing: bool) -> Error {
+        let (file, column) = (self.plan.file().to_owned(), self.plan.feature(feature).to_owned());
+        let place = self.place(row);
+        match self.plan.refuses_missing(feature).filter(|_| missing) {
+            Some(why) => Error::MissingValue { file, place, column, value, why },
+            None => Error::Value { file, place, column, value, wanted: "a finite number" },
         }
     }
 

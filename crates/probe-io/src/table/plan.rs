@@ -13,6 +13,8 @@ pub struct Columns {
     pub ids: Vec<String>,
     /// Whether other columns are passed over instead of refused.
     pub ignore_extra: bool,
+    /// By feature, why a missing value is refused; `None` where it is read, as NaN. Empty where no reason is known and none is read.
+    pub missing: Vec<Option<&'static str>>,
 }
 
 impl Columns {
@@ -31,6 +33,7 @@ pub struct ColumnPlan {
     ids: Vec<usize>,
     id_kinds: Vec<FieldKind>,
     ignore_extra: bool,
+    missing: Vec<Option<&'static str>>,
 }
 
 impl ColumnPlan {
@@ -70,6 +73,7 @@ impl ColumnPlan {
             features,
             ids,
             ignore_extra: wanted.ignore_extra,
+            missing: wanted.missing.clone(),
         })
     }
 
@@ -91,6 +95,16 @@ impl ColumnPlan {
     /// Name of feature `j`.
     pub fn feature(&self, j: usize) -> &str {
         &self.header[self.features[j]]
+    }
+
+    /// Whether feature `j` may be missing.
+    pub fn may_be_missing(&self, j: usize) -> bool {
+        self.missing.get(j).is_some_and(Option::is_none)
+    }
+
+    /// Why a missing value of feature `j` is refused, where there is more to say than that it is no number.
+    pub(crate) fn refuses_missing(&self, j: usize) -> Option<&'static str> {
+        self.missing.get(j).copied().flatten()
     }
 
     /// Name of id column `k`.
@@ -168,7 +182,7 @@ mod tests {
     }
 
     fn plan(header: &[&str], features: &[&str], ids: &[&str], ignore_extra: bool) -> Result<ColumnPlan> {
-        let wanted = Columns { features: names(features), ids: names(ids), ignore_extra };
+        let wanted = Columns { features: names(features), ids: names(ids), ignore_extra, ..Columns::default() };
         ColumnPlan::new("p.csv", &names(header), &wanted, |_| FieldKind::Text)
     }
 

@@ -36,7 +36,9 @@ pub fn read_table(
     let reader = TableReader::open(path, format)?;
     let others = || reader.header().iter().filter(|name| *name != target).cloned().collect();
     let features: Vec<String> = features.map_or_else(others, <[String]>::to_vec);
-    let wanted = Columns { features: features.clone(), ids: vec![target.to_owned()], ignore_extra };
+    let refused = Some("training takes no missing values; fill them in or leave the rows out");
+    let missing = vec![refused; features.len()];
+    let wanted = Columns { features: features.clone(), ids: vec![target.to_owned()], ignore_extra, missing };
     let (mut values, mut labels, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
     for chunk in reader.select(&wanted)? {
         let chunk = chunk?;

@@ -1,0 +1,176 @@
+//! People with missing values (NaN), where the model takes them.
+//!
+//! A missing value can neither change nor be missed, and a model of trees sends it the same way at every split. So for one set of gaps
+//! the model is another one, without splits on these features: an engine of its own answers for it, with a stand-in where a value is missing that
+//! nothing looks at. Samples are shared with the engine it comes from, which keeps the last few such engines. What they answer depends on the
+//! set-up and the person alone, never on who came before.
+
+use super::{Answer, Engine, NoMethod, Setup, scaled_model};
+use crate::error::{Error, Result};
+use crate::recourse::{RecourseMethod, Task};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Engines that are kept: one has a few megabytes of errors that its search reads.
+const MOST: usize = 32;
+
+/// Where an engine's method comes from, to prepare it once more.
+#[derive(Clone, Copy)]
+pub(super) enum Origin {
+    /// A registry.
+    Registered(&'static dyn RecourseMethod),
+    /// The caller, who has it back.
+    Caller,
+    /// There is none.
+    NoMethod,
+}
+
+/// Features that are missing, and the engine for people without them; last used last.
+#[derive(Default)]
+pub(super) struct Variants(Mutex<Vec<(Vec<bool>, Arc<Engine>)>>);
+
+impl Variants {
+    fn lock(&self) -> MutexGuard<'_, Vec<(Vec<bool>, Arc<Engine>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, gaps: &[bool]) -> Option<Arc<Engine>> {
+        let mut kept = self.lock();
+        let at = kept.iter().rposition(|(own, _)| own == gaps)?;
+        kept[at..].rotate_left(1);
+        kept.last().map(|(_, engine)| Arc::clone(engine))
+    }
+
+    fn keep(&self, gaps: &[bool], engine: &Arc<Engine>) {
+        let mut kept = self.lock();
+        if kept.iter().all(|(own, _)| own != gaps) {
+            kept.push((gaps.to_vec(), Arc::clone(engine)));
+        }
+        if kept.len() > MOST {
+            kept.remove(0);
+        }
+    }
+}
+
+/// A person with stand-ins for what is missing, and the engine that answers for them.
+pub(super) struct Filled {
+    pub(super) engine: Arc<Engine>,
+    pub(super) person: Vec<f64>,
+}
+
+impl Filled {
+    /// One of the answers for the person, who is `original`.
+    pub(super) fn recourse(&self, original: &[f64], option: usize, answer: &mut Answer) -> Result<()> {
+        self.engine.session().recourse_option(&self.person, option, answer)?;
+        copy_gaps(original, original, &mut answer.point);
+        copy_gaps(original, original, &mut answer.nearest);
+        Ok(())
+    }
+
+    /// One answer per rate.
+    pub(super) fn frontier(&self, original: &[f64], rates: &[f64]) -> Result<Vec<Answer>> {
+        let mut answers = self.engine.session().frontier(&self.person, rates)?;
+        for answer in &mut answers {
+            copy_gaps(original, original, &mut answer.point);
+            copy_gaps(original, original, &mut answer.nearest);
+        }
+        Ok(answers)
+    }
+
+    /// `row`, which has the gaps of `original`, with the stand-ins.
+    pub(super) fn fill(&self, original: &[f64], row: &[f64]) -> Vec<f64> {
+        let mut filled = row.to_vec();
+        copy_gaps(original, &self.person, &mut filled);
+        filled
+    }
+}
+
+/// Copies `from` to `to` where `original` has gaps.
+fn copy_gaps(original: &[f64], from: &[f64], to: &mut [f64]) {
+    for (j, to) in to.iter_mut().enumerate().filter(|(j, _)| original[*j].is_nan()) {
+        *to = from[j];
+    }
+}
+
+impl Engine {
+    /// Fails on a value that is infinite, or missing where the model does not take that.
+    pub(super) fn check_row(&self, row: usize, values: &[f64]) -> Result<()> {
+        let Some(j) = (0..values.len()).find(|&j| {
+            values[j].is_infinite() || (values[j].is_nan() && self.setup.model.refuses_missing(j).is_some())
+        }) else {
+            return Ok(());
+        };
+        let feature = self.setup.names[j].clone();
+        Err(match self.setup.model.refuses_missing(j).filter(|_| values[j].is_nan()) {
+            Some(why) => Error::Missing { row, feature, why },
+            None => Error::NotFinite { row, feature, value: values[j] },
+        })
+    }
+
+    /// Who answers for a `person` with missing values; `None` where there are none. Fails where [`Engine::check_row`] does.
+    pub(super) fn filled(&self, person: &[f64]) -> Result<Option<Filled>> {
+        if person.iter().all(|value| value.is_finite()) {
+            return Ok(None);
+        }
+        self.check_row(0, person)?;
+        let gaps: Vec<bool> = person.iter().map(|value| value.is_nan()).collect();
+        let stand_in = |(j, value): (usize, &f64)| if gaps[j] { self.setup.space.offset(j) } else { *value };
+        let filled = person.iter().enumerate().map(stand_in).collect();
+        let engine = match self.variants.get(&gaps) {
+            Some(engine) => engine,
+            // Not under the lock: preparations may be shared out to threads that want it too.
+            None => {
+                let made = Arc::new(self.without(&gaps)?);
+                self.variants.keep(&gaps, &made);
+                made
+            }
+        };
+        Ok(Some(Filled { engine, person: filled }))
+    }
+
+    /// The engine for people who lack the features marked in `gaps`.
+    fn without(&self, gaps: &[bool]) -> Result<Self> {
+        let unsupported = |what: String, why: &str| Error::Unsupported { what, why: why.to_owned() };
+        let Some(trees) = self.setup.model.as_trees() else {
+            let what = format!("missing values with a {} model", self.setup.model.name());
+            return Err(unsupported(
+                what,
+                "only models of kind trees are known without some of their features",
+            ));
+        };
+        let actions = self.setup.actions.clone().without(gaps);
+        let setup =
+            Setup { model: Arc::new(trees.without(gaps)), actions: actions.clone(), ..self.setup.clone() };
+        let task = Arc::new(Task { model: scaled_model(&setup)?, actions, ..Task::clone(&self.task) });
+        let solver = match self.origin {
+            Origin::Registered(method) => method.prepare(&task)?,
+            Origin::NoMethod => Box::new(NoMethod),
+            Origin::Caller => {
+                let what = format!("missing values with method {}", setup.method);
+                return Err(unsupported(
+                    what,
+                    "it is prepared anew for them, which needs a registered method",
+                ));
+            }
+        };
+        let sampling = self.sampling.clone();
+        let variants = Variants::default();
+        Ok(Self { setup, task, solver, sampling, shifted: None, origin: self.origin, variants })
+    }
+
+    /// A `point` with missing values and the person it was made `from`, with stand-ins, and who rates them; `None` where nothing is
+    /// missing. Fails where a value is missing in one of the two alone.
+    pub(super) fn filled_pair(&self, point: &[f64], from: &[f64]) -> Result<Option<(Filled, Vec<f64>)>> {
+        if let Some(j) = (0..point.len()).find(|&j| point[j].is_nan() != from[j].is_nan()) {
+            let (has, lacks) = if from[j].is_nan() { ("point", "person") } else { ("person", "point") };
+            let name = &self.setup.names[j];
+            return Err(Error::Unsupported {
+                what: format!("feature '{name}', which the {has} has and the {lacks} has not,"),
+                why: "what is missing stays missing".to_owned(),
+            });
+        }
+        Ok(self.filled(point)?.map(|filled| {
+            let from = filled.fill(point, from);
+            (filled, from)
+        }))
+    }
+}
