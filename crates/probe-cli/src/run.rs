@@ -6,6 +6,7 @@ use crate::printer::Printer;
 use crate::usage::Usage;
 use anyhow::{Result, bail};
 use indicatif::HumanCount;
+use probe_core::Setup;
 use probe_io::{
     AtomicOutput, Batch, Chunk, ChunkLimit, Chunks, Columns, Field, Format, Job, Summary, TableReader,
     TableWriter, run_pipeline,
@@ -68,21 +69,22 @@ impl Stream<'_> {
         matches!(self.format(), Format::Json | Format::Jsonl)
     }
 
-    /// Runs `work` over all people. `fields` are the output columns before those of the features (left out unless
+    /// Runs `work` over all people of `setup`. `fields` are the output columns before those of the features (left out unless
     /// `with_features`) and the ids.
     pub(crate) fn run<S>(
         &self,
-        features: &[String],
+        setup: &Setup,
         mut fields: Vec<Field>,
         with_features: bool,
         meta: Value,
         scratch: impl Fn() -> S + Sync,
         work: impl for<'c> Fn(&mut S, &'c Chunk) -> Result<Batch<'c>> + Sync,
     ) -> Result<Summary> {
+        let features = &setup.names;
         let wanted = Columns {
-            features: features.to_vec(),
             ids: self.tables.id.clone(),
             ignore_extra: self.tables.ignore_extra,
+            ..columns_of_people(setup)
         };
         self.check_names(&fields, with_features.then_some(features))?;
         self.check_output()?;
@@ -102,8 +104,12 @@ impl Stream<'_> {
             reader = reader.with_limit(ChunkLimit { rows, ..ChunkLimit::default() });
         }
         if with_features {
-            let order = reader.plan().features_in_file_order();
-            fields.extend(order.into_iter().map(|j| Field::float(&features[j])));
+            let plan = reader.plan();
+            let field = |j: usize| {
+                let field = Field::float(&features[j]);
+                if plan.may_be_missing(j) { field.optional() } else { field }
+            };
+            fields.extend(plan.features_in_file_order().into_iter().map(field));
         }
         fields.extend(reader.plan().id_fields());
         let path = self.tables.output.as_deref().unwrap_or(Path::new("-"));
@@ -194,20 +200,30 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
     })
 }
 
-/// Rows of the given file as numbers, whole; for files that must be in memory. Columns that are no features are passed over.
-pub(crate) fn read_rows(path: &Path, features: &[String]) -> Result<Vec<f64>> {
-    read_rows_strictly(path, None, features, true)
+/// The features of people, who may lack what the model takes as missing.
+fn columns_of_people(setup: &Setup) -> Columns {
+    let missing = (0..setup.names.len()).map(|j| setup.model.refuses_missing(j)).collect();
+    Columns { missing, ..Columns::features(&setup.names) }
 }
 
-/// As [`read_rows`], in a format that may be told, and failing on columns that are no features unless `ignore_extra`.
-pub(crate) fn read_rows_strictly(
+/// Rows of the given file as numbers, whole; for files that must be in memory. Columns that are no features are passed over.
+pub(crate) fn read_rows(path: &Path, features: &[String]) -> Result<Vec<f64>> {
+    read_columns(path, None, &Columns { ignore_extra: true, ..Columns::features(features) })
+}
+
+/// As [`read_rows`], for people, in a format that may be told, and failing on columns that are no features unless `ignore_extra`. A missing value is NaN,
+/// where the model takes it.
+pub(crate) fn read_people(
     path: &Path,
     format: Option<Format>,
-    features: &[String],
+    setup: &Setup,
     ignore_extra: bool,
 ) -> Result<Vec<f64>> {
-    let wanted = Columns { features: features.to_vec(), ids: Vec::new(), ignore_extra };
-    let chunks: Chunks = TableReader::open(path, format)?.select(&wanted)?;
+    read_columns(path, format, &Columns { ignore_extra, ..columns_of_people(setup) })
+}
+
+fn read_columns(path: &Path, format: Option<Format>, wanted: &Columns) -> Result<Vec<f64>> {
+    let chunks: Chunks = TableReader::open(path, format)?.select(wanted)?;
     let (mut rows, mut numbers) = (Vec::new(), Vec::new());
     for chunk in chunks {
         chunk?.numbers_into(&mut numbers)?;

@@ -15,7 +15,7 @@
 //! let wanted = Columns {
 //!     features: vec!["age".to_owned(), "income".to_owned()],
 //!     ids: vec!["name".to_owned()],
-//!     ignore_extra: false,
+//!     ..Columns::default()
 //! };
 //! let reader = reader.select(&wanted)?;
 //! let directory = tempfile::tempdir().expect("a temporary directory");

@@ -40,7 +40,7 @@ impl Case {
         let wanted = Columns {
             features: vec!["a".to_owned(), "b".to_owned()],
             ids: vec!["who".to_owned()],
-            ignore_extra: false,
+            ..Columns::default()
         };
         let reader = TableReader::open(self.path("people.csv"), None).unwrap().select(&wanted).unwrap();
         let mut fields =

@@ -43,7 +43,12 @@ fn batch(rows: std::ops::Range<i64>) -> Batch<'static> {
 
 /// The `x` column and the `who` column of a table.
 fn read(path: &Path) -> (Vec<f64>, Vec<Id<'static>>) {
-    let wanted = Columns { features: vec!["x".to_owned()], ids: vec!["who".to_owned()], ignore_extra: true, ..Columns::default() };
+    let wanted = Columns {
+        features: vec!["x".to_owned()],
+        ids: vec!["who".to_owned()],
+        ignore_extra: true,
+        ..Columns::default()
+    };
     let (mut numbers, mut ids, mut some) = (Vec::new(), Vec::new(), Vec::new());
     for chunk in TableReader::open(path, None).unwrap().select(&wanted).unwrap() {
         let chunk = chunk.unwrap();

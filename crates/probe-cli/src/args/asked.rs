@@ -16,6 +16,9 @@ pub(crate) struct Ask {
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub(crate) model: PathBuf,
     /// People (or points), one per row: CSV, JSON Lines, JSON or Parquet; - for standard input.
+    ///
+    /// A missing value (an empty cell or NaN, null in JSON and Parquet) is accepted where every split of a model of kind trees on that
+    /// feature has a default direction. It stays missing: it neither changes nor is it noisy.
     #[arg(value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
     pub(crate) people: PathBuf,
     /// Standard deviation of the noise on each feature, in scaled units.

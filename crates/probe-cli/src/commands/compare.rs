@@ -4,7 +4,7 @@ use crate::args::{Common, Compare, Seek};
 use crate::interrupt::{self, holding_output};
 use crate::printer::Printer;
 use crate::question::Question;
-use crate::run::{read_rows_strictly, write_text};
+use crate::run::{read_people, write_text};
 use crate::usage::Usage;
 use anyhow::{Context as _, Result, bail};
 use probe_core::evaluation::Summary;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Compare, common: &Common, printer: &Printer) -> Result<
         .map(|c| c.engine(&question.setup).with_context(|| format!("--methods {}", c.method)))
         .collect::<Result<_>>()?;
     let names = &question.setup.names;
-    let rows = read_rows_strictly(&args.ask.people, args.input_format, names, args.ignore_extra)?;
+    let rows = read_people(&args.ask.people, args.input_format, &question.setup, args.ignore_extra)?;
     if rows.is_empty() {
         bail!("{}: no people", args.ask.people.display());
     }

@@ -42,20 +42,21 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
     question.tell_notes(&engine, &mut meta, printer);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let scratch = || (engine.session(), Vec::new());
-    let summary = stream.run(names, fields, true, meta.clone(), scratch, |(session, people), chunk| {
-        question.check_rows(chunk)?;
-        chunk.numbers_into(people)?;
-        let mut answers = Vec::with_capacity(chunk.n_rows() * args.rates.len());
-        for (row, person) in people.chunks_exact(names.len()).enumerate() {
-            interrupt::check()?;
-            answers.extend(session.frontier(person, &args.rates).map_err(at_row(chunk, row))?);
-        }
-        if as_objects {
-            objects(chunk, people, &answers, &args.rates, &question, per_line.then_some(&meta))
-        } else {
-            columns(chunk, people, &answers, &args.rates)
-        }
-    })?;
+    let summary =
+        stream.run(&question.setup, fields, true, meta.clone(), scratch, |(session, people), chunk| {
+            question.check_rows(chunk)?;
+            chunk.numbers_into(people)?;
+            let mut answers = Vec::with_capacity(chunk.n_rows() * args.rates.len());
+            for (row, person) in people.chunks_exact(names.len()).enumerate() {
+                interrupt::check()?;
+                answers.extend(session.frontier(person, &args.rates).map_err(at_row(chunk, row))?);
+            }
+            if as_objects {
+                objects(chunk, people, &answers, &args.rates, &question, per_line.then_some(&meta))
+            } else {
+                columns(chunk, people, &answers, &args.rates)
+            }
+        })?;
     printer.note(&format!("{} people, {} rates each", summary.rows_in, args.rates.len()));
     Ok(())
 }

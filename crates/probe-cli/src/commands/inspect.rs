@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use probe_core::model::{Aggregate, Layer, Tree};
 use probe_core::{Direction, Feature, Mlp, Schema, Trees};
 use probe_experiments::number::{number, quantity};
-use probe_io::{Columns, ModelFile, TableReader, load_schema};
+use probe_io::{Columns, Id, ModelFile, TableReader, load_schema};
 use std::path::Path;
 
 pub(crate) fn run(args: &Inspect, printer: &Printer) -> Result<()> {
@@ -136,8 +136,10 @@ fn describe_trees(trees: &Trees, features: &[String], printer: &Printer) {
     printer.table(&["feature", "splits"], &order.iter().map(row).collect::<Vec<_>>(), &[1]);
     let never: Vec<&str> =
         (0..features.len()).filter(|&j| splits[j] == 0).map(|j| features[j].as_str()).collect();
-    let never = if never.is_empty() { "none".to_owned() } else { never.join(", ") };
-    printer.say(&format!("never split on: {never}"));
+    let listed = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    printer.say(&format!("never split on: {}", listed(never)));
+    let takes = (0..features.len()).filter(|&j| trees.takes_missing(j)).map(|j| features[j].as_str());
+    printer.say(&format!("may be missing: {}", listed(takes.collect())));
 }
 
 /// A tree, counted from its root.
@@ -213,13 +215,17 @@ struct Column {
     high: f64,
     sum: f64,
     whole: bool,
+    /// Cells with a number, and cells with nothing.
+    n: u64,
+    missing: u64,
 }
 
 fn inspect_table(args: &Inspect, printer: &Printer) -> Result<()> {
     let reader = TableReader::open(&args.file, args.format)?;
     let (format, header) = (reader.format(), reader.header().to_vec());
     let columns = Columns { ids: header.clone(), ignore_extra: true, ..Columns::default() };
-    let blank = Column { low: f64::INFINITY, high: f64::NEG_INFINITY, sum: 0.0, whole: true };
+    let blank =
+        Column { low: f64::INFINITY, high: f64::NEG_INFINITY, sum: 0.0, whole: true, n: 0, missing: 0 };
     let mut numeric: Vec<Option<Column>> = vec![Some(blank); header.len()];
     let mut examples: Vec<Vec<String>> = vec![Vec::new(); header.len()];
     let mut n = 0u64;
@@ -228,12 +234,16 @@ fn inspect_table(args: &Inspect, printer: &Printer) -> Result<()> {
         for row in 0..chunk.n_rows() {
             n += 1;
             for k in 0..header.len() {
-                let text = match chunk.id(row, k)?.to_json() {
+                let id = chunk.id(row, k)?;
+                let text = match id.to_json() {
                     serde_json::Value::String(text) => text,
                     other => other.to_string(),
                 };
                 match (text.trim().parse::<f64>(), &mut numeric[k]) {
+                    // As cells of people are read.
+                    (_, Some(column)) if is_missing(&id, text.trim()) => column.missing += 1,
                     (Ok(value), Some(column)) if value.is_finite() => {
+                        column.n += 1;
                         column.low = column.low.min(value);
                         column.high = column.high.max(value);
                         column.sum += value;
@@ -250,23 +260,35 @@ fn inspect_table(args: &Inspect, printer: &Printer) -> Result<()> {
     }
     printer.say(&format!("table: {format}, {} rows, {} columns", number(n as f64), header.len()));
     let row = |k: usize| match numeric[k] {
-        Some(c) if n > 0 => {
+        Some(c) if c.n > 0 => {
             let kind = if c.whole { "whole numbers" } else { "numbers" };
+            let gaps =
+                if c.missing > 0 { format!(", {} missing", number(c.missing as f64)) } else { String::new() };
             vec![
                 header[k].clone(),
-                kind.to_owned(),
+                kind.to_owned() + &gaps,
                 number(c.low),
-                number(c.sum / n as f64),
+                number(c.sum / c.n as f64),
                 number(c.high),
                 String::new(),
             ]
         }
-        _ => {
+        other => {
             let blank = String::new;
-            vec![header[k].clone(), "text".to_owned(), blank(), blank(), blank(), examples[k].join(", ")]
+            let kind = if other.is_some() && n > 0 { "nothing" } else { "text" };
+            vec![header[k].clone(), kind.to_owned(), blank(), blank(), blank(), examples[k].join(", ")]
         }
     };
     let rows: Vec<_> = (0..header.len()).map(row).collect();
     printer.table(&["column", "holds", "lowest", "mean", "highest", "for example"], &rows, &[2, 3, 4]);
     Ok(())
+}
+
+/// Whether a cell has no value.
+fn is_missing(id: &Id<'_>, text: &str) -> bool {
+    match id {
+        Id::Null => true,
+        Id::Float(value) => value.is_nan(),
+        _ => text.is_empty() || text.eq_ignore_ascii_case("nan"),
+    }
 }

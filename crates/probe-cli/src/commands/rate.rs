@@ -5,7 +5,7 @@ use crate::args::{Common, Rate};
 use crate::interrupt;
 use crate::printer::Printer;
 use crate::question::Question;
-use crate::run::{Stream, Work, read_rows};
+use crate::run::{Stream, Work, at_row, read_people};
 use crate::usage::Usage;
 use anyhow::{Result, bail};
 use probe_core::invalidation::RATES;
@@ -38,9 +38,9 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
         Some(_) => Work::Light,
     };
     let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, work };
-    let names = &question.setup.names;
-    let n = names.len();
-    let from = args.from.as_deref().map(|path| read_rows(path, names)).transpose()?;
+    let n = question.setup.names.len();
+    let read_from = |path: &Path| read_people(path, None, &question.setup, true);
+    let from = args.from.as_deref().map(read_from).transpose()?;
     let threshold = question.setup.model.threshold();
     let fields = vec![
         Field::integer("row"),
@@ -54,8 +54,13 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
     ];
     let meta = question.meta("rate");
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
-    let summary =
-        stream.run(names, fields, false, meta.clone(), Vec::new, |points: &mut Vec<f64>, chunk| {
+    let summary = stream.run(
+        &question.setup,
+        fields,
+        false,
+        meta.clone(),
+        Vec::new,
+        |points: &mut Vec<f64>, chunk| {
             chunk.numbers_into(points)?;
             let first = chunk.first_row() as usize;
             // Whether the score is positive, the margin, the rate: a tiny score may vanish beside a large threshold.
@@ -77,7 +82,11 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
                 };
                 interrupt::check()?;
                 let score = engine.score(point)?;
-                found.push((score > 0.0, score + threshold, engine.rate(point, person, estimator.as_ref())?));
+                // What is refused is the question, unless it is a gap of this row.
+                let gaps = point.iter().chain(person.unwrap_or(&[])).any(|value| value.is_nan());
+                let refused = |error| if gaps { at_row(chunk, i)(error) } else { error.into() };
+                let rate = engine.rate(point, person, estimator.as_ref()).map_err(refused)?;
+                found.push((score > 0.0, score + threshold, rate));
             }
             let auto = estimator.name() == "auto";
             let name = |estimate: &Estimate| match (auto, estimate.exact) {
@@ -119,7 +128,8 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
                 rows.push(&object)?;
             }
             Ok(Batch::Json(rows))
-        })?;
+        },
+    )?;
     if let Some(people) = from.as_ref().filter(|people| people.len() as u64 / n as u64 > summary.rows_in) {
         printer.warn(&format!(
             "--from has {} rows and the points only {}: are they the same people?",

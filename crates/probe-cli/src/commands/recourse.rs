@@ -59,7 +59,6 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     if args.tolerance {
         warn_of_tolerance(&engine, stream.is_json(), printer);
     }
-    let names = &question.setup.names;
     let options = engine.session().n_options();
     let mut fields = vec![Field::integer("row")];
     if options > 1 {
@@ -80,7 +79,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let tally = Mutex::new(Tally::default());
     let scratch = || Worker { session: engine.session(), options, people: Vec::new(), answers: Vec::new() };
-    let summary = stream.run(names, fields, true, meta.clone(), scratch, |worker, chunk| {
+    let summary = stream.run(&question.setup, fields, true, meta.clone(), scratch, |worker, chunk| {
         question.check_rows(chunk)?;
         worker.answer(chunk)?;
         if let Ok(mut tally) = tally.lock() {

@@ -18,10 +18,15 @@ pub(super) fn feature_columns<'c>(
     let n = chunk.plan().n_features();
     let cell = |i: usize, j: usize| {
         let (row, value) = (row_of(i), answers[i].point[j]);
-        if value == people[row * n + j] { chunk.unchanged(row, j, value) } else { Cell::Number(value) }
+        if same(value, people[row * n + j]) { chunk.unchanged(row, j, value) } else { Cell::Number(value) }
     };
     let column = |j: usize| Column::Floats((0..answers.len()).map(|i| cell(i, j)).collect());
     chunk.plan().features_in_file_order().into_iter().map(column).collect()
+}
+
+/// Whether two values are one; what is missing (NaN) stays so.
+fn same(a: f64, b: f64) -> bool {
+    a == b || (a.is_nan() && b.is_nan())
 }
 
 /// An answer as a JSON row, written field by field in the order of the table's columns.
@@ -105,7 +110,7 @@ impl Serialize for Changes<'_> {
         let mut map = serializer.serialize_map(None)?;
         for (j, name) in question.setup.names.iter().enumerate() {
             let (from, to) = (person[j], answer.point[j]);
-            if from != to {
+            if !same(from, to) {
                 let unit =
                     question.schema.as_ref().and_then(|s| s.feature(name)).and_then(|f| f.unit.as_deref());
                 map.serialize_entry(name, &Change { from, to, delta: to - from, unit })?;

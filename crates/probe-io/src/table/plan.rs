@@ -182,7 +182,8 @@ mod tests {
     }
 
     fn plan(header: &[&str], features: &[&str], ids: &[&str], ignore_extra: bool) -> Result<ColumnPlan> {
-        let wanted = Columns { features: names(features), ids: names(ids), ignore_extra, ..Columns::default() };
+        let wanted =
+            Columns { features: names(features), ids: names(ids), ignore_extra, ..Columns::default() };
         ColumnPlan::new("p.csv", &names(header), &wanted, |_| FieldKind::Text)
     }
 
