@@ -123,6 +123,16 @@ fn a_null_feature_names_its_row() {
     chunks.next().unwrap().unwrap().numbers_into(&mut numbers).unwrap();
     let error = chunks.next().unwrap().unwrap().numbers_into(&mut numbers).unwrap_err();
     assert_eq!(error.to_string(), "people.parquet: row 4, column 'maybe': 'null' is not a finite number");
+
+    let read = |missing: Vec<Option<&'static str>>| {
+        let wanted = Columns { missing, ..columns(&["d", "maybe"], &[]) };
+        let mut numbers = Vec::new();
+        open().select(&wanted).unwrap().nth(1).unwrap().unwrap().numbers_into(&mut numbers).map(|()| numbers)
+    };
+    let numbers = read(vec![Some("never"), None]).unwrap();
+    assert!(numbers[3].is_nan() && numbers.iter().filter(|value| value.is_nan()).count() == 1, "{numbers:?}");
+    let error = read(vec![None, Some("it counts")]).unwrap_err().to_string();
+    assert_eq!(error, "people.parquet: row 4, column 'maybe': 'null' is a missing value: it counts");
 }
 
 #[test]

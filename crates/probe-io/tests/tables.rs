@@ -221,3 +221,31 @@ fn rows_longer_than_a_read_are_whole() {
     }
     assert_eq!(seen, [(0, 2), (1, 4), (2, 6), (3, 8), (4, 10)]);
 }
+
+#[test]
+fn a_missing_value_is_read_where_it_may_be_and_refused_with_its_reason_elsewhere() {
+    let wanted = Columns { missing: vec![None, Some("b counts")], ..columns(&["a", "b"], &[], false) };
+    let read = |text: &str, format| match numbers(text, format, &wanted) {
+        Ok(values) => values.iter().map(f64::to_string).collect::<Vec<_>>().join(" "),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(read("a,b\n,1\n\"\",2\nNAN,3\n \t,4\n nan,5\n", Format::Csv), "NaN 1 NaN 2 NaN 3 NaN 4 NaN 5");
+    assert_eq!(read("{\"b\":1,\"a\":null}\n", Format::Jsonl), "NaN 1");
+    assert_eq!(read("[{\"a\":null,\"b\":1}]", Format::Json), "NaN 1");
+    for (text, format, value) in [
+        ("a,b\n,1\n1,\n", Format::Csv, ""),
+        ("a,b\n,1\n1,Nan\n", Format::Csv, "Nan"),
+        ("{\"a\":null,\"b\":1}\n{\"a\":1,\"b\":null}\n", Format::Jsonl, "null"),
+    ] {
+        let message = read(text, format);
+        assert!(message.starts_with("people: row 1 (line "), "{message}");
+        let end = format!("column 'b': '{value}' is a missing value: b counts");
+        assert!(message.ends_with(&end), "{message}");
+    }
+    // Other words are no numbers, also where a value may be missing.
+    for text in ["a,b\nNA,1\n", "a,b\n-nan,1\n", "a,b\ninf,1\n", "a,b\nnull,1\n"] {
+        assert!(read(text, Format::Csv).ends_with("is not a finite number"), "{text}");
+    }
+    assert!(read("{\"a\":\"nan\",\"b\":1}\n", Format::Jsonl).ends_with("is not a finite number"));
+    assert!(read("{\"a\":null,\"b\":1}\n{\"b\":1}\n", Format::Jsonl).contains("no value for column 'a'"));
+}

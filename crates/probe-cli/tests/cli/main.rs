@@ -12,6 +12,7 @@ mod demo;
 mod guarantee;
 mod interrupt;
 mod methods;
+mod missing;
 mod noise;
 mod outputs;
 mod repeat;
