@@ -98,6 +98,14 @@ fn faults_of_a_tree_name_tree_and_node() {
         message("[1, -1, 4, -1, -1]", "[1, -1, 3, -1, -1]"),
         "model.json: $.trees[1].right[2]: node 3 is a child of node 2 already: this is not a tree"
     );
+    // A cycle apart from the root, which every node has one way to.
+    let apart = GOOD
+        .replace("[2, -1, 3, -1, -1]", "[1, -1, -1, 4, 3, -1, -1]")
+        .replace("[1, -1, 4, -1, -1]", "[2, -1, -1, 5, 6, -1, -1]")
+        .replace("[0, 0, 1, 0, 0]", "[0, 0, 0, 0, 0, 0, 0]")
+        .replace("[30, 0, 0.75, 0, 0]", "[30, 0, 0, 1, 1, 0, 0]");
+    let message_apart = parse(&apart).unwrap_err();
+    assert_eq!(message_apart, "model.json: $.trees[1].left[3]: node 3 is on a cycle: this is not a tree");
     for wrong in ["5", "-2", "3.0", "3.5", "1e30", "\"3\"", "true", "9223372036854775808"] {
         let text = message(both, &format!("[2, -1, {wrong}, -1, -1]"));
         assert!(text.starts_with(&format!("model.json: $.trees[1].left[2]: {child} ")), "{text}");

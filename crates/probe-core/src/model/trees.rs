@@ -4,6 +4,7 @@
 //! $x_j \le c$ on `f64` with a cut $c$ that takes the same branch for every $x_j$, to the bit.
 
 mod missing;
+mod reach;
 
 use super::Model;
 use crate::error::{Error, Result, require};

@@ -136,7 +136,8 @@ fn children(array: &Node<'_>, n: usize) -> Result<Vec<i64>> {
     each(array, n, &expected, |value, _| value.as_i64().filter(is_child))
 }
 
-/// Fails where a node is the child of two, which every cycle from the root has.
+/// Fails where a node is the child of two, which every cycle from the root has, and on cycles apart from the root. Nodes that are cut off are
+/// otherwise let pass: libraries that prune leave some behind.
 fn one_way_to_each(lefts: &Node<'_>, left: &[i64], rights: &Node<'_>, right: &[i64]) -> Result<()> {
     let mut parent: Vec<Option<usize>> = vec![None; left.len()];
     for i in 0..left.len() {
@@ -150,7 +151,17 @@ fn one_way_to_each(lefts: &Node<'_>, left: &[i64], rights: &Node<'_>, right: &[i
             }
         }
     }
-    Ok(())
+    // With one parent at most, all that does not hang from a node without one is on a cycle or hangs from it.
+    let mut todo: Vec<usize> = (0..left.len()).filter(|&i| parent[i].is_none()).collect();
+    let mut hangs = vec![false; left.len()];
+    while let Some(i) = todo.pop() {
+        hangs[i] = true;
+        todo.extend([left[i], right[i]].into_iter().filter_map(|child| usize::try_from(child).ok()));
+    }
+    match (0..left.len()).find(|&i| !hangs[i] && left[i] != -1) {
+        Some(i) => Err(lefts.item(i).error(format!("node {i} is on a cycle: this is not a tree"))),
+        None => Ok(()),
+    }
 }
 
 fn write(model: &dyn Model) -> Option<Map<String, Value>> {

@@ -164,6 +164,11 @@ impl<'a> Forest<'a> {
         }
     }
 
+    /// Scores that vary less than this do not vary: far below what rounding the leaves leaves of them.
+    pub(crate) fn least_variance(&self) -> f64 {
+        (1e-5 / self.scale).powi(2)
+    }
+
     /// Cuts of feature `j`, ascending.
     pub(crate) fn cuts_of(&self, j: usize) -> &[f64] {
         &self.cuts[self.first[j]..self.first[j + 1]]

@@ -9,6 +9,7 @@
 
 mod landscape;
 mod pockets;
+mod roam;
 mod settle;
 mod singles;
 mod supports;
@@ -152,6 +153,11 @@ struct Incumbent {
 }
 
 impl Incumbent {
+    /// The best point, or the most robust one where none is good enough.
+    fn found(&self) -> &[f64] {
+        if self.cost.is_finite() { &self.point } else { &self.most }
+    }
+
     fn offer(&mut self, point: &[f64], cost: f64, slack: f64) {
         if slack >= -self.missing && cost < self.cost {
             self.point.copy_from_slice(point);
@@ -227,28 +233,37 @@ impl<'a> Search<'a> {
         if self.depends_on_changes() {
             self.change_support(factual, z, &mut best)?;
         }
-        let found = if best.cost.is_finite() { &best.point } else { &best.most };
-        here.copy_from_slice(found);
-        self.restrict_support(factual, &here);
-        self.step_out(factual, z, &mut here)?;
-        if let Some(lines) = self.landscape.closer() {
-            // Steps on few samples end where their noise is as large as what is left to gain.
-            (best.cost, best.slack) = (f64::INFINITY, f64::NEG_INFINITY);
-            let near = 0.5 * self.landscape.largest_sd();
-            self.descend(factual, z, Look::Lines(lines), near, &mut here, &mut best)?;
-            let found = if best.cost.is_finite() { &best.point } else { &best.most };
-            here.copy_from_slice(found);
+        let aim = rate;
+        let mut reached = self.finish(factual, (&mut rate, target), &mut here, &mut best)?;
+        for room in roam::ROOMS {
+            if reached || !self.roam(factual, z + room, &mut best)? {
+                break;
+            }
+            rate = aim;
+            reached = self.finish(factual, (&mut rate, target), &mut here, &mut best)?;
+            if let Some(lines) = self.landscape.closer().filter(|_| reached) {
+                // Steps do not take back what jumps.
+                self.shorten(factual, upper_quantile(rate), lines, &mut here)?;
+            }
         }
-        let reached = self.settle(factual, &mut rate, target, &mut here)?;
         proposal.verdict = if reached {
             Verdict::Reached
         } else {
             here.copy_from_slice(&best.most);
-            let stuck = here == factual;
-            Verdict::Short(if stuck { Reason::NoAdmissibleMove } else { Reason::RateNotReachable })
+            Verdict::Short(self.shortcoming(factual, &here)?)
         };
         proposal.point.copy_from_slice(&here);
         Ok(rate)
+    }
+
+    /// Why a search ended at `here`, short of its target.
+    fn shortcoming(&self, factual: &[f64], here: &[f64]) -> Result<Reason> {
+        let task = self.task();
+        if task.model.score(here)? > 0.0 {
+            return Ok(Reason::RateNotReachable);
+        }
+        let stuck = if here == factual { Reason::NoAdmissibleMove } else { Reason::RateNotReachable };
+        Ok(self.landscape.shortcoming(factual, &task.actions).unwrap_or(stuck))
     }
 
     /// The most robust point within a budget: the same steps, with cost and margin in each other's place.

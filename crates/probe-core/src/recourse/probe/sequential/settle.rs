@@ -1,6 +1,6 @@
 //! The last corrections: as many lines as it takes to land where the certificate wants the answer.
 
-use super::{Look, Search};
+use super::{Incumbent, Look, Search};
 use crate::error::Result;
 use crate::math::normal::upper_quantile;
 
@@ -15,6 +15,28 @@ const DEAR: f64 = 0.03;
 const CHEAP: f64 = 0.009;
 
 impl Search<'_> {
+    /// The last steps, from the best point so far: out of a pocket, then on more lines. Says whether `rate` is reached at `here`.
+    pub(super) fn finish(
+        &mut self,
+        factual: &[f64],
+        (rate, target): (&mut f64, Option<f64>),
+        here: &mut [f64],
+        best: &mut Incumbent,
+    ) -> Result<bool> {
+        let z = upper_quantile(*rate);
+        here.copy_from_slice(best.found());
+        self.restrict_support(factual, here);
+        self.step_out(factual, z, here)?;
+        if let Some(lines) = self.landscape.closer() {
+            // Steps on few samples end where their noise is as large as what is left to gain.
+            (best.cost, best.slack) = (f64::INFINITY, f64::NEG_INFINITY);
+            let near = 0.5 * self.landscape.largest_sd();
+            self.descend(factual, z, Look::Lines(lines), near, here, best)?;
+            here.copy_from_slice(best.found());
+        }
+        self.settle(factual, rate, target, here)
+    }
+
     /// Moves `here` to the point of this `rate` as seen by more lines, changing no further feature; says whether it is reached. With a
     /// target to stay below, the rate is taken closer to it where that pays.
     pub(super) fn settle(

@@ -7,7 +7,8 @@ use super::Look;
 use crate::error::Result;
 use crate::invalidation::{Errors, Lines, Pool};
 use crate::noise::Noise;
-use crate::recourse::Task;
+use crate::recourse::{Reason, Task};
+use crate::schema::Actions;
 use crate::seed::Purpose;
 use network::OnLines;
 use trees::OnErrors;
@@ -64,6 +65,23 @@ pub(super) trait Landscape {
     /// Values of single features beside which the score jumps, near `x`.
     fn edges_into(&self, x: &[f64], edges: &mut Vec<(usize, f64)>) {
         let _ = (x, edges);
+    }
+
+    /// Values of feature `j` within a range, one between each two jumps of the score and one beyond the outermost; none where it does
+    /// not jump.
+    fn stops_into(&self, j: usize, range: (f64, f64), stops: &mut Vec<f64>) {
+        let _ = (j, range, stops);
+    }
+
+    /// Points to search from where steps from the person lead nowhere.
+    fn starts_into(&self, person: &[f64], task: &Task, starts: &mut Vec<Vec<f64>>) {
+        let _ = (person, task, starts);
+    }
+
+    /// Why no admissible point is favourable, as far as that is certain; `None` where nothing is.
+    fn shortcoming(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
+        let _ = (person, actions);
+        None
     }
 
     /// Differences in margin that mean nothing.

@@ -13,6 +13,7 @@ use crate::invalidation::{Boxes, Errors, Forest};
 use crate::math::normal::{pdf, upper_quantile};
 use crate::model::{Model, Trees};
 use crate::noise::Noise;
+use crate::recourse::{Reason, Task};
 use crate::schema::Actions;
 use correlated::Correlated;
 
@@ -27,6 +28,8 @@ const LEAST: f64 = 1e-6;
 const PRECISION: f64 = 2e-3;
 /// Fewer refused, or accepted, than this say little about the margin.
 const FEW: usize = 12;
+/// Trees, at most, whose leaves are looked at for a start.
+const TREES: usize = 100;
 /// How much wider the noise is taken where it does not move the score.
 const STRETCHES: [f64; 4] = [1.0, 3.0, 9.0, 27.0];
 
@@ -115,7 +118,7 @@ impl<'a> OnErrors<'a> {
             self.score(x, n, stretch);
             let mean = self.scores.iter().sum::<f64>() / n as f64;
             let variance = self.scores.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / n as f64;
-            if variance > 1e-18 {
+            if variance > self.forest.least_variance() {
                 let sd = variance.sqrt();
                 self.fit(stretch, |at, i| at.scores[i]);
                 for (g, slope) in gradient.iter_mut().zip(&self.slopes) {
@@ -161,6 +164,17 @@ impl<'a> OnErrors<'a> {
         };
         (margin, variance)
     }
+}
+
+/// What each feature of a person may become; all, where it is one of a group.
+fn ranges(person: &[f64], actions: &Actions) -> Vec<(f64, f64)> {
+    let range = |(j, &x): (usize, &f64)| match actions.interval(j, x) {
+        _ if actions.max_changes() == Some(0) => (x, x),
+        _ if actions.is_grouped(j) => (f64::NEG_INFINITY, f64::INFINITY),
+        Some(range) => range,
+        None => (x, x),
+    };
+    person.iter().enumerate().map(range).collect()
 }
 
 impl Landscape for OnErrors<'_> {
@@ -225,6 +239,54 @@ impl Landscape for OnErrors<'_> {
                 }
             }
         }
+    }
+
+    fn stops_into(&self, j: usize, (low, high): (f64, f64), stops: &mut Vec<f64>) {
+        let cuts = self.forest.cuts_of(j);
+        // A cut is the last value on its left.
+        let inside = &cuts[cuts.partition_point(|c| *c < low)..cuts.partition_point(|c| *c < high)];
+        let (Some(first), Some(last)) = (inside.first(), inside.last()) else { return };
+        let beyond = |cut: f64| (4.0 * self.sd[j]).max(1e-6 * cut.abs()).max(1e-9);
+        stops.push((first - beyond(*first)).max(low));
+        stops.extend(inside.windows(2).map(|pair| pair[0] + 0.5 * (pair[1] - pair[0])));
+        stops.push((last + beyond(*last)).min(high));
+    }
+
+    /// From the leaves: of each, the nearest point that lies three deviations inside, or in the middle. The one that the model likes best, and
+    /// the cheapest of those that it accepts.
+    fn starts_into(&self, person: &[f64], task: &Task, starts: &mut Vec<Vec<f64>>) {
+        let ranges = ranges(person, &task.actions);
+        let (mut liked, mut cheapest) = ((f64::NEG_INFINITY, Vec::new()), (f64::INFINITY, Vec::new()));
+        let mut point = person.to_vec();
+        let n = self.model.roots().len();
+        for number in (0..n).step_by(n.div_ceil(TREES)) {
+            self.model.for_each_leaf(number, &ranges, &mut |part, _| {
+                for (j, (low, high)) in part.iter().enumerate() {
+                    let room = (3.0 * self.sd[j]).min(0.5 * (high - low));
+                    // On the right of a cut, not on it.
+                    let least = if *low > ranges[j].0 { (low + room).max(low.next_up()) } else { *low };
+                    let most = if *high < ranges[j].1 { high - room } else { *high };
+                    point[j] = if least <= most { person[j].clamp(least, most) } else { least };
+                }
+                let score = self.model.score_row(&point);
+                if score > liked.0 && task.actions.violations(person, &point).is_empty() {
+                    liked = (score, point.clone());
+                }
+                let cost = task.cost.between(person, &point);
+                if score > 0.0 && cost < cheapest.0 && task.actions.violations(person, &point).is_empty() {
+                    cheapest = (cost, point.clone());
+                }
+            });
+        }
+        starts.extend([cheapest.1, liked.1].into_iter().filter(|start| !start.is_empty()));
+    }
+
+    fn shortcoming(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
+        Some(match self.model.most_within(&ranges(person, actions)) {
+            (_, false) => Reason::NoAdmissibleMove,
+            (most, true) if most <= 0.0 => Reason::InfeasibleWithinBounds,
+            _ => Reason::NotFound,
+        })
     }
 
     fn noise(&self) -> f64 {

@@ -1,0 +1,63 @@
+//! What an ensemble can say where features are within ranges.
+
+use super::Trees;
+
+/// The least and the greatest value of a feature.
+type Range = (f64, f64);
+
+impl Trees {
+    /// A bound of the score where each feature is within a range, both ends included, and whether any tree varies there.
+    pub(crate) fn most_within(&self, ranges: &[Range]) -> (f64, bool) {
+        let mut varies = false;
+        // Sums in floating point rise with each of their terms.
+        let leaves = (0..self.roots.len()).map(|number| {
+            let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+            self.for_each_leaf(number, ranges, &mut |_, says| {
+                (least, most) = (least.min(says), most.max(says))
+            });
+            varies |= least < most;
+            most
+        });
+        (self.aggregate(leaves), varies)
+    }
+
+    /// Visits the leaves of one tree that points within these ranges reach: the part of the ranges that ends there, and what the leaf says.
+    /// A cut is the end of what is on its left, and where its right begins.
+    pub(crate) fn for_each_leaf(
+        &self,
+        number: usize,
+        ranges: &[Range],
+        visit: &mut dyn FnMut(&[Range], f64),
+    ) {
+        enum Step {
+            Visit(u32),
+            Set(usize, Range),
+        }
+        let mut ranges = ranges.to_vec();
+        let mut todo = vec![Step::Visit(self.roots[number])];
+        while let Some(step) = todo.pop() {
+            let at = match step {
+                Step::Visit(at) => at,
+                Step::Set(j, range) => {
+                    ranges[j] = range;
+                    continue;
+                }
+            };
+            let node = &self.nodes[at as usize];
+            if node.left == at {
+                visit(&ranges, node.adds);
+                continue;
+            }
+            let j = node.feature as usize;
+            let (low, high) = ranges[j];
+            let (left, right) = (Self::goes_left(node, low), !Self::goes_left(node, high));
+            todo.push(Step::Set(j, (low, high)));
+            if right {
+                todo.extend([Step::Visit(node.right), Step::Set(j, (low.max(node.cut), high))]);
+            }
+            if left {
+                todo.extend([Step::Visit(node.left), Step::Set(j, (low, high.min(node.cut)))]);
+            }
+        }
+    }
+}

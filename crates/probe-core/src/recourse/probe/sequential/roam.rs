@@ -1,0 +1,131 @@
+//! Where steps end without an answer on scores that jump: one feature after the other to wherever the margin is largest, over all of its
+//! range. Slow, and for those few whom nothing else helps.
+
+use super::super::super::Reason;
+use super::{COARSE, Incumbent, Look, Search};
+use crate::error::Result;
+
+/// Places of a feature that are looked at in one round, rounds, and rounds without a gain that end it.
+const PLACES: usize = 16;
+const ROUNDS: usize = 8;
+const VAIN: usize = 2;
+/// Margin to spare that is looked for, at first and where the last steps lose it again: fewer samples see less sharply.
+pub(super) const ROOMS: [f64; 2] = [0.1, 0.4];
+/// Lines, or as many samples as are worth them, for one look.
+const LINES: usize = 16;
+/// What a refused point's own score counts for, at most, in units of the margin: less than what being refused costs.
+const PULL: f64 = 0.01;
+/// Halvings that take back what a change need not have.
+const HALVINGS: usize = 10;
+
+impl Search<'_> {
+    /// Looks far and wide for a point with margin `z`; offers it to `best` and says whether there is one.
+    pub(super) fn roam(&mut self, factual: &[f64], z: f64, best: &mut Incumbent) -> Result<bool> {
+        let task = &*self.solver.task;
+        let mut stops = vec![Vec::new(); factual.len()];
+        for (j, stops) in stops.iter_mut().enumerate().filter(|(j, _)| task.actions.is_mutable_numeric(*j)) {
+            if let Some(range) = task.actions.interval(j, factual[j]) {
+                self.landscape.stops_into(j, range, stops);
+            }
+        }
+        let hopeless = self.landscape.shortcoming(factual, &task.actions);
+        if stops.iter().all(Vec::is_empty) || hopeless.is_some_and(|reason| reason != Reason::NotFound) {
+            return Ok(false);
+        }
+        let mut starts = vec![factual.to_vec()];
+        if best.most != factual && self.is_admissible(factual, &best.most) {
+            starts.push(best.most.clone());
+        }
+        self.landscape.starts_into(factual, task, &mut starts);
+        best.cost = f64::INFINITY;
+        for mut here in starts {
+            self.climb(factual, z, &stops, &mut here)?;
+            let worth = self.worth(factual, &here, z, COARSE)?;
+            if worth < 0.0 {
+                best.offer(&here, f64::INFINITY, worth);
+                continue;
+            }
+            self.shorten(factual, z, COARSE, &mut here)?;
+            self.restrict_support(factual, &here);
+            best.offer(&here, task.cost.between(factual, &here), 0.0);
+            let near = 0.5 * self.landscape.largest_sd();
+            self.descend(factual, z, Look::Lines(COARSE), near, &mut here, best)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// [`Search::slack`], by which points that are refused themselves differ by their score, too.
+    fn worth(&mut self, factual: &[f64], x: &[f64], z: f64, lines: usize) -> Result<f64> {
+        self.restrict_support(factual, x);
+        let slack = self.slack(x, z, Look::Lines(lines))?;
+        if self.favourable {
+            return Ok(slack);
+        }
+        let model = &self.solver.task.model;
+        let (score, own) = (model.score(x)?, model.score(factual)?.abs());
+        let pull = score / (score.abs() + own.max(f64::MIN_POSITIVE));
+        Ok(slack + if pull.is_finite() { PULL * pull } else { 0.0 })
+    }
+
+    /// Moves one feature after the other to the best of its `stops`, the cheapest of those that meet the target.
+    fn climb(&mut self, factual: &[f64], z: f64, stops: &[Vec<f64>], here: &mut [f64]) -> Result<()> {
+        let task = &*self.solver.task;
+        let mut best = self.worth(factual, here, z, LINES)?.min(0.0);
+        let mut vain = 0;
+        for round in 0..ROUNDS {
+            let before = best;
+            for (j, stops) in stops.iter().enumerate() {
+                let (mut to, mut cost) = (here[j], task.cost.between(factual, here));
+                let old = here[j];
+                let n = stops.len().min(PLACES);
+                // Other places in each round, the outermost in the first.
+                let place = |i: usize| match round {
+                    0 => i * (stops.len() - 1) / (n - 1).max(1),
+                    _ => (i * stops.len() + round * stops.len() / ROUNDS) / n,
+                };
+                let values = (0..n).map(|i| stops[place(i)]).chain([factual[j]]);
+                for value in values.filter(|value| *value != old) {
+                    here[j] = value;
+                    if !self.is_admissible(factual, here) {
+                        continue;
+                    }
+                    let worth = self.worth(factual, here, z, LINES)?.min(0.0);
+                    let price = task.cost.between(factual, here);
+                    if worth > best || (worth == best && price < cost) {
+                        (best, to, cost) = (worth, value, price);
+                    }
+                }
+                here[j] = to;
+            }
+            vain = if best > before { 0 } else { vain + 1 };
+            if vain == VAIN || best >= 0.0 && self.worth(factual, here, z, COARSE)? >= 0.0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back of each change what the target does not need, the dearest first.
+    pub(super) fn shorten(&mut self, factual: &[f64], z: f64, lines: usize, here: &mut [f64]) -> Result<()> {
+        let cost = &self.solver.task.cost;
+        let price = |x: f64, j: usize| cost.weight(j, x - factual[j]) * (x - factual[j]).abs();
+        let mut order: Vec<usize> = (0..here.len()).filter(|&j| here[j] != factual[j]).collect();
+        order.sort_by(|&a, &b| price(here[b], b).total_cmp(&price(here[a], a)).then(a.cmp(&b)));
+        for j in order {
+            let whole = here[j];
+            let (mut enough, mut short) = (1.0, 0.0);
+            for halving in 0..=HALVINGS {
+                let share = if halving == 0 { 0.0 } else { 0.5 * (enough + short) };
+                here[j] = factual[j] + share * (whole - factual[j]);
+                let meets = self.is_admissible(factual, here) && self.worth(factual, here, z, lines)? >= 0.0;
+                *(if meets { &mut enough } else { &mut short }) = share;
+                if enough == 0.0 {
+                    break;
+                }
+            }
+            here[j] = if enough == 1.0 { whole } else { factual[j] + enough * (whole - factual[j]) };
+        }
+        Ok(())
+    }
+}
