@@ -256,3 +256,32 @@ fn a_distilled_tree_s_answer_is_judged_on_the_model_and_not_on_the_tree() {
     session.recourse(&[0.9, 0.9], &mut answer).unwrap();
     assert_eq!((answer.status, answer.claimed_rate), (Status::Favourable, None));
 }
+
+#[test]
+fn a_tolerance_is_held_by_everybody_who_uses_it_up() {
+    let mut stream = Seed(35).stream(Purpose::Data, 0);
+    let model = boosted(5, 30, &mut stream);
+    let mut noise = Seed(36).stream(Purpose::Data, 0);
+    for person in denied(&model, 3, &mut stream).chunks_exact(5) {
+        let mut setup = setup(model.clone(), 0.1);
+        setup.tolerance = true;
+        let engine = Engine::new(setup).unwrap();
+        let mut answer = Answer::new(5);
+        engine.session().recourse(person, &mut answer).unwrap();
+        assert!(answer.status == Status::Certified && answer.rate_upper < 0.095, "{answer:?}");
+        let tolerance = engine.tolerance(person, &answer).unwrap().unwrap();
+        assert!(tolerance.kappa > 0.02 && tolerance.at_target.len() == answer.changed, "{tolerance:?}");
+        for slack in &tolerance.at_target {
+            for way in [-1.0, 1.0] {
+                let mut missed = answer.point.clone();
+                missed[slack.feature] += way * slack.alone;
+                let refused = (0..100_000).filter(|_| {
+                    let x: Vec<f64> = missed.iter().map(|x| x + 0.1 * noise.normal()).collect();
+                    model.score(&x).unwrap() <= 0.0
+                });
+                let rate = refused.count() as f64 / 1e5;
+                assert!(rate <= 0.1 + 4.0 * (0.09f64 / 1e5).sqrt(), "{rate} {slack:?}");
+            }
+        }
+    }
+}

@@ -32,6 +32,8 @@ const SCOUT_DRAWS: usize = 16_384;
 const SCOUT_ERRORS: usize = 4_096;
 const AUDIT_ERRORS: usize = Errors::MOST;
 const MAX_SETS: usize = 64;
+/// Sets that an attempt may read beyond its certificate, for a lower bound.
+const MORE_SETS: usize = 8;
 /// Drawn models that look around a point, where the model may change.
 const SCOUT_MODELS: usize = 512;
 /// The gap under the target with which a certificate gets by with three quarters of the lines that it may read, at confidence 0.999.
@@ -307,7 +309,7 @@ impl<'e> Sampler<'e> {
         Ok(())
     }
 
-    /// Tests the point on fresh samples: a segment of the pool, or a stream of its own. If `further`, a certificate on lines goes on to a
+    /// Tests the point on fresh samples: a segment of the pool, or a stream of its own. If `further`, a certificate on lines or errors goes on to a
     /// bound below the target.
     pub(super) fn certify(
         &mut self,
@@ -375,24 +377,35 @@ impl<'e> Sampler<'e> {
                 let sets = *sets;
                 let mut bet = Mixture::expecting(max_rate, self.mean)?;
                 let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
-                for index in 0..MAX_SETS {
+                let mut ladder = match further {
+                    true => Ladder::new(max_rate, self.mean, self.variance)?,
+                    false => Ladder::default(),
+                };
+                let (mut won, mut end) = (false, MAX_SETS);
+                let mut index = 0;
+                'sets: while index < end {
                     let errors = sets.fresh.set(&*self.task.noise, segment, index)?;
                     for some in self.refused_from(errors).chunks(DRAWS) {
                         let refused = some.iter().filter(|refused| **refused).count();
                         bet.observe_many(refused as u64, some.len() as u64);
                         let shares: [f64; DRAWS] = std::array::from_fn(|i| f64::from(u8::from(i < refused)));
                         upper.observe_all(&shares[..some.len()]);
-                        if bet.certifies(own) {
-                            let upper = upper.upper().min(max_rate);
-                            return Ok(Attempt { certified: true, upper, mean: bet.mean() });
+                        ladder.observe_all(&shares[..some.len()]);
+                        if !won && bet.certifies(own) {
+                            (won, end) = (true, MAX_SETS.min(index + MORE_SETS));
+                        }
+                        if won && ladder.is_climbed(own) {
+                            break 'sets;
                         }
                     }
                     // Clearly not below the target: more errors would not help.
-                    if index >= 7 && bet.mean() >= max_rate {
+                    if !won && index >= 7 && bet.mean() >= max_rate {
                         break;
                     }
+                    index += 1;
                 }
-                Ok(Attempt { certified: false, upper: upper.upper(), mean: bet.mean() })
+                let bound = if won { ladder.bound(own).min(max_rate) } else { f64::INFINITY };
+                Ok(Attempt { certified: won, upper: upper.upper().min(bound), mean: bet.mean() })
             }
             Kind::Finite { .. } => {
                 Ok(Attempt { certified: self.mean <= max_rate, upper: self.mean, mean: self.mean })
