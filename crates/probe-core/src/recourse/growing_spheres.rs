@@ -11,7 +11,10 @@
 //! Constraints: the paper has none. Here immutables and one-hot groups are left out of the draw, and draws are clipped to bounds and
 //! directions; a limit on the number of changes is refused. Needs no gradient: any model is served.
 //!
-//! Settings: `radius` (the first $\eta$), `samples` (of a layer), `layers` (at most), `sparsify` (`yes`, `no`).
+//! Settings: `radius` (the first $\eta$), `samples` (of a layer), `layers` (at most), `sparsify` (`yes`, `no`), `version` (`paper`, `library`).
+//! `version=library` searches as the recourse library CARLA does, with which PROBE's numbers were made: layers of width `radius` (0.2) from the
+//! person on and no smaller ones, lengths even within a layer, a coin tossed for every feature that is 0 or 1 in all reference rows, and
+//! nothing put back. Tossed features jump, so that its answers lie beyond the boundary.
 //!
 //! Cost: `samples` scores per layer, and one per changed feature.
 
@@ -40,16 +43,28 @@ struct Params {
     samples: usize,
     layers: usize,
     sparsify: bool,
+    version: Version,
+}
+
+/// Whose search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    Paper,
+    Library,
 }
 
 impl Params {
     fn new(options: &MethodOptions) -> Result<Self> {
-        options.only(NAME, &["radius", "samples", "layers", "sparsify"])?;
+        options.only(NAME, &["radius", "samples", "layers", "sparsify", "version"])?;
+        let versions = [("paper", Version::Paper), ("library", Version::Library)];
+        let version = options.word("version", Version::Paper, &versions)?;
+        let (radius, sparsify) = if version == Version::Paper { (0.1, true) } else { (0.2, false) };
         Ok(Self {
-            radius: options.number("radius", 0.1, "positive and finite", |v| v > 0.0 && v.is_finite())?,
+            radius: options.number("radius", radius, "positive and finite", |v| v > 0.0 && v.is_finite())?,
             samples: options.count("samples", 1_000)?,
             layers: options.count("layers", 500)?,
-            sparsify: options.word("sparsify", true, &[("yes", true), ("no", false)])?,
+            sparsify: options.word("sparsify", sparsify, &[("yes", true), ("no", false)])?,
+            version,
         })
     }
 }
@@ -77,12 +92,18 @@ struct Prepared {
 impl Solver for Prepared {
     fn worker(&self) -> Box<dyn Worker + '_> {
         let (n, k) = (self.task.model.n_features(), self.params.samples);
+        let tossed = match self.params.version {
+            Version::Paper => vec![false; n],
+            Version::Library => self.task.reference.zero_or_one(),
+        };
         Box::new(Flip::new(
             &self.task,
             Spheres {
                 task: &self.task,
                 params: self.params,
+                tossed,
                 open: Vec::with_capacity(n),
+                coins: Vec::with_capacity(n),
                 points: vec![0.0; n * k],
                 scores: vec![0.0; k],
                 nearest: vec![0.0; n],
@@ -94,8 +115,11 @@ impl Solver for Prepared {
 struct Spheres<'a> {
     task: &'a Task,
     params: Params,
-    /// Features that are drawn.
+    /// Features for which a coin is tossed.
+    tossed: Vec<bool>,
+    /// Features that are drawn, by length and by coin.
     open: Vec<usize>,
+    coins: Vec<usize>,
     points: Vec<f64>,
     scores: Vec<f64>,
     /// The favourable point of the last layer that is nearest to its centre.
@@ -121,10 +145,16 @@ impl Spheres<'_> {
                 point[j] = stream.normal();
                 square += point[j] * point[j];
             }
-            let volume = inner_volume + stream.uniform() * (1.0 - inner_volume);
-            let length = outer * libm::pow(volume, 1.0 / dim) / square.sqrt();
+            let even = stream.uniform();
+            let length = match self.params.version {
+                Version::Paper => outer * libm::pow(inner_volume + even * (1.0 - inner_volume), 1.0 / dim),
+                Version::Library => inner + even * (outer - inner),
+            };
             for &j in &self.open {
-                point[j] = centre[j] + length * point[j];
+                point[j] = centre[j] + length / square.sqrt() * point[j];
+            }
+            for &j in &self.coins {
+                point[j] = f64::from(u8::from(stream.uniform() < 0.5));
             }
             reach.confine(point);
         }
@@ -168,14 +198,17 @@ impl Search for Spheres<'_> {
         if self.task.model.score(point)? > 0.0 {
             return Ok(Ok(()));
         }
-        self.open.clear();
-        self.open.extend((0..factual.len()).filter(|&j| reach.is_open(j)));
+        for (features, tossed) in [(&mut self.open, false), (&mut self.coins, true)] {
+            features.clear();
+            features.extend((0..factual.len()).filter(|&j| reach.is_open(j) && self.tossed[j] == tossed));
+        }
         let key = Key::default().values(factual).finish();
         let mut stream = self.task.seed.stream(Purpose::Search, key);
         let centre = point.to_vec();
         let mut step = self.params.radius;
         let mut halvings = 0;
-        while halvings < HALVINGS && self.layer(&centre, reach, (0.0, step), &mut stream)? {
+        let from = usize::from(self.params.version == Version::Paper);
+        while from > 0 && halvings < HALVINGS && self.layer(&centre, reach, (0.0, step), &mut stream)? {
             step *= 0.5;
             halvings += 1;
         }
@@ -187,7 +220,7 @@ impl Search for Spheres<'_> {
             .sum::<f64>()
             .sqrt();
         let mut found = false;
-        for layer in 1..=self.params.layers {
+        for layer in from..from + self.params.layers {
             let inner = layer as f64 * step;
             found = self.layer(&centre, reach, (inner, inner + step), &mut stream)?;
             if found || inner > farthest {

@@ -27,6 +27,16 @@ impl Reach {
         if one_hot { Ok(()) } else { Err(Reason::NotOneHot) }
     }
 
+    /// The same, no farther out than `ranges` or where the person is already.
+    pub(super) fn within(&self, ranges: &[[f64; 2]], factual: &[f64]) -> Self {
+        let one = |((&(low, high), range), x): ((&(f64, f64), &[f64; 2]), &f64)| {
+            // Where the search begins.
+            let x = x.clamp(low, high);
+            (low.max(range[0].min(x)), high.min(range[1].max(x)))
+        };
+        Self { ends: self.ends.iter().zip(ranges).zip(factual).map(one).collect() }
+    }
+
     /// Whether some feature may be other than it is.
     pub(super) fn allows_a_move(&self, factual: &[f64]) -> bool {
         self.ends.iter().zip(factual).any(|((low, high), x)| low < x || high > x)
@@ -47,5 +57,19 @@ impl Reach {
         for (x, (low, high)) in point.iter_mut().zip(&self.ends) {
             *x = x.clamp(*low, *high);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_narrow_what_bounds_leave_open_and_never_leave_the_person_out() {
+        let free = (f64::NEG_INFINITY, f64::INFINITY);
+        let reach = Reach { ends: vec![free, free, (0.2, 0.8), (0.5, 0.5)] };
+        let within = reach.within(&[[0.0, 1.0]; 4], &[0.3, 1.5, 0.1, 0.5]);
+        // Beyond the range the person may stay; under strict bounds they begin at the bound.
+        assert_eq!(within.ends, [(0.0, 1.0), (0.0, 1.5), (0.2, 0.8), (0.5, 0.5)]);
     }
 }

@@ -51,6 +51,14 @@ impl Reference {
         if self.rows.is_empty() { None } else { Rows::new(&self.rows, self.ranges.len()).ok() }
     }
 
+    /// Which features are 0 or 1 in every row; none without rows.
+    pub fn zero_or_one(&self) -> Vec<bool> {
+        let only = |j: usize| {
+            self.rows().is_some_and(|rows| rows.iter().all(|row| row[j] == 0.0 || row[j] == 1.0))
+        };
+        (0..self.n_features()).map(only).collect()
+    }
+
     /// Least and largest value of each feature.
     pub fn ranges(&self) -> &[[f64; 2]] {
         &self.ranges
@@ -77,6 +85,8 @@ mod tests {
         let reference = Reference::of_rows(vec![1.0, 5.0, -1.0, 7.0], &names).unwrap();
         assert_eq!(reference.ranges(), [[-1.0, 1.0], [5.0, 7.0]]);
         assert_eq!(reference.rows().unwrap().n_rows(), 2);
+        let halves = Reference::of_rows(vec![1.0, 0.5, 0.0, 1.0], &names).unwrap();
+        assert_eq!(halves.zero_or_one(), [true, false]);
         let error = Reference::of_rows(vec![1.0, 5.0, -1.0, f64::NAN], &names).unwrap_err();
         assert_eq!(error.to_string(), "row 1, feature 'b': NaN is not a finite number");
         let error = Reference::of_rows(Vec::new(), &names).unwrap_err();

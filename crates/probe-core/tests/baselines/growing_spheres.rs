@@ -52,10 +52,32 @@ fn draws_keep_bounds_directions_and_immutables() {
 }
 
 #[test]
+fn the_library_tosses_coins_for_what_is_zero_or_one() {
+    let model = linear(&[1.0, 1.0], -0.5);
+    let asked = |options: &[&str]| {
+        let mut asked = setup(&model, "growing-spheres", options);
+        asked.reference = Some(std::sync::Arc::from([0.0, 0.3, 1.0, 0.6, 1.0, 0.1]));
+        asked
+    };
+    // Heads is enough: half of the first layer's 1,000 draws are favourable, and the nearest of them has hardly moved in the other feature
+    // (more than 0.01 of an even 0.2 with probability 0.95^450 = 1e-10).
+    let tossed = answer(asked(&["version=library"]), &[0.0; 2]);
+    assert!(tossed.point[0] == 1.0 && tossed.point[1].abs() < 0.01, "{tossed:?}");
+    // As the paper has it every feature moves freely, at most to the end of the first layer that reaches the boundary at 0.354.
+    let free = answer(asked(&[]), &[0.0; 2]);
+    assert!(free.cost.unwrap() < 0.65, "{free:?}");
+    // Without rows nothing is known to be 0 or 1; the second layer, from 0.2 to 0.4, is the first that reaches the boundary.
+    let plain = answer(setup(&model, "growing-spheres", &["version=library"]), &[0.0; 2]);
+    let length = plain.point[0].hypot(plain.point[1]);
+    assert!((0.353..0.4).contains(&length) && plain.changed == 2, "{plain:?}");
+}
+
+#[test]
 fn what_cannot_be_served_is_refused() {
     let model = linear(&[1.0], -1.0);
     assert!(refusal(setup(&model, "growing-spheres", &["radius=0"])).contains("radius"));
     assert!(refusal(setup(&model, "growing-spheres", &["sparsify=2"])).contains("yes, no"));
+    assert!(refusal(setup(&model, "growing-spheres", &["version=3"])).contains("paper, library"));
     let mut limited = setup(&model, "growing-spheres", &[]);
     limited.actions = limited.actions.with_max_changes(Some(1));
     assert!(refusal(limited).contains("number of changes"));

@@ -3,7 +3,7 @@
 use super::cell::Kind;
 use super::lab::Laboratory;
 use super::methods::subjects;
-use super::{Experiment, Made, Table};
+use super::{Experiment, Made, Table, csv, number};
 use crate::number::fixed;
 use crate::paper_data::{Error, PAPER_DATA};
 use probe_core::registry::Entry;
@@ -22,7 +22,7 @@ impl Experiment for Classifiers {
     }
 
     fn make(&self, lab: &Laboratory) -> Result<Made, Error> {
-        let mut rows = Vec::new();
+        let (mut rows, mut numbers) = (Vec::new(), Vec::new());
         for paper in &PAPER_DATA {
             for kind in Kind::ALL {
                 let subject = lab.subject(paper.name, kind)?;
@@ -30,6 +30,11 @@ impl Experiment for Classifiers {
                     Kind::Linear => (format!("[{}, 2]", subject.names.len()), paper.logistic_accuracy),
                     Kind::Network => (format!("[{}, 50, 2]", subject.names.len()), paper.network_accuracy),
                 };
+                let denied = subject.denied.len() / subject.names.len();
+                let mut line = vec![paper.name.to_owned(), kind.short().to_owned(), format!("\"{units}\"")];
+                line.extend([paper.epochs as f64, paper.batch as f64, paper.learning_rate].map(number));
+                line.extend([expected, subject.accuracy, subject.tested as f64, denied as f64].map(number));
+                numbers.push(line);
                 rows.push(vec![
                     format!("{}, {}", paper.title, kind.short()),
                     units,
@@ -38,7 +43,7 @@ impl Experiment for Classifiers {
                     fixed(subject.accuracy, 3),
                     fixed(subject.accuracy - expected, 3),
                     fixed(subject.tested as f64, 0),
-                    fixed((subject.denied.len() / subject.names.len()) as f64, 0),
+                    fixed(denied as f64, 0),
                 ]);
             }
         }
@@ -58,6 +63,19 @@ impl Experiment for Classifiers {
              layer of 50 units, as its appendix has it; its logistic regression is the network without that layer, trained in the same way."
                 .to_owned(),
         ];
-        Ok(Made { tables: vec![Table { title, header, rows }], remarks, files: Vec::new() })
+        let columns = [
+            "data",
+            "classifier",
+            "units",
+            "epochs",
+            "batch",
+            "learning_rate",
+            "paper_accuracy",
+            "accuracy",
+            "test_people",
+            "denied",
+        ];
+        let files = vec![("classifiers.csv", csv(&columns, numbers.into_iter()))];
+        Ok(Made { tables: vec![Table { title, header, rows }], remarks, files })
     }
 }

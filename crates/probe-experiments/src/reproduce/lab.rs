@@ -12,8 +12,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// People of a table cell, at most, and of a point of a figure; of the whole and of a quick reproduction.
-const PEOPLE: [[usize; 2]; 2] = [[1_000, 200], [40, 10]];
+/// People of a table cell, at most, of a point of a figure, and to choose settings on; of the whole and of a quick reproduction.
+const PEOPLE: [[usize; 3]; 2] = [[1_000, 1_000, 200], [40, 10, 10]];
+/// People on whom a kept cell is tried before it is used.
+const TRIED: usize = 2;
 /// Training rows that methods which need data are given.
 const REFERENCE: usize = 2_000;
 
@@ -27,11 +29,20 @@ pub struct Subject {
     pub accuracy: f64,
     /// Test rows, and how many of them it denies.
     pub tested: usize,
-    /// People whom it denies, row after row.
+    /// People whom it denies among the test rows, row after row.
     pub denied: Vec<f64>,
+    /// The same among the training rows.
+    denied_in_training: Vec<f64>,
     reference: Arc<[f64]>,
     /// Of all that answers depend on: weights, people and reference rows.
     fingerprint: u64,
+}
+
+impl Subject {
+    /// Whom runs of this size draw on.
+    fn people(&self, size: Size) -> &[f64] {
+        if size == Size::Training { &self.denied_in_training } else { &self.denied }
+    }
 }
 
 /// How far the work is.
@@ -84,8 +95,8 @@ impl Laboratory {
                 continue;
             }
             match Store::read(self.place(run)?.as_deref()) {
-                Some(cell) => drop(self.cells.insert(name, cell)),
-                None => missing.push((name, run)),
+                Some(cell) if self.holds(run, &cell)? => drop(self.cells.insert(name, cell)),
+                _ => missing.push((name, run)),
             }
         }
         // What a person takes, roughly: networks are sampled, and some methods search for long.
@@ -98,7 +109,7 @@ impl Laboratory {
         let mut done = 0.0;
         for ((name, run), weight) in missing.into_iter().zip(weights) {
             told(&Progress { what: run.name(), share: done / total });
-            let cell = self.make(run)?;
+            let cell = self.make(run, &self.places(run))?;
             Store::write(self.place(run)?.as_deref(), &cell)?;
             self.cells.insert(name, cell);
             done += weight;
@@ -128,10 +139,27 @@ impl Laboratory {
 
     /// People of a run.
     pub fn n_people(&self, run: &Run) -> usize {
-        let [table, figure] = PEOPLE[usize::from(self.inputs.quick)];
-        let most = if run.size == Size::Table { table } else { figure };
+        let most = PEOPLE[usize::from(self.inputs.quick)][run.size as usize];
         let most = self.inputs.people.map_or(most, |given| given.min(most));
-        self.subjects.get(&(run.data, run.kind)).map_or(most, |s| most.min(s.denied.len() / s.names.len()))
+        let subject = self.subjects.get(&(run.data, run.kind));
+        subject.map_or(most, |s| most.min(s.people(run.size).len() / s.names.len()))
+    }
+
+    /// Rows of a run's people among those whom the classifier denies, evenly spread.
+    fn places(&self, run: &Run) -> Vec<usize> {
+        let subject = self.subjects.get(&(run.data, run.kind));
+        let all = subject.map_or(0, |s| s.people(run.size).len() / s.names.len());
+        let n = self.n_people(run);
+        (0..n).map(|i| i * all / n).collect()
+    }
+
+    /// Whether this program still finds what a kept cell says, tried on its first people and its last.
+    fn holds(&self, run: &Run, cell: &Cell) -> Result<bool, Error> {
+        let places = self.places(run);
+        let n = places.len();
+        let tried: Vec<usize> = (0..n.min(TRIED)).map(|i| i * (n - 1) / (TRIED - 1).max(1)).collect();
+        let few: Vec<usize> = tried.iter().map(|&i| places[i]).collect();
+        Ok(cell.cost.len() == n && cell.agrees(&self.make(run, &few)?, &tried))
     }
 
     fn train(&mut self, name: &'static str, kind: Kind) -> Result<Subject, Error> {
@@ -163,6 +191,7 @@ impl Laboratory {
         let d = data.names.len();
         let denied = data.denied(&*model, usize::MAX)?;
         let (train, _) = data.part(&data.split.train);
+        let denied_in_training = unfavourable(&*model, &train, d)?;
         let rows = train.len() / d;
         let n = REFERENCE.min(rows);
         let reference: Vec<f64> = (0..n).flat_map(|i| &train[i * rows / n * d..][..d]).copied().collect();
@@ -176,17 +205,18 @@ impl Laboratory {
             tested: data.split.test.len(),
             model,
             denied,
+            denied_in_training,
             reference: reference.into(),
             fingerprint,
         })
     }
 
-    fn make(&self, run: &Run) -> Result<Cell, Error> {
+    /// The run, on the people at `places` among those whom the classifier denies.
+    fn make(&self, run: &Run, places: &[usize]) -> Result<Cell, Error> {
         let subject = self.subject(run.data, run.kind)?;
         let d = subject.names.len();
-        let (all, n) = (subject.denied.len() / d, self.n_people(run));
-        let people: Vec<f64> =
-            (0..n).flat_map(|i| &subject.denied[i * all / n * d..][..d]).copied().collect();
+        let all = subject.people(run.size);
+        let people: Vec<f64> = places.iter().flat_map(|i| &all[i * d..][..d]).copied().collect();
         let people = Rows::new(&people, d)?;
         let mut setup =
             Setup::new(Arc::clone(&subject.model), subject.names.clone(), None, run.variance.sqrt())?;
@@ -203,6 +233,14 @@ impl Laboratory {
         let measured = measure(&engine, people, &answers)?;
         Ok(Cell::new(&measured, bounds(&engine, people, &answers, run.variance)?, seconds))
     }
+}
+
+/// Rows to which the model says no.
+fn unfavourable(model: &dyn Model, rows: &[f64], d: usize) -> Result<Vec<f64>, Error> {
+    let mut scores = vec![0.0; rows.len() / d];
+    model.score_batch(Rows::new(rows, d)?, &mut scores)?;
+    let denied = rows.chunks_exact(d).zip(&scores).filter(|(_, score)| **score <= 0.0);
+    Ok(denied.flat_map(|(row, _)| row).copied().collect())
 }
 
 /// Proposition 4 for every answer, as the paper evaluates it: also for networks, where it is none.

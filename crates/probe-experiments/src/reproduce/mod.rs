@@ -12,6 +12,7 @@ mod moons;
 mod page;
 mod plane;
 mod published;
+mod settings;
 mod tables;
 mod trees;
 
@@ -80,6 +81,7 @@ pub trait Experiment: Send + Sync {
 /// All that can be reproduced.
 pub const EXPERIMENTS: &[Entry<dyn Experiment>] = &[
     classifiers::ENTRY,
+    settings::ENTRY,
     tables::TABLE_1,
     tables::SIGMA_025,
     figures::MOTIVATION,
@@ -95,7 +97,7 @@ pub const EXPERIMENTS: &[Entry<dyn Experiment>] = &[
 ];
 
 /// Names for several experiments at once, besides `all`.
-const TABLES: [&str; 3] = ["classifiers", "table1", "sigma025"];
+const TABLES: [&str; 4] = ["classifiers", "settings", "table1", "sigma025"];
 
 /// The experiments called `what`: one of them, `figures` or `all`.
 pub fn experiments(what: &str) -> probe_core::Result<Vec<&'static Entry<dyn Experiment>>> {
@@ -104,6 +106,11 @@ pub fn experiments(what: &str) -> probe_core::Result<Vec<&'static Entry<dyn Expe
         "figures" => Ok(EXPERIMENTS.iter().filter(|entry| !TABLES.contains(&entry.name)).collect()),
         name => Ok(vec![lookup("experiment", EXPERIMENTS, name)?]),
     }
+}
+
+/// A number for a file; empty where there is none.
+fn number(value: f64) -> String {
+    if value.is_finite() { value.to_string() } else { String::new() }
 }
 
 /// A file of numbers.

@@ -2,9 +2,9 @@
 
 use super::cell::{Cell, Kind, Run, summary};
 use super::lab::Laboratory;
-use super::methods::{Column, OURS, RELEASED, TARGET, THEIRS, adversarial, baselines, subjects};
+use super::methods::{AS_PUBLISHED, Column, OURS, RELEASED, TARGET, THEIRS, adversarial, baselines, subjects};
 use super::published::{Printed, published};
-use super::{Experiment, Made, Table, csv};
+use super::{Experiment, Made, Table, csv, number};
 use crate::number::{fixed, rounded};
 use crate::paper_data::{Error, PAPER_DATA};
 use probe_core::evaluation::Summary;
@@ -35,7 +35,13 @@ struct Compared {
 
 impl Compared {
     fn columns(&self) -> Vec<Column> {
-        let others = if self.adversarial { [baselines(), adversarial()].concat() } else { baselines() };
+        let [spheres, against @ ..] = AS_PUBLISHED;
+        let mut others = baselines();
+        others.push(spheres);
+        if self.adversarial {
+            others.extend(adversarial());
+            others.extend(against);
+        }
         [others, vec![RELEASED, THEIRS, OURS]].concat()
     }
 }
@@ -140,7 +146,6 @@ impl Line<'_> {
     fn numbers(&self) -> Vec<String> {
         let s = |values: &[Option<f64>]| summary(values);
         let (air, rate, cost) = (s(&self.cell.sampled_rate), s(&self.cell.rate), s(&self.cell.cost));
-        let number = |v: f64| if v.is_finite() { v.to_string() } else { String::new() };
         let printed = |of: fn(&Printed) -> f64| self.paper.map_or_else(String::new, |p| number(of(&p)));
         let texts = [self.title, self.kind.short(), self.column.label].map(|t| format!("\"{t}\""));
         let mut row = texts.to_vec();

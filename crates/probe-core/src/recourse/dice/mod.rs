@@ -17,7 +17,8 @@
 //! `count` ($k$) is 1 by default, one answer per person, as PROBE's experiments have it. With more, each person has that many answers,
 //! cheapest first.
 //!
-//! Constraints: the paper has features that may not vary and ranges. Here each step is clipped to immutables, bounds and directions;
+//! Constraints: the paper has features that may not vary and ranges. Here each step is clipped to immutables, bounds and directions, and to the ranges of the
+//! features, as the published program's are (who is outside may stay there);
 //! one-hot groups stay as they are; a limit on the number of changes is refused.
 //!
 //! Settings: `count`, `proximity` ($\lambda_1$), `diversity` ($\lambda_2$), `sparsity` (0 takes nothing back), `learning-rate`, `steps`.
@@ -252,8 +253,9 @@ impl Several<'_> {
 
     fn answer(&mut self, factual: &[f64], reach: &Reach, start: &[f64]) -> Result<()> {
         let (k, mut proximity) = (self.walks.len(), self.prepared.params.proximity);
+        let reach = reach.within(self.prepared.task.reference.ranges(), factual);
         for _ in 0..ROUNDS {
-            if self.descend(factual, reach, proximity)? == k {
+            if self.descend(factual, &reach, proximity)? == k {
                 break;
             }
             proximity /= LESS;

@@ -1,7 +1,7 @@
 //! A credit applicant's choice between cheap and robust advice.
 
 use super::super::lab::Laboratory;
-use super::super::{Experiment, Made, Table};
+use super::super::{Experiment, Made, Table, csv, number};
 use crate::number::{fixed, quantity};
 use crate::paper_data::Error;
 use crate::report::{Applicant, frontier_picture};
@@ -35,6 +35,15 @@ impl Experiment for Loan {
             let changes: Vec<String> = changed.iter().map(change).collect();
             rows.push(vec![format!("{} in 100 may fail", rate * 100.0), cost, changes.join("; ")]);
         }
+        let names = schema.names();
+        let mut header = vec!["target", "cost", "rate"];
+        header.extend(names.iter().map(String::as_str));
+        let mut lines = vec![[f64::NAN, 0.0, f64::NAN].iter().chain(person).copied().map(number).collect()];
+        for (rate, answer) in RATES.iter().zip(session.frontier(person, &RATES)?) {
+            let told = [*rate, answer.cost.unwrap_or(f64::NAN), answer.rate];
+            lines.push(told.iter().chain(&answer.point).copied().map(number).collect());
+        }
+        let numbers = csv(&header, lines.into_iter());
         let table = Table {
             title: "A credit applicant's options".to_owned(),
             header: vec!["robustness", "cost", "what to do"],
@@ -44,6 +53,7 @@ impl Experiment for Loan {
         let remarks = vec![
             "The paper's figure is a sketch; this is a person of the built-in credit data, in their own units.".to_owned(),
         ];
-        Ok(Made { tables: vec![table], remarks, files: picture.into_iter().collect() })
+        let files = picture.into_iter().chain([("loan.csv", numbers)]).collect();
+        Ok(Made { tables: vec![table], remarks, files })
     }
 }

@@ -3,7 +3,7 @@
 use super::super::cell::{Cell, Kind, Run, summary};
 use super::super::lab::Laboratory;
 use super::super::methods::{Column, OURS, THEIRS, adversarial, subjects};
-use super::super::{Experiment, Made, csv};
+use super::super::{Experiment, Made, csv, number};
 use super::{CHART, heads};
 use crate::number::{fixed, rounded};
 use crate::paper_data::Error;
@@ -59,7 +59,6 @@ fn collect(lab: &Laboratory, runs: &[Run]) -> Result<String, Error> {
         let cell = lab.cell(run)?;
         let (ra, air, rate, cost) =
             (summary(&cell.accuracy), summary(&cell.sampled_rate), summary(&cell.rate), summary(&cell.cost));
-        let number = |v: f64| if v.is_finite() { v.to_string() } else { String::new() };
         let mut row = vec![
             run.data.to_owned(),
             run.kind.short().to_owned(),

@@ -3,7 +3,7 @@
 use super::super::lab::Laboratory;
 use super::super::moons::moons;
 use super::super::plane::{Spot, View, decisions, draw};
-use super::super::{Experiment, Made, Table};
+use super::super::{Experiment, Made, Table, csv, number};
 use crate::compare::Contender;
 use crate::number::{fixed, percent};
 use crate::paper_data::Error;
@@ -66,10 +66,25 @@ fn row(name: &str, found: Option<&Found>) -> Vec<String> {
     vec![name.to_owned(), number(|f| f.cost), number(|f| f.rate)]
 }
 
+const POINTS: [&str; 6] = ["recourse", "target", "first", "second", "cost", "rate"];
+
+/// A line of a file with [`POINTS`]; the target is NaN for methods without one.
+fn line(name: &str, target: f64, found: Option<&Found>) -> Vec<String> {
+    let value = |of: fn(&Found) -> f64| found.map_or(f64::NAN, of);
+    let values = [target, value(|f| f.point[0]), value(|f| f.point[1]), value(|f| f.cost), value(|f| f.rate)];
+    std::iter::once(format!("\"{name}\"")).chain(values.map(number)).collect()
+}
+
+/// The person as a line of such a file.
+fn person_line(person: [f64; 2]) -> Vec<String> {
+    line("person", f64::NAN, Some(&Found { point: person, cost: 0.0, rate: f64::NAN }))
+}
+
 struct Motivation;
 
 /// Deviation of the noise, and the person.
 const CORNER_SIGMA: f64 = 0.15;
+const CORNER_RATE: f64 = 0.2;
 const CORNER_PERSON: [f64; 2] = [0.1, -0.5];
 const CORNER_VIEW: View = View { x: [-1.1, 1.1], y: [-0.75, 1.1] };
 
@@ -94,9 +109,12 @@ impl Experiment for Motivation {
             ("Dear and robust: ARAR", Contender { method: "arar".to_owned(), options }, "s3"),
         ];
         let (mut heads, mut spots, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        let mut lines = vec![person_line(CORNER_PERSON)];
         for (name, contender, class) in &asked {
-            let found = ask(&model, contender, &CORNER_PERSON, (CORNER_SIGMA, 0.2), lab.inputs.seed)?;
+            let found = ask(&model, contender, &CORNER_PERSON, (CORNER_SIGMA, CORNER_RATE), lab.inputs.seed)?;
             rows.push(row(name, found.as_ref()));
+            let target = if contender.method == "probe" { CORNER_RATE } else { f64::NAN };
+            lines.push(line(&contender.method, target, found.as_ref()));
             let cost = found.as_ref().map_or(f64::NAN, |f| f.cost);
             heads.push(format!("{name}, cost {}", fixed(cost, 2)));
             spots.push(found.map(|f| Spot {
@@ -126,7 +144,9 @@ impl Experiment for Motivation {
             header: vec!["recourse", "l1 cost", "rate"],
             rows,
         };
-        Ok(Made { tables: vec![table], files: vec![("motivation.svg", svg.standalone())], ..Made::default() })
+        let points = csv(&POINTS, lines.into_iter());
+        let files = vec![("motivation.svg", svg.standalone()), ("motivation.csv", points)];
+        Ok(Made { tables: vec![table], files, ..Made::default() })
     }
 }
 
@@ -158,10 +178,12 @@ impl Experiment for Navigation {
         let person = [0.0, 1.0];
         let wachter = ask(&model, &Contender::new("wachter"), &person, (sigma, 0.5), seed)?;
         let mut table = vec![row("Wachter", wachter.as_ref())];
+        let mut lines = vec![person_line(person), line("wachter", f64::NAN, wachter.as_ref())];
         let (mut heads, mut charts) = (Vec::new(), Vec::new());
         for rate in NAVIGATED_RATES {
             let found = ask(&model, &Contender::new("probe"), &person, (sigma, rate), seed)?;
             table.push(row(&format!("PROBE, r = {rate}"), found.as_ref()));
+            lines.push(line("probe", rate, found.as_ref()));
             let told = found.as_ref().map_or(f64::NAN, |f| f.cost);
             heads.push(format!("r = {rate}: cost {}", fixed(told, 2)));
             let spot = |found: &Found, class| Spot {
@@ -191,6 +213,8 @@ impl Experiment for Navigation {
             header: vec!["recourse", "l1 cost", "rate"],
             rows: table,
         };
-        Ok(Made { tables: vec![table], files: vec![("navigation.svg", svg.standalone())], ..Made::default() })
+        let points = csv(&POINTS, lines.into_iter());
+        let files = vec![("navigation.svg", svg.standalone()), ("navigation.csv", points)];
+        Ok(Made { tables: vec![table], files, ..Made::default() })
     }
 }

@@ -9,7 +9,7 @@
 mod picture;
 
 use super::moons::{Moons, moons};
-use super::{Experiment, Inputs, Laboratory, Made, Table};
+use super::{Experiment, Inputs, Laboratory, Made, Table, csv, number};
 use crate::number::{fixed, percent};
 use crate::paper_data::Error;
 use probe_core::recourse::Distilled;
@@ -64,7 +64,7 @@ impl Experiment for OnMoons {
         Ok(Made {
             tables: vec![study.table()],
             remarks: study.remarks(),
-            files: vec![("trees.svg", picture)],
+            files: vec![("trees.svg", picture), ("trees.csv", study.csv())],
         })
     }
 }
@@ -131,6 +131,20 @@ impl Study {
                 row("recourse by method probe", &self.ours.0, Some(self.ours.1), "–"),
             ],
         }
+    }
+
+    fn csv(&self) -> String {
+        let line = |name: &str, place: &Place, cost: f64| {
+            let [x1, x2] = place.point;
+            let numbers = [x1, x2, place.on_tree, place.on_forest, cost].map(number);
+            std::iter::once(name.to_owned()).chain(numbers).collect::<Vec<_>>()
+        };
+        let lines = vec![
+            line("person", &self.person, 0.0),
+            line("probe-tree", &self.theirs.0, self.theirs.1),
+            line("probe", &self.ours.0, self.ours.1),
+        ];
+        csv(&["point", "x1", "x2", "rate_on_tree", "rate_on_forest", "cost"], lines.into_iter())
     }
 
     fn remarks(&self) -> Vec<String> {
