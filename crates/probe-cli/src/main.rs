@@ -45,6 +45,7 @@ fn dispatch(cli: Cli, printer: &Printer) -> Result<()> {
         Command::Rate(args) => commands::rate::run(&args, &common, printer),
         Command::Noise(args) => commands::noise::run(&args, printer),
         Command::Reproduce(args) => commands::reproduce::run(&args, &common, printer),
+        Command::Data(args) => commands::data::run(&args, printer),
         Command::Inspect(args) => commands::inspect::run(&args, printer),
         Command::Completions(args) => commands::completions::run(&args),
     }

@@ -44,6 +44,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod checksum;
 mod content;
 mod error;
 mod json;
@@ -56,6 +57,7 @@ mod pipeline;
 mod schema_file;
 mod table;
 
+pub use checksum::Checksum;
 pub use error::{Error, Place, Result};
 pub use model_file::ModelFile;
 pub use noise_file::{NoiseFile, fit_to_json, load_noise, parse_noise, residuals_to_json, save_noise};

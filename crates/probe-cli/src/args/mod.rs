@@ -35,6 +35,7 @@ Examples:
   probe rate model.json out.csv --ignore-extra
   probe noise fit pairs.csv --model model.json -o noise.json
   probe reproduce trees --out figures
+  probe data download --out data
   probe inspect model.json")]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -70,6 +71,7 @@ pub(crate) enum Command {
     Rate(Rate),
     Noise(Noise),
     Reproduce(Reproduce),
+    Data(Data),
     Inspect(Inspect),
     Completions(Completions),
 }
@@ -301,22 +303,62 @@ Examples:
   probe reproduce table1 --data data
   probe reproduce trees --out figures                    a forest, the tree distilled from it, and a recourse")]
 pub(crate) struct Reproduce {
-    /// What to make: all, figures, or one of classifiers, table1, sigma025, motivation, loan, navigation, sigmoid, pareto, bounds,
+    /// What to make: all, figures, or one of classifiers, settings, table1, sigma025, motivation, loan, navigation, sigmoid, pareto, bounds,
     /// baselines, achieved, tradeoff, trees. motivation, loan, navigation, sigmoid and trees need no data.
     #[arg(value_name = "WHAT", default_value = "all", value_parser = experiment)]
     pub(crate) what: String,
-    /// Folder of the paper's data sets: adult.csv, compas.csv, give_me_some_credit.csv.
+    /// Folder of the paper's data sets: adult.csv, compas.csv, give_me_some_credit.csv, as `probe data download` writes them.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data: Option<PathBuf>,
     /// Folder to write to.
     #[arg(long, default_value = "probe-reproduced", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
-    /// A first look: at most 40 people in a cell of a table, 10 in a point of a figure, instead of 1,000 and 200.
+    /// A first look: at most 40 people in a cell of a table, 10 in a point of a figure, instead of 1,000.
     #[arg(long)]
     pub(crate) quick: bool,
     /// At most so many people in a cell.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) people: Option<u32>,
+}
+
+/// Get the data of the paper's experiments.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe data download --out data
+  probe reproduce --data data --quick")]
+pub(crate) struct Data {
+    #[command(subcommand)]
+    pub(crate) command: DataCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DataCommand {
+    Download(DataDownload),
+}
+
+/// Download the data sets, as the recourse library CARLA prepares them, and check that they are the ones meant.
+///
+/// A file whose checksum differs is not written. Files that are there already are kept.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe data download                                    all of them, into the folder data
+  probe data download adult gmc --out data
+  probe data download --base-url file:/mnt/cf-data       from a copy; also http: and https:")]
+pub(crate) struct DataDownload {
+    /// Which: adult, compas, gmc, heloc; default: all. HELOC is not in the paper.
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Folder to write to.
+    #[arg(long, default_value = "data", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: PathBuf,
+    /// Address of the folder that has the files; default: CARLA's own, repository carla-recourse/cf-data.
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
+    pub(crate) base_url: Option<String>,
+    /// Replace files of the same names that are there already.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// Explain what a model, schema or data file contains.

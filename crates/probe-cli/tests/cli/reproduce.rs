@@ -18,7 +18,7 @@ fn the_figure_on_trees_is_written_and_told() {
     assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));
     folder.run("reproduce trees --out again --threads 1 --quiet");
     assert_eq!(picture, folder.text("again/trees.svg"));
-    folder.run("reproduce table9").fails(2, &["table9", "known: classifiers, table1"]);
+    folder.run("reproduce table9").fails(2, &["table9", "known: classifiers, settings, table1"]);
     folder.run("reproduce table1 --quiet").fails(1, &["--data DIR"]);
 }
 
@@ -75,6 +75,15 @@ fn everything_is_made_from_few_people_and_found_again() {
         assert!(page.contains(&format!(">{name}.svg<")), "{name}");
     }
     assert!(page.contains("on a part of the people"));
+    // Every number is in a file.
+    for name in ["classifiers", "settings", "table1", "sigma025", "motivation", "loan", "navigation", "trees"]
+    {
+        let numbers = folder.text(&format!("made/{name}.csv"));
+        let columns = |line: &str| line.split(',').count();
+        let head = numbers.lines().next().unwrap_or_default();
+        assert!(numbers.lines().count() > 2 && columns(head) >= 6, "{name}: {numbers}");
+        assert!(numbers.lines().all(|line| line.contains('"') || columns(line) == columns(head)), "{name}");
+    }
     let table = folder.text("made/table1.csv");
     assert!(table.lines().count() > 6 * 7 && table.starts_with("data,classifier,method,people,"));
     // Nothing is run twice: the times in the table are those of the first run.

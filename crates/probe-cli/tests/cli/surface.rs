@@ -2,7 +2,7 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "demo",
     "train",
     "recourse",
@@ -11,6 +11,7 @@ const COMMANDS: [&str; 10] = [
     "rate",
     "noise",
     "reproduce",
+    "data",
     "inspect",
     "completions",
 ];

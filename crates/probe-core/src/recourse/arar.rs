@@ -11,13 +11,16 @@
 //! Constraints: the paper has immutables, bounds and directions. Here each step is clipped to them; errors are not, as they happen to
 //! the person. One-hot groups stay as they are; a limit on the number of changes is refused.
 //!
-//! Settings: `epsilon`, `lambda` (a list), `kink` (`shortest`, `plain`; see `walk`), `inner-steps`, `learning-rate`, `steps` (for one $\lambda$).
+//! `version=library` takes plain steps of 0.1 from the person on, $\lambda$ from 1 on and nine tenths of it after every 50 steps, and the first point whose worst
+//! case is favourable.
+//!
+//! Settings: `epsilon`, `version` (`paper`, `library`), `lambda` (a list), `kink` (`shortest`, `plain`; see `walk`), `inner-steps`, `learning-rate`, `steps` (for one $\lambda$).
 //!
 //! Cost: `inner-steps` + 1 gradients per step; one for affine scores.
 
 use super::descent;
 use super::flip::Flip;
-use super::minimax::{Adversary, Minimax, NAMES, Params};
+use super::minimax::{Adversary, Ends, Minimax, NAMES, Params, Program};
 use super::{MethodOptions, RecourseMethod, Solver, Task, Worker};
 use crate::error::Result;
 use crate::math::dot;
@@ -27,6 +30,8 @@ use std::sync::Arc;
 const NAME: &str = "arar";
 /// PROBE, section 6.
 const LAMBDA: [f64; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
+const LIBRARY: Program =
+    Program { learning_rate: 0.1, lambda: (1.0, 0.9, 100), steps: 50, ends: Ends::FirstSafe };
 
 pub(super) const ENTRY: Entry<dyn RecourseMethod> = Entry {
     name: NAME,
@@ -40,7 +45,7 @@ fn params(options: &MethodOptions) -> Result<(Params, usize)> {
     let mut known = NAMES.to_vec();
     known.push("inner-steps");
     options.only(NAME, &known)?;
-    Ok((Params::new(options, &LAMBDA)?, options.count("inner-steps", 3)?))
+    Ok((Params::new(options, &LAMBDA, LIBRARY)?, options.count("inner-steps", 3)?))
 }
 
 impl RecourseMethod for Arar {

@@ -21,6 +21,7 @@
 use super::descent;
 use super::flip::{Flip, Search};
 use super::reach::Reach;
+use super::version::Version;
 use super::{MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
 use crate::error::Result;
 use crate::registry::Entry;
@@ -46,18 +47,10 @@ struct Params {
     version: Version,
 }
 
-/// Whose search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
-    Paper,
-    Library,
-}
-
 impl Params {
     fn new(options: &MethodOptions) -> Result<Self> {
         options.only(NAME, &["radius", "samples", "layers", "sparsify", "version"])?;
-        let versions = [("paper", Version::Paper), ("library", Version::Library)];
-        let version = options.word("version", Version::Paper, &versions)?;
+        let version = Version::new(options)?;
         let (radius, sparsify) = if version == Version::Paper { (0.1, true) } else { (0.2, false) };
         Ok(Self {
             radius: options.number("radius", radius, "positive and finite", |v| v > 0.0 && v.is_finite())?,

@@ -10,6 +10,7 @@
 use super::descent::Loss;
 use super::flip::Search;
 use super::reach::Reach;
+use super::version::Version;
 use super::walk::{Kink, Walk};
 use super::{MethodOptions, Reason, Task};
 use crate::error::Result;
@@ -31,13 +32,38 @@ pub(super) trait Adversary {
 }
 
 /// Names of the settings that both methods have.
-pub(super) const NAMES: [&str; 5] = ["epsilon", "lambda", "kink", "learning-rate", "steps"];
+pub(super) const NAMES: [&str; 6] = ["epsilon", "version", "lambda", "kink", "learning-rate", "steps"];
+
+/// How a method's search goes in the library (see [`Version`]): plain steps from the person on through all values of $\lambda$, to the first point that will do.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Program {
+    pub(super) learning_rate: f64,
+    /// The first $\lambda$, what the next one is a part of it, and how many there are.
+    pub(super) lambda: (f64, f64, i32),
+    /// Steps for each $\lambda$.
+    pub(super) steps: usize,
+    pub(super) ends: Ends,
+}
+
+/// Where the library's search ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// At the first point whose objective is nearly that of the point before, favourable or not.
+    SmallChange,
+    /// At the first point whose worst case is favourable, wherever the objective goes from there.
+    FirstSafe,
+}
+
+/// A change of the objective that is small to the library.
+const SMALL: f64 = 1e-3;
 
 /// Settings of both methods.
 #[derive(Debug, Clone)]
 pub(super) struct Params {
     /// How far the adversary may go.
     pub(super) epsilon: f64,
+    /// The library's way, where it is asked for.
+    ends: Option<Ends>,
     /// Weights of the cost, tried in this order.
     pub(super) lambda: Vec<f64>,
     pub(super) kink: Kink,
@@ -48,16 +74,22 @@ pub(super) struct Params {
 
 impl Params {
     /// Fails on numbers outside their domain; unknown names are the caller's to refuse.
-    pub(super) fn new(options: &MethodOptions, lambda: &[f64]) -> Result<Self> {
+    pub(super) fn new(options: &MethodOptions, lambda: &[f64], program: Program) -> Result<Self> {
+        let library = Version::new(options)? == Version::Library;
+        let (first, part, count) = program.lambda;
+        let falling: Vec<f64> = (0..count).map(|k| first * libm::pow(part, f64::from(k))).collect();
+        let lambda = if library { &falling } else { lambda };
+        let (rate, steps) = if library { (program.learning_rate, program.steps) } else { (0.02, 1_000) };
         let at_least_zero = |v: f64| v >= 0.0 && v.is_finite();
         let rule = "at least 0 and finite";
         Ok(Self {
             epsilon: options.number("epsilon", 0.01, rule, at_least_zero)?,
             lambda: options.numbers("lambda", lambda, rule, at_least_zero)?,
-            kink: Kink::new(options)?,
+            kink: if library && options.get("kink").is_none() { Kink::Plain } else { Kink::new(options)? },
             learning_rate: options
-                .number("learning-rate", 0.02, "positive and finite", |v| v > 0.0 && v.is_finite())?,
-            steps: options.count("steps", 1_000)?,
+                .number("learning-rate", rate, "positive and finite", |v| v > 0.0 && v.is_finite())?,
+            steps: options.count("steps", steps)?,
+            ends: library.then_some(program.ends),
         })
     }
 }
@@ -102,6 +134,30 @@ impl<'a, A: Adversary> Minimax<'a, A> {
         }
         Ok(worst_of_best)
     }
+
+    /// The library's way; leaves where it ends in `point`.
+    fn run(&mut self, factual: &[f64], reach: &Reach, ends: Ends, point: &mut [f64]) -> Result<()> {
+        self.walk.begin(factual, reach);
+        let mut before = 0.0;
+        for &lambda in &self.params.lambda {
+            for _ in 0..self.params.steps {
+                let worst = self.adversary.worst(&self.walk.point, &mut self.gradient)?;
+                let (loss, slope) = Loss::Bce.at(worst);
+                let objective = loss + lambda * self.task.cost.between(factual, &self.walk.point);
+                point.copy_from_slice(&self.walk.point);
+                let done = match ends {
+                    Ends::SmallChange => (objective - before).abs() <= SMALL,
+                    Ends::FirstSafe => worst > 0.0 && self.task.model.score(point)? > 0.0,
+                };
+                before = objective;
+                self.gradient.iter_mut().for_each(|g| *g *= slope);
+                if done || !self.walk.step(&self.task.cost, (factual, reach), &mut self.gradient, lambda) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<A: Adversary> Search for Minimax<'_, A> {
@@ -113,7 +169,10 @@ impl<A: Adversary> Search for Minimax<'_, A> {
     ) -> Result<std::result::Result<(), Reason>> {
         self.adversary.begin(factual)?;
         let mut highest = f64::NEG_INFINITY;
-        for &lambda in &self.params.lambda {
+        if let Some(ends) = self.params.ends {
+            self.run(factual, reach, ends, point)?;
+        }
+        for &lambda in self.params.lambda.iter().filter(|_| self.params.ends.is_none()) {
             let worst = self.descend(factual, reach, lambda)?;
             if worst > highest {
                 highest = worst;

@@ -22,6 +22,7 @@ mod reach;
 mod reference;
 mod roar;
 mod task;
+mod version;
 mod wachter;
 mod walk;
 

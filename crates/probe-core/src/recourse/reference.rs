@@ -53,9 +53,8 @@ impl Reference {
 
     /// Which features are 0 or 1 in every row; none without rows.
     pub fn zero_or_one(&self) -> Vec<bool> {
-        let only = |j: usize| {
-            self.rows().is_some_and(|rows| rows.iter().all(|row| row[j] == 0.0 || row[j] == 1.0))
-        };
+        let only =
+            |j: usize| self.rows().is_some_and(|rows| rows.iter().all(|row| row[j] == 0.0 || row[j] == 1.0));
         (0..self.n_features()).map(only).collect()
     }
 

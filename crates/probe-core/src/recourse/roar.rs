@@ -12,7 +12,9 @@
 //! Constraints: the paper has none but features left out of the search. Immutables, bounds and directions are kept by clipping each step;
 //! one-hot groups stay as they are; a limit on the number of changes is refused.
 //!
-//! Settings: `epsilon`, `norm` (`linf`, `l2`), `lambda` (a list), `kink` (`shortest`, `plain`; see `walk`), `learning-rate`, `steps` (for one $\lambda$), `surrogate`, and with `lime`
+//! `version=library` takes $\lambda$ = 0.01, plain steps of 0.01, and the first point at which the objective changes by no more than 0.001 from one step to the next.
+//!
+//! Settings: `epsilon`, `version` (`paper`, `library`), `norm` (`linf`, `l2`), `lambda` (a list), `kink` (`shortest`, `plain`; see `walk`), `learning-rate`, `steps` (for one $\lambda$), `surrogate`, and with `lime`
 //! `samples` and `spread`.
 //!
 //! Cost: a few operations per feature and step, and the likeness: one score per sample.
@@ -20,7 +22,7 @@
 use super::descent;
 use super::flip::Flip;
 use super::lime::{self, Affine, Lime};
-use super::minimax::{Adversary, Minimax, NAMES, Params};
+use super::minimax::{Adversary, Ends, Minimax, NAMES, Params, Program};
 use super::{MethodOptions, RecourseMethod, Solver, Task, Worker};
 use crate::error::{Error, Result};
 use crate::math::dot;
@@ -29,6 +31,8 @@ use std::sync::Arc;
 
 const NAME: &str = "roar";
 const LAMBDA: [f64; 4] = [0.1, 0.05, 0.01, 0.0];
+const LIBRARY: Program =
+    Program { learning_rate: 0.01, lambda: (0.01, 1.0, 1), steps: 10_000, ends: Ends::SmallChange };
 
 pub(super) const ENTRY: Entry<dyn RecourseMethod> =
     Entry { name: NAME, reference: "Upadhyay, Joshi and Lakkaraju 2021, arXiv:2102.13620", item: &Roar };
@@ -55,7 +59,7 @@ fn params(options: &MethodOptions) -> Result<(Params, Norm, Likeness)> {
     lime::settings(options)?;
     let kinds = [("lime", Likeness::Lime), ("gradient", Likeness::Gradient)];
     Ok((
-        Params::new(options, &LAMBDA)?,
+        Params::new(options, &LAMBDA, LIBRARY)?,
         options.word("norm", Norm::Linf, &[("linf", Norm::Linf), ("l2", Norm::L2)])?,
         options.word("surrogate", Likeness::Lime, &kinds)?,
     ))

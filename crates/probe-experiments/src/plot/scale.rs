@@ -9,6 +9,8 @@ pub struct Scale {
     high: f64,
     start: f64,
     end: f64,
+    /// Whether values are decimal logarithms of what ticks tell.
+    logarithms: bool,
 }
 
 /// Tick values with their labels.
@@ -24,7 +26,7 @@ impl Scale {
     /// Values `low..=high` at positions `start..=end`; `start` may lie right of or below `end`.
     pub fn new(low: f64, high: f64, start: f64, end: f64) -> Self {
         let (low, high) = usable(low, high);
-        Self { low, high, start, end }
+        Self { low, high, start, end, logarithms: false }
     }
 
     /// A scale over all finite values, with a margin on both sides as a share of their extent.
@@ -37,6 +39,11 @@ impl Scale {
         let (low, high) = usable(low, high);
         let pad = (high - low) * margin;
         Self::new(low - pad, high + pad, start, end)
+    }
+
+    /// The same, its values being decimal logarithms: ticks stand at 1, 2 and 5 times powers of ten, and are labelled so.
+    pub fn of_logarithms(self) -> Self {
+        Self { logarithms: true, ..self }
     }
 
     /// Lowest value.
@@ -72,6 +79,9 @@ impl Scale {
     /// About `count` round values on the scale (never more than twice as many).
     pub fn ticks(&self, count: usize) -> Ticks {
         let count = count.max(1);
+        if self.logarithms {
+            return self.decades(count);
+        }
         let raw = (self.high - self.low) / count as f64;
         let power = 10f64.powf(raw.log10().floor());
         // The round step whose ratio to the wanted one is closest to 1.
@@ -93,6 +103,22 @@ impl Scale {
             .iter()
             .map(|v| if plain { number::fixed(*v, decimals) } else { number::rounded(*v, 3) })
             .collect();
+        Ticks { values, labels }
+    }
+
+    /// The finest of three sets that is not too fine, but never fewer than two ticks where there are as many.
+    fn decades(&self, count: usize) -> Ticks {
+        let within = |factors: &[f64]| {
+            let (first, last) = (self.low.floor().max(-300.0) as i32, self.high.ceil().min(300.0) as i32);
+            let all = (first..=last).flat_map(|power| factors.iter().map(move |f| (f, power)));
+            let values = all.map(|(f, power)| f.log10() + f64::from(power));
+            values.filter(|v| self.contains(*v)).take(4 * count).collect::<Vec<_>>()
+        };
+        let sets: [&[f64]; 4] = [&[1.0, 1.5, 2.0, 3.0, 5.0, 7.0], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
+        let sets = sets.map(within);
+        let fine = sets.iter().find(|v| v.len() <= count + 2);
+        let values = fine.filter(|v| v.len() >= 2).unwrap_or(&sets[0]).clone();
+        let labels = values.iter().map(|v| number::rounded(10f64.powf(*v), 2)).collect();
         Ticks { values, labels }
     }
 }
@@ -128,6 +154,16 @@ mod tests {
         assert_eq!(ticks.labels, ["0", "0.1", "0.2", "0.3", "0.4", "0.5"]);
         let ticks = Scale::new(28_700.0, 41_200.0, 0.0, 100.0).ticks(5);
         assert_eq!(ticks.labels, ["30,000", "32,500", "35,000", "37,500", "40,000"]);
+    }
+
+    #[test]
+    fn ticks_of_logarithms_are_round_numbers() {
+        let labels = |low: f64, high: f64, count| {
+            Scale::new(low.log10(), high.log10(), 0.0, 1.0).of_logarithms().ticks(count).labels
+        };
+        assert_eq!(labels(0.04, 1.2, 3), ["0.05", "0.1", "0.2", "0.5", "1"]);
+        assert_eq!(labels(0.26, 0.9, 3), ["0.3", "0.5", "0.7"]);
+        assert_eq!(labels(0.001, 1000.0, 5), ["0.001", "0.01", "0.1", "1", "10", "100", "1,000"]);
     }
 
     #[test]

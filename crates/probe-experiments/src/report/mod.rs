@@ -23,6 +23,7 @@ pub use data::{
     Answer, Bound, Cloud, CloudAxis, Frontier, FrontierPoint, Method, ModelAnswer, ModelCard, NetworkPart,
     PersonFeature, Region, Report, Sample, Settings, Status, Value,
 };
+pub(crate) use frontier::draw_frontier;
 pub use frontier::frontier_picture;
 pub use page::render;
 pub(crate) use page::{close_page, open_page};

@@ -130,6 +130,13 @@ pub(super) fn summary(values: &[Option<f64>]) -> Summary {
     Summary::of("", values.iter().copied(), Seed(0))
 }
 
+/// Of all that a kept thing depends on.
+fn key(revision: u64, name: &str, parts: &[u64]) -> u64 {
+    let version = env!("CARGO_PKG_VERSION").bytes().map(u64::from);
+    let words = [revision].into_iter().chain(version).chain(parts.iter().copied());
+    words.chain(name.bytes().map(u64::from)).fold(Key::default(), Key::word).finish()
+}
+
 /// Cells on disk; without a folder, nothing is kept.
 #[derive(Debug, Clone)]
 pub(super) struct Store {
@@ -147,9 +154,7 @@ impl Store {
 
     /// Where a thing called `name` that depends on `parts` is kept.
     pub(super) fn path(&self, name: &str, parts: &[u64]) -> Option<PathBuf> {
-        let version = env!("CARGO_PKG_VERSION").bytes().map(u64::from);
-        let words = [REVISION].into_iter().chain(version).chain(parts.iter().copied());
-        let key = words.chain(name.bytes().map(u64::from)).fold(Key::default(), Key::word).finish();
+        let key = key(REVISION, name, parts);
         self.folder.as_ref().map(|folder| folder.join(format!("{name}-{key:016x}.json")))
     }
 
@@ -167,5 +172,52 @@ impl Store {
         let mut out = probe_io::AtomicOutput::create(path)?;
         out.write_all(text.as_bytes()).map_err(|source| out.error(source))?;
         Ok(out.commit()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_depend_on_revision_name_and_parts() {
+        let keys = [key(1, "a", &[1]), key(2, "a", &[1]), key(1, "b", &[1]), key(1, "a", &[2])];
+        for (i, one) in keys.iter().enumerate() {
+            assert!(keys[..i].iter().all(|other| other != one), "{keys:?}");
+        }
+        assert_eq!(keys[0], key(1, "a", &[1]));
+    }
+
+    #[test]
+    fn a_cell_agrees_with_itself_to_the_bit_and_not_with_other_numbers() {
+        let column = |values: [f64; 3]| values.map(Some).to_vec();
+        let cell = |cost: [f64; 3], seconds| Cell {
+            seconds,
+            accuracy: column([1.0; 3]),
+            sampled_rate: column([0.1, 0.2, 0.3]),
+            rate: column([0.1, 0.2, 0.3]),
+            cost: column(cost),
+            changed: column([1.0; 3]),
+            violations: column([0.0; 3]),
+            bound: vec![None; 3],
+        };
+        let few = |cell: &Cell| {
+            let end = |values: &[Option<f64>]| vec![values[0], values[2]];
+            Cell {
+                seconds: 9.0,
+                accuracy: end(&cell.accuracy),
+                sampled_rate: end(&cell.sampled_rate),
+                rate: end(&cell.rate),
+                cost: end(&cell.cost),
+                changed: end(&cell.changed),
+                violations: end(&cell.violations),
+                bound: end(&cell.bound),
+            }
+        };
+        let kept = cell([0.5, 0.6, 0.7], 1.0);
+        assert!(kept.agrees(&few(&kept), &[0, 2]), "times do not matter");
+        let next = 0.7f64.next_up();
+        assert!(!kept.agrees(&few(&cell([0.5, 0.6, next], 1.0)), &[0, 2]));
+        assert!(!kept.agrees(&few(&kept), &[0, 3]), "a cell that is too short");
     }
 }

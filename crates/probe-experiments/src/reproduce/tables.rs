@@ -2,7 +2,7 @@
 
 use super::cell::{Cell, Kind, Run, summary};
 use super::lab::Laboratory;
-use super::methods::{AS_PUBLISHED, Column, OURS, RELEASED, TARGET, THEIRS, adversarial, baselines, subjects};
+use super::methods::{Column, LIBRARY, OURS, RELEASED, TARGET, THEIRS, adversarial, baselines, subjects};
 use super::published::{Printed, published};
 use super::{Experiment, Made, Table, csv, number};
 use crate::number::{fixed, rounded};
@@ -35,7 +35,7 @@ struct Compared {
 
 impl Compared {
     fn columns(&self) -> Vec<Column> {
-        let [spheres, against @ ..] = AS_PUBLISHED;
+        let [spheres, against @ ..] = LIBRARY;
         let mut others = baselines();
         others.push(spheres);
         if self.adversarial {

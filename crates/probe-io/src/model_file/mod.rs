@@ -6,6 +6,7 @@ mod linear;
 mod mlp;
 mod trees;
 
+use crate::checksum::Checksum;
 use crate::content;
 use crate::error::{Error, Result};
 use crate::json::{self, Node};
@@ -13,7 +14,6 @@ use crate::output::AtomicOutput;
 use crate::schema_file;
 use probe_core::{Model, Schema};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 use std::fmt;
 use std::io::Write as _;
 use std::path::Path;
@@ -207,5 +207,7 @@ fn read_schema(node: &Node<'_>, features: &[String]) -> Result<Schema> {
 
 /// Hex SHA-256.
 fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut checksum = Checksum::default();
+    checksum.update(bytes);
+    checksum.finish()
 }

@@ -4,7 +4,8 @@ use super::super::lab::Laboratory;
 use super::super::{Experiment, Made, Table, csv, number};
 use crate::number::{fixed, quantity};
 use crate::paper_data::Error;
-use crate::report::{Applicant, frontier_picture};
+use crate::plot::Figure;
+use crate::report::{Applicant, draw_frontier};
 use probe_core::registry::Entry;
 
 pub(in super::super) const LOAN: Entry<dyn Experiment> =
@@ -12,7 +13,7 @@ pub(in super::super) const LOAN: Entry<dyn Experiment> =
 
 const RATES: [f64; 7] = [0.45, 0.35, 0.25, 0.2, 0.1, 0.05, 0.01];
 const TOLD: [f64; 3] = [0.35, 0.2, 0.05];
-const WIDTH: f64 = 812.0;
+const SIZE: (f64, f64) = (812.0, 340.0);
 
 struct Loan;
 
@@ -49,11 +50,22 @@ impl Experiment for Loan {
             header: vec!["robustness", "cost", "what to do"],
             rows,
         };
-        let picture = frontier_picture(&report, "loan", WIDTH).map(|svg| ("loan.svg", svg.standalone()));
+        let figure = Figure {
+            id: "loan",
+            title: "A credit applicant's choice: what fewer failures cost",
+            caption: "Each dot is the cheapest advice that fails so often when it is carried out with errors of a twentieth of each feature's range; the large one is what this person is told by default. \
+                      At the right end, advice that just changes the decision. Cost is the sum of the changes, each in parts of its feature's range. A person of the built-in credit data.",
+            legend: &[],
+            columns: 1,
+            size: SIZE,
+        };
+        let svg = figure.draw(&[String::new()], |svg, _| {
+            draw_frontier(svg, &report, SIZE);
+        });
         let remarks = vec![
             "The paper's figure is a sketch; this is a person of the built-in credit data, in their own units.".to_owned(),
         ];
-        let files = picture.into_iter().chain([("loan.csv", numbers)]).collect();
+        let files = vec![("loan.svg", svg.standalone()), ("loan.csv", numbers)];
         Ok(Made { tables: vec![table], remarks, files })
     }
 }

@@ -5,7 +5,7 @@ use super::super::lab::Laboratory;
 use super::super::methods::{Column, OURS, THEIRS, adversarial, subjects};
 use super::super::{Experiment, Made, csv, number};
 use super::{CHART, heads};
-use crate::number::{fixed, rounded};
+use crate::number::fixed;
 use crate::paper_data::Error;
 use crate::plot::{Area, Axis, Figure, Path, Scale, Svg};
 use probe_core::registry::Entry;
@@ -130,7 +130,7 @@ impl Experiment for Pareto {
             }
             charts.push(lines);
         }
-        let caption = "Average l1 cost against average invalidation rate (true rates); left and low is better. A line joins the targets r = 0.35, 0.3, 0.25, 0.2, 0.15; there is one for each variance 0.005, 0.01, 0.015 of the noise. ROAR and ARAR have no target: a dot for each radius 0.005, 0.01, 0.015, under noise of that variance. Costs on a logarithmic scale.";
+        let caption = "Average l1 cost against average invalidation rate (true rates); left and low is better. A line joins the targets r = 0.35, 0.3, 0.25, 0.2, 0.15; there is one for each variance 0.005, 0.01, 0.015 of the noise, and more noise costs more. ROAR and ARAR have no target: a dot for each radius 0.005, 0.01, 0.015, under noise of that variance, more noise to the right. Costs on a logarithmic scale.";
         let legend = [LEGEND[0], LEGEND[1], ("s2", "ROAR"), ("s3", "ARAR")];
         let figure = Figure {
             id: "pareto",
@@ -157,8 +157,8 @@ fn pareto_chart(svg: &mut Svg, lines: &[(&str, bool, Vec<Point>)]) {
     };
     let y = Axis {
         title: "average cost",
-        scale: Scale::over(all.iter().map(|p| p.cost.log10()), 0.08, 0.0, 1.0),
-        label: Some(|v| rounded(10f64.powf(v), 2)),
+        scale: Scale::over(all.iter().map(|p| p.cost.log10()), 0.08, 0.0, 1.0).of_logarithms(),
+        label: None,
     };
     let area = Area::draw(svg, CHART, &x, &y);
     for (class, joined, points) in lines {
@@ -201,7 +201,7 @@ impl Experiment for Achieved {
             }
             charts.push(lines);
         }
-        let caption = "Mean invalidation rate over people, and one standard deviation to both sides, against the rate that was asked for. On the grey line both are the same; above it, advice fails more often than was promised. Full lines: noise of variance 0.01; broken lines: 0.025.";
+        let caption = "Mean invalidation rate over people, and one standard deviation to both sides, against the rate that was asked for. On the thin diagonal both are the same; above it, advice fails more often than was promised. Noise of variance 0.01: full lines; 0.025: broken lines. Our solver's lines lie on each other.";
         let figure = Figure {
             id: "achieved",
             title: "Is the invalidation rate what was asked for?",

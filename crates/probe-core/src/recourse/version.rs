@@ -1,0 +1,19 @@
+//! Whose search: as a method's paper has it and carried through, or as the recourse library CARLA (Pawelczyk et al. 2021, arXiv:2108.00783) has it, with which
+//! PROBE's numbers were made. The latter is there to compare with those numbers.
+
+use super::MethodOptions;
+use crate::error::Result;
+
+/// `version` of a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    /// The default.
+    Paper,
+    Library,
+}
+
+impl Version {
+    pub(super) fn new(options: &MethodOptions) -> Result<Self> {
+        options.word("version", Self::Paper, &[("paper", Self::Paper), ("library", Self::Library)])
+    }
+}

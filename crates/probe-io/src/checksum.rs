@@ -1,0 +1,28 @@
+//! Content told by its SHA-256.
+
+use sha2::{Digest, Sha256};
+
+/// SHA-256 of what is given to it, piece by piece.
+///
+/// ```
+/// let mut checksum = probe_io::Checksum::default();
+/// checksum.update(b"a");
+/// checksum.update(b"bc");
+/// assert_eq!(checksum.finish(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Checksum {
+    state: Sha256,
+}
+
+impl Checksum {
+    /// Takes the next piece.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.state.update(piece);
+    }
+
+    /// The sum of all pieces, in hexadecimal digits.
+    pub fn finish(self) -> String {
+        self.state.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
