@@ -141,7 +141,6 @@ fn pieces(from: &mut dyn Read, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Res
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
     use std::net::TcpListener;
 

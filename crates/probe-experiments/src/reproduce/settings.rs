@@ -45,7 +45,7 @@ const PUBLISHED: &str = "published";
 const AS_WACHTER: [&str; 5] =
     ["version=library", "epsilon=0", "lambda=0.01", "learning-rate=0.01", "steps=1000"];
 
-const TRIALS: [Trial; 22] = [
+const TRIALS: [Trial; 27] = [
     on_networks("wachter", &[], DEFAULT),
     on_networks("wachter", &["kink=plain"], "–"),
     trial("growing-spheres", &[], DEFAULT),
@@ -67,6 +67,11 @@ const TRIALS: [Trial; 22] = [
     trial("arar", &["kink=plain"], "–"),
     trial("arar", &["version=library"], PUBLISHED),
     trial("arar", &AS_WACHTER, "Wachter, published"),
+    trial("probe-gradient", &["learning-rate=0.01"], "tables"),
+    trial("probe-gradient", &["learning-rate=0.02"], "–"),
+    trial("probe-gradient", &["learning-rate=0.03"], "–"),
+    trial("probe-gradient", &["learning-rate=0.05"], "–"),
+    trial("probe-gradient", &[], "released"),
     trial("probe", &[], DEFAULT),
 ];
 
