@@ -66,7 +66,7 @@ const TRIALS: [Trial; 27] = [
     trial("arar", &[], DEFAULT),
     trial("arar", &["kink=plain"], "–"),
     trial("arar", &["version=library"], PUBLISHED),
-    trial("arar", &AS_WACHTER, "Wachter, published"),
+    trial("arar", &AS_WACHTER, "published for Wachter"),
     trial("probe-gradient", &["learning-rate=0.01"], "tables"),
     trial("probe-gradient", &["learning-rate=0.02"], "–"),
     trial("probe-gradient", &["learning-rate=0.03"], "–"),
