@@ -49,7 +49,7 @@ fn changed(setup: &mut Setup, norm: &str) -> probe_core::Result<()> {
 
 fn grouped(setup: &mut Setup) -> probe_core::Result<()> {
     let room = Room { low: 0.0, high: 1.0, ..Room::default() };
-    let groups = (0..4).map(|g| Group::free((0..3).map(|o| 3 * g + o).collect())).collect();
+    let groups = (0..4).map(|g| Group::one_hot((0..3).map(|o| 3 * g + o).collect())).collect();
     setup.actions = Actions::new(vec![room; D]).with_groups(groups)?;
     setup.cost = Cost::new("l1", vec![1.0; D], vec![1.0; D])?;
     setup.noise_on = NoiseOn::Mutable;

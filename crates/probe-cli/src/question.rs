@@ -219,8 +219,8 @@ fn confidence_of_a_row(confidence: f64, rows: u64) -> Option<f64> {
 
 /// Applies what is sought.
 fn apply(seek: &Seek, setup: &mut Setup, schema: Option<&Schema>) -> Result<()> {
-    if let (Some(Bounds::None), Some(schema)) = (seek.bounds, schema) {
-        setup.set_bounds(schema, false);
+    if let Some(Bounds::None) = seek.bounds {
+        setup.set_bounds(false)?;
     }
     let mut actions =
         setup.actions.clone().with_max_changes(seek.max_changes).with_strict_bounds(seek.strict_bounds);

@@ -86,5 +86,7 @@ pub use recourse::{
     Worker,
 };
 pub use rows::{Rows, RowsMut};
-pub use schema::{Actions, Direction, Feature, Group, ModelInput, Room, Schema, Space, Violation};
+pub use schema::{
+    Actions, Coding, Direction, Encoding, Feature, Grid, Group, ModelInput, Room, Schema, Space, Violation,
+};
 pub use seed::{Key, Purpose, Seed, Stream};

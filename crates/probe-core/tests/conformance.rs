@@ -392,7 +392,7 @@ fn actions() -> impl Strategy<Value = Actions> {
         prop_oneof![Just(Vec::new()), prop::collection::vec(prop::collection::vec(any::<bool>(), 3), 3)];
     (prop::collection::vec(room(), 6), allowed, prop::option::of(0..5usize), any::<bool>()).prop_map(
         |(rooms, allowed, k, strict)| {
-            let group = Group { columns: vec![1, 3, 4], allowed };
+            let group = Group::one_hot(vec![1, 3, 4]).allowing(allowed);
             let actions = Actions::new(rooms).with_groups(vec![group]).expect("a valid group");
             actions.with_max_changes(k).with_strict_bounds(strict)
         },

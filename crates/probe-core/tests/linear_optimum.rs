@@ -27,7 +27,7 @@ fn setup(instance: &Instance, norm: Norm) -> core::Result<Setup> {
             Direction::Decrease => core::Direction::Decrease,
         },
     });
-    let group = |g: &Group| core::Group { columns: g.columns.clone(), allowed: g.allowed.clone() };
+    let group = |g: &Group| core::Group::one_hot(g.columns.clone()).allowing(g.allowed.clone());
     setup.actions = Actions::new(rooms.collect())
         .with_groups(instance.groups.iter().map(group).collect())?
         .with_max_changes(instance.max_changes)

@@ -310,7 +310,7 @@ fn a_category_with_a_gap_stays() {
     };
     let model = Arc::new(Trees::new(4, vec![stump(1), stump(3)], TreeRules::default(), 0.0).unwrap());
     let mut setup = setup(model, 0.1);
-    let groups = vec![Group::free(vec![0, 1]), Group::free(vec![2, 3])];
+    let groups = vec![Group::one_hot(vec![0, 1]), Group::one_hot(vec![2, 3])];
     setup.actions = Actions::free(4).with_groups(groups).unwrap();
     setup.noise_on = NoiseOn::Mutable;
     for method in ["probe", "growing-spheres"] {

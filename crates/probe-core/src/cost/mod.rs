@@ -12,6 +12,7 @@ mod linf;
 
 use crate::error::{Error, Result, require};
 use crate::registry::{Entry, lookup};
+use crate::schema::Group;
 
 /// One feature's room to gain score: a move $u \in [\text{start}, \text{cap}]$ in its helpful direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,6 +89,8 @@ pub struct Cost {
     norm: &'static dyn Norm,
     up: Vec<f64>,
     down: Vec<f64>,
+    /// Categories whose changes have costs of their own.
+    groups: Vec<Group>,
 }
 
 impl std::fmt::Debug for Cost {
@@ -118,7 +121,7 @@ impl Cost {
                 require(*weight > 0.0 && weight.is_finite(), &name, "positive and finite", *weight)?;
             }
         }
-        Ok(Self { norm, up, down })
+        Ok(Self { norm, up, down, groups: Vec::new() })
     }
 
     /// The norm.
@@ -131,9 +134,25 @@ impl Cost {
         Ok(Self { norm: lookup("cost", NORMS, norm)?.item, ..self.clone() })
     }
 
+    /// Takes the costs of `groups` whose changes have costs of their own.
+    #[must_use]
+    pub fn with_groups(mut self, groups: &[Group]) -> Self {
+        self.groups = groups.iter().filter(|group| group.cost(0, 0).is_some()).cloned().collect();
+        self
+    }
+
     /// Number of features.
     pub fn n_features(&self) -> usize {
         self.up.len()
+    }
+
+    /// The norm's total of a group's change from one option to another.
+    pub fn of_choice(&self, group: &Group, from: usize, to: usize) -> f64 {
+        if let Some(cost) = group.cost(from, to) {
+            return self.norm.add(0.0, cost);
+        }
+        let moves = group.columns().iter().zip(group.values(from)).zip(group.values(to));
+        moves.fold(0.0, |total, ((&c, a), b)| self.norm.add(total, self.weight(c, b - a) * (b - a).abs()))
     }
 
     /// Cost per unit of change of feature `j`, in the direction of `delta`'s sign.
@@ -146,6 +165,22 @@ impl Cost {
         let mut total = 0.0;
         for (j, (a, b)) in from.iter().zip(to).enumerate() {
             total = self.norm.add(total, self.weight(j, b - a) * (b - a).abs());
+        }
+        if self.groups.is_empty() { total } else { self.total_with_groups(from, to) }
+    }
+
+    /// [`Cost::total`] where some categories have costs of their own; columns of no option cost what they cost by themselves.
+    fn total_with_groups(&self, from: &[f64], to: &[f64]) -> f64 {
+        let (mut own, mut total) = (vec![true; from.len()], 0.0);
+        for group in &self.groups {
+            if let (Some(a), Some(b)) = (group.option_of(from), group.option_of(to)) {
+                total = self.norm.join(total, self.of_choice(group, a, b));
+                group.columns().iter().for_each(|&c| own[c] = false);
+            }
+        }
+        for j in (0..from.len()).filter(|&j| own[j]) {
+            let delta = to[j] - from[j];
+            total = self.norm.add(total, self.weight(j, delta) * delta.abs());
         }
         total
     }

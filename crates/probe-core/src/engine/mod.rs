@@ -22,7 +22,7 @@ use crate::recourse::{
     Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, Solver, Task, Worker, method,
 };
 use crate::rows::Rows;
-use crate::schema::{Actions, ModelInput, Schema, Space};
+use crate::schema::{Actions, Encoding, Feature, ModelInput, Schema, Space};
 use crate::seed::{Key, Purpose, Seed};
 use missing::{Origin, Variants};
 use rayon::prelude::*;
@@ -33,14 +33,18 @@ use std::sync::Arc;
 pub struct Setup {
     /// The model, on its own input (scaled or raw, as `space` says).
     pub model: Arc<dyn Model>,
-    /// Feature names, for errors and explanations.
+    /// Names of the model's columns, for errors and explanations.
     pub names: Vec<String>,
+    /// The person's features as these columns. The engine itself works on columns.
+    pub encoding: Encoding,
     /// The person's units.
     pub space: Space,
     /// What may change, in scaled space.
     pub actions: Actions,
     /// Bounds in raw units that `actions` came from, so that an answer at a bound prints the bound itself.
     pub raw_bounds: Vec<(Option<f64>, Option<f64>)>,
+    /// What a person can be told multiples of, raw, where a feature moves by steps.
+    pub steps: Vec<Option<f64>>,
     /// Range of each feature in training, raw, where known.
     pub ranges: Vec<Option<[f64; 2]>>,
     /// What a change costs, in scaled space.
@@ -93,24 +97,25 @@ impl Setup {
             return Err(Error::Shape { what: "feature names", expected: n, found: names.len() });
         }
         require(sigma > 0.0 && sigma.is_finite(), "sigma", "positive and finite", sigma)?;
-        let free = Schema::new(names.iter().map(|name| crate::schema::Feature::numeric(name)).collect());
-        let ordered = match schema {
+        let encoding = match schema {
             Some(schema) => {
                 schema.check()?;
-                schema.ordered(&names)?
+                Encoding::new(schema, &names)?
             }
-            None => free,
+            None => Encoding::identity(&names),
         };
-        let (up, down) = ordered.costs();
+        let columns = encoding.columns();
+        let (up, down) = columns.costs();
         let mut setup = Self {
-            space: ordered.space(),
+            space: columns.space(),
             actions: Actions::free(n),
             raw_bounds: Vec::new(),
-            ranges: ordered.features.iter().map(|f| f.range).collect(),
-            cost: Cost::new("l1", up, down)?,
+            ranges: columns.features.iter().map(|f| f.range).collect(),
+            steps: columns.features.iter().map(Feature::step).collect(),
+            cost: Cost::new("l1", up, down)?.with_groups(&encoding.groups()),
             noise: Arc::new(Gaussian::new(
                 vec![0.0; n],
-                crate::noise::Covariance::Diagonal(ordered.noise_sd(sigma)),
+                crate::noise::Covariance::Diagonal(columns.noise_sd(sigma)),
             )?),
             noise_on: if schema.is_some() { NoiseOn::Mutable } else { NoiseOn::All },
             shift: None,
@@ -127,18 +132,20 @@ impl Setup {
             reference: None,
             model,
             names,
+            encoding,
         };
-        setup.set_bounds(&ordered, true);
+        setup.set_bounds(true)?;
         Ok(setup)
     }
 
-    /// Takes rooms and bounds from `schema` (features in the model's order), with or without the ranges learned in training.
-    /// This starts the action space anew: one-hot groups, fixed features and boxes set before are gone; the limit on changes
+    /// Takes rooms, bounds, steps and categories from the schema, with or without the ranges learned in training.
+    /// This starts the action space anew: fixed features and boxes set before are gone; the limit on changes
     /// and strictness stay.
-    pub fn set_bounds(&mut self, schema: &Schema, learned: bool) {
+    pub fn set_bounds(&mut self, learned: bool) -> Result<()> {
         let (k, strict) = (self.actions.max_changes(), self.actions.is_strict());
-        self.actions = schema.actions(learned).with_max_changes(k).with_strict_bounds(strict);
-        self.raw_bounds = schema.features.iter().map(|f| f.bounds(learned)).collect();
+        self.actions = self.encoding.actions(learned)?.with_max_changes(k).with_strict_bounds(strict);
+        self.raw_bounds = self.encoding.columns().features.iter().map(|f| f.bounds(learned)).collect();
+        Ok(())
     }
 
     /// Replaces the norm, keeping the weights.

@@ -32,6 +32,26 @@ pub struct Session<'e> {
     sampler: Option<sampler::Sampler<'e>>,
 }
 
+/// The multiple of `step` that a move from `from` to `to` ends on: the next one further out that the bounds allow, else the last before.
+fn onto_step(step: f64, from: f64, to: f64, (low, high): (f64, f64)) -> f64 {
+    // A share of a step this small is rounding.
+    const NEAR: f64 = 1e-6;
+    let at = to / step;
+    let (out, back) = match to > from {
+        true => ((at - NEAR).ceil(), (at + NEAR).floor()),
+        false => ((at + NEAR).floor(), (at - NEAR).ceil()),
+    };
+    let may = |value: &f64| low <= *value && *value <= high && (*value > from) == (to > from);
+    [out, back].into_iter().map(|k| multiple(k, step)).find(may).unwrap_or(from)
+}
+
+/// The number nearest to `k` steps: 0.3 and not 0.30000000000000004 for three tenths.
+fn multiple(k: f64, step: f64) -> f64 {
+    let per_unit = (1.0 / step).round();
+    let is_share = per_unit >= 2.0 && (per_unit * step - 1.0).abs() <= 1e-12;
+    if is_share { k / per_unit } else { k * step }
+}
+
 /// What the printed row is worth.
 #[derive(Clone, Copy)]
 struct Judgement {
@@ -268,6 +288,9 @@ impl<'e> Session<'e> {
             Direction::Decrease => high = high.min(x),
         }
         let mut value = raw.max(low).min(high);
+        if let Some(step) = self.setup().steps[j] {
+            return onto_step(step, x, value, (low, high));
+        }
         let (actions, space) = (&self.setup().actions, &self.setup().space);
         if let Some((from, to)) = actions.interval(j, space.to_scaled(j, x)) {
             let scaled = space.to_scaled(j, value);
@@ -287,6 +310,11 @@ impl<'e> Session<'e> {
             }
         }
         value
+    }
+
+    /// Whether feature `j` may take any value: neither a category nor bound to steps.
+    fn is_continuous(&self, j: usize) -> bool {
+        !self.setup().actions.is_grouped(j) && self.setup().steps[j].is_none()
     }
 
     /// Moves the changed features further by ulps, doubling, until `met`; `None` if nothing helps.
@@ -313,7 +341,7 @@ impl<'e> Session<'e> {
                 if delta == 0.0 || !helps {
                     continue;
                 }
-                if !self.setup().actions.is_grouped(j) {
+                if self.is_continuous(j) {
                     let step = ulps * first[j].abs().max((first[j] - person[j]).abs());
                     let further = first[j] + step.copysign(delta);
                     self.printed[j] = self.within_bounds(j, person[j], further);
@@ -364,7 +392,7 @@ impl<'e> Session<'e> {
             }
             let kept = 1.0 - f64::EPSILON * (1u64 << doubling) as f64;
             for j in 0..first.len() {
-                if first[j] != person[j] && !self.setup().actions.is_grouped(j) {
+                if first[j] != person[j] && self.is_continuous(j) {
                     self.printed[j] =
                         self.within_bounds(j, person[j], person[j] + kept * (first[j] - person[j]));
                 }
@@ -383,9 +411,7 @@ impl<'e> Session<'e> {
         }
         let weights = self.engine.task().model.as_linear()?.weights();
         let may = |&j: &usize| {
-            weights[j] != 0.0
-                && !self.setup().actions.is_grouped(j)
-                && self.has_room(j, person[j], weights[j])
+            weights[j] != 0.0 && self.is_continuous(j) && self.has_room(j, person[j], weights[j])
         };
         let strongest =
             (0..weights.len()).filter(may).max_by(|&a, &b| weights[a].abs().total_cmp(&weights[b].abs()));

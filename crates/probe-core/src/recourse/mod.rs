@@ -31,8 +31,9 @@ pub use probe_tree::Distilled;
 pub use reference::Reference;
 pub use task::{Goal, Proposal, Reason, Task, Verdict};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::registry::{Entry, lookup};
+use crate::schema::Within;
 use std::sync::Arc;
 
 /// A way to find recourse.
@@ -85,6 +86,14 @@ pub trait Worker {
     fn find_below(&mut self, factual: &[f64], rate: f64, gap: f64, proposal: &mut Proposal) -> Result<f64> {
         self.find(factual, Goal::Rate(rate - gap), proposal)?;
         Ok(rate - gap)
+    }
+
+    /// Confines the search from now on. Methods that cannot be confined fail.
+    fn confine(&mut self, _within: &Within) -> Result<()> {
+        Err(Error::Unsupported {
+            what: "steps or categories with this method".to_owned(),
+            why: "its search cannot be confined".to_owned(),
+        })
     }
 
     /// Whether the engine may ask again with a lower rate where the printed answer did not hold. A method that is to be seen

@@ -1,6 +1,7 @@
 //! The action space: what a person may change, in scaled space.
 
-use crate::error::{Error, Result, require};
+use super::group::Group;
+use crate::error::{Result, require};
 use serde::{Deserialize, Serialize};
 
 /// Which way a feature may move.
@@ -35,34 +36,6 @@ impl Default for Room {
     }
 }
 
-/// One-hot columns of one category: exactly one of them is 1.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
-    /// The columns, one per option.
-    pub columns: Vec<usize>,
-    /// `allowed[from][to]`; empty allows every change.
-    pub allowed: Vec<Vec<bool>>,
-}
-
-impl Group {
-    /// A group in which every change is allowed.
-    pub fn free(columns: Vec<usize>) -> Self {
-        Self { columns, allowed: Vec::new() }
-    }
-
-    /// Whether a person with option `from` may take option `to`.
-    pub fn allows(&self, from: usize, to: usize) -> bool {
-        from == to || self.allowed.is_empty() || self.allowed[from][to]
-    }
-
-    /// The option a row has: the column that is 1. `None` if the row is not one-hot.
-    pub fn option_of(&self, row: &[f64]) -> Option<usize> {
-        let hot = self.columns.iter().position(|&c| row[c] == 1.0)?;
-        let valid = self.columns.iter().enumerate().all(|(o, &c)| o == hot || row[c] == 0.0);
-        valid.then_some(hot)
-    }
-}
-
 /// A broken rule of the action space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -73,18 +46,63 @@ pub enum Violation {
     Direction(usize),
     /// The feature is outside its bounds, or moved further out.
     Bounds(usize),
-    /// The group is not one-hot.
+    /// The group's columns are those of none of its options.
     NotOneHot(usize),
     /// The group made a change that is not allowed.
     Transition(usize),
+    /// The feature moved to a value between its steps.
+    Step(usize),
     /// More features changed than allowed.
     TooManyChanges(usize),
+}
+
+/// The values a feature may move to: `zero`, and whole steps away from it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Grid {
+    /// One of the values.
+    pub zero: f64,
+    /// What lies between two of them.
+    pub step: f64,
+}
+
+impl Grid {
+    /// A value is taken for the one this share of a step away.
+    const NEAR: f64 = 1e-6;
+
+    /// The largest value at or below `x`.
+    pub fn below(&self, x: f64) -> f64 {
+        self.zero + self.step * ((x - self.zero) / self.step + Self::NEAR).floor()
+    }
+
+    /// The smallest value at or above `x`.
+    pub fn above(&self, x: f64) -> f64 {
+        self.zero + self.step * ((x - self.zero) / self.step - Self::NEAR).ceil()
+    }
+
+    /// Whether `x` is one of the values.
+    pub fn has(&self, x: f64) -> bool {
+        let at = (x - self.zero) / self.step;
+        (at - at.round()).abs() <= Self::NEAR
+    }
+}
+
+/// What a search is confined to, besides what a person may change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Within {
+    /// An interval per feature, also where the person is outside of it.
+    pub limits: Vec<(f64, f64)>,
+    /// Whether groups stay as they are.
+    pub frozen: bool,
+    /// At most so many changes.
+    pub max_changes: Option<usize>,
 }
 
 /// What a person may change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Actions {
     rooms: Vec<Room>,
+    /// Steps of each feature; empty if none has any.
+    grids: Vec<Option<Grid>>,
     groups: Vec<Group>,
     /// Group of each column, if any.
     group_of: Vec<Option<usize>>,
@@ -92,6 +110,8 @@ pub struct Actions {
     strict: bool,
     /// Features whose value is missing.
     missing: Vec<bool>,
+    /// Further limits that a search sets itself.
+    confined: Option<Within>,
 }
 
 /// Whether two values are one: a missing value (NaN) that stays missing has not changed.
@@ -110,11 +130,13 @@ impl Actions {
         let n = rooms.len();
         Self {
             rooms,
+            grids: Vec::new(),
             groups: Vec::new(),
             group_of: vec![None; n],
             max_changes: None,
             strict: false,
             missing: vec![false; n],
+            confined: None,
         }
     }
 
@@ -132,28 +154,63 @@ impl Actions {
         Ok(())
     }
 
-    /// Adds one-hot groups. Fails if columns repeat, do not exist, or the transition table is not square.
+    /// Adds groups. Fails if columns repeat or do not exist, or a table is not square.
     pub fn with_groups(mut self, groups: Vec<Group>) -> Result<Self> {
         self.group_of = vec![None; self.rooms.len()];
         for (g, group) in groups.iter().enumerate() {
-            let n = group.columns.len();
-            for &column in &group.columns {
+            for &column in group.columns() {
                 let free = self.group_of.get(column).is_some_and(Option::is_none);
                 require(free, &format!("column of group {g}"), "a feature in no other group", column as f64)?;
                 self.group_of[column] = Some(g);
             }
-            let square = group.allowed.is_empty()
-                || (group.allowed.len() == n && group.allowed.iter().all(|row| row.len() == n));
-            if n == 0 || !square {
-                return Err(Error::Shape {
-                    what: "options of a one-hot group",
-                    expected: group.allowed.len().max(1),
-                    found: n,
-                });
-            }
+            group.check(g)?;
         }
         self.groups = groups;
         Ok(self)
+    }
+
+    /// Lets features move by whole steps only; one entry per feature. Fails unless steps are positive.
+    pub fn with_grids(mut self, grids: Vec<Option<Grid>>) -> Result<Self> {
+        for (j, grid) in grids.iter().enumerate() {
+            if let Some(grid) = grid {
+                let field = format!("step of feature {j}");
+                require(grid.step > 0.0 && grid.step.is_finite(), &field, "positive and finite", grid.step)?;
+                require(grid.zero.is_finite(), &field, "counted from a finite value", grid.zero)?;
+            }
+        }
+        self.grids = if grids.iter().all(Option::is_none) { Vec::new() } else { grids };
+        Ok(self)
+    }
+
+    /// The same without steps.
+    #[must_use]
+    pub fn without_grids(mut self) -> Self {
+        self.grids.clear();
+        self
+    }
+
+    /// The steps of feature `j`, if it moves by steps.
+    pub fn grid(&self, j: usize) -> Option<Grid> {
+        self.grids.get(j).copied().flatten()
+    }
+
+    /// Whether some feature moves by steps.
+    pub fn has_grids(&self) -> bool {
+        !self.grids.is_empty()
+    }
+
+    /// Whether some group may change.
+    pub fn has_choices(&self) -> bool {
+        (0..self.groups.len()).any(|g| self.is_mutable_group(g))
+    }
+
+    /// Confines a search for the time being.
+    pub(crate) fn confine(&mut self, within: &Within) {
+        self.max_changes = within.max_changes;
+        match &mut self.confined {
+            Some(confined) => confined.clone_from(within),
+            none => *none = Some(within.clone()),
+        }
     }
 
     /// Allows at most `k` features (a group counts as one) to change.
@@ -179,14 +236,14 @@ impl Actions {
     /// [`NoiseOn`](crate::noise::NoiseOn) says, no noise. Of a one-hot group with such a column nothing may change.
     #[must_use]
     pub fn without(mut self, missing: &[bool]) -> Self {
-        let broken = |group: &Group| group.columns.iter().any(|&c| missing[c]);
-        for c in self.groups.iter().filter(|group| broken(group)).flat_map(|group| &group.columns) {
+        let broken = |group: &Group| group.columns().iter().any(|&c| missing[c]);
+        for c in self.groups.iter().filter(|group| broken(group)).flat_map(Group::columns) {
             self.rooms[*c].mutable = false;
         }
         self.groups.retain(|group| !broken(group));
         self.group_of.fill(None);
         for (g, group) in self.groups.iter().enumerate() {
-            group.columns.iter().for_each(|&c| self.group_of[c] = Some(g));
+            group.columns().iter().for_each(|&c| self.group_of[c] = Some(g));
         }
         for (room, _) in self.rooms.iter_mut().zip(missing).filter(|(_, missing)| **missing) {
             *room = Room { mutable: false, ..Room::default() };
@@ -243,7 +300,8 @@ impl Actions {
 
     /// A group may change unless one of its columns is fixed.
     pub fn is_mutable_group(&self, g: usize) -> bool {
-        self.groups[g].columns.iter().all(|&c| self.rooms[c].mutable)
+        self.confined.as_ref().is_none_or(|within| !within.frozen)
+            && self.groups[g].columns().iter().all(|&c| self.rooms[c].mutable)
     }
 
     /// The values feature `j` may take for a person who has `x`; `None` if there are none (strict bounds only).
@@ -260,6 +318,10 @@ impl Actions {
             Direction::Increase => low = low.max(x),
             Direction::Decrease => high = high.min(x),
         }
+        if let Some(confined) = &self.confined {
+            low = low.max(confined.limits[j].0);
+            high = high.min(confined.limits[j].1);
+        }
         (low <= high).then_some((low, high))
     }
 
@@ -267,7 +329,7 @@ impl Actions {
     pub fn n_changed(&self, from: &[f64], to: &[f64]) -> usize {
         let differs = |j: usize| !same(from[j], to[j]);
         let numeric = (0..from.len()).filter(|&j| self.group_of[j].is_none() && differs(j)).count();
-        numeric + self.groups.iter().filter(|group| group.columns.iter().any(|&c| differs(c))).count()
+        numeric + self.groups.iter().filter(|group| group.columns().iter().any(|&c| differs(c))).count()
     }
 
     /// Every broken rule of a move from `from` to `to`; empty if it is admissible. A missing value (NaN) must stay missing, and no other
@@ -276,7 +338,7 @@ impl Actions {
         let mut found = Vec::new();
         for j in (0..from.len()).filter(|&j| self.group_of[j].is_none()) {
             let both_missing = to[j].is_nan() && from[j].is_nan();
-            if both_missing || (to[j] == from[j] && !self.strict) {
+            if both_missing || (to[j] == from[j] && !self.strict && self.confined.is_none()) {
                 continue;
             }
             let room = &self.rooms[j];
@@ -287,17 +349,23 @@ impl Actions {
                 || (down && room.direction == Direction::Increase)
             {
                 found.push(Violation::Direction(j));
-            } else if !self.interval(j, from[j]).is_some_and(|(low, high)| low <= to[j] && to[j] <= high) {
+            } else if !self.interval(j, from[j]).is_some_and(|(low, high)| {
+                // A step and a bound may be the same but for rounding.
+                let near = self.grid(j).map_or(0.0, |grid| 1e-9 * grid.step);
+                low - near <= to[j] && to[j] <= high + near
+            }) {
                 found.push(Violation::Bounds(j));
+            } else if to[j] != from[j] && self.grid(j).is_some_and(|grid| !grid.has(to[j])) {
+                found.push(Violation::Step(j));
             }
         }
         for (g, group) in self.groups.iter().enumerate() {
-            let missing = group.columns.iter().any(|&c| from[c].is_nan());
+            let missing = group.columns().iter().any(|&c| from[c].is_nan());
             match (group.option_of(from), group.option_of(to)) {
-                _ if missing && group.columns.iter().all(|&c| same(from[c], to[c])) => {}
+                _ if missing && group.columns().iter().all(|&c| same(from[c], to[c])) => {}
                 (Some(a), Some(b)) if a == b => {}
                 (Some(_), Some(_)) if !self.is_mutable_group(g) => {
-                    found.push(Violation::Immutable(group.columns[0]));
+                    found.push(Violation::Immutable(group.columns()[0]));
                 }
                 (Some(a), Some(b)) if group.allows(a, b) => {}
                 (Some(_), Some(_)) => found.push(Violation::Transition(g)),
@@ -316,7 +384,12 @@ impl Actions {
         let mut possible = true;
         for j in (0..from.len()).filter(|&j| self.group_of[j].is_none()) {
             match self.interval(j, from[j]) {
-                Some((low, high)) => to[j] = to[j].clamp(low, high),
+                Some((low, high)) => {
+                    to[j] = to[j].clamp(low, high);
+                    if let Some(grid) = self.grid(j).filter(|_| to[j] != from[j]) {
+                        to[j] = on_grid(&grid, from[j], to[j], (low, high));
+                    }
+                }
                 None => possible = false,
             }
         }
@@ -325,14 +398,8 @@ impl Actions {
                 possible = false;
                 continue;
             };
-            let options = 0..group.columns.len();
-            let wanted = options
-                .filter(|&o| o == current || (self.is_mutable_group(g) && group.allows(current, o)))
-                .max_by(|&a, &b| to[group.columns[a]].total_cmp(&to[group.columns[b]]).then(b.cmp(&a)))
-                .unwrap_or(current);
-            for (o, &c) in group.columns.iter().enumerate() {
-                to[c] = if o == wanted { 1.0 } else { 0.0 };
-            }
+            let may = |o: usize| o == current || (self.is_mutable_group(g) && group.allows(current, o));
+            group.set(group.nearest(to, may).unwrap_or(current), to);
         }
         possible && self.drop_smallest_changes(from, to)
     }
@@ -357,11 +424,21 @@ impl Actions {
                 None => return false,
                 Some(j) => match self.group_of[j] {
                     None => to[j] = from[j],
-                    Some(g) => self.groups[g].columns.iter().for_each(|&c| to[c] = from[c]),
+                    Some(g) => self.groups[g].columns().iter().for_each(|&c| to[c] = from[c]),
                 },
             }
             changed = self.n_changed(from, to);
         }
         true
     }
+}
+
+/// The step that a move from `from` to `to` ends on: the next one further out if the interval has it, else the last before, else none.
+fn on_grid(grid: &Grid, from: f64, to: f64, (low, high): (f64, f64)) -> f64 {
+    let near = Grid::NEAR * grid.step;
+    let inside = |x: f64| (low - near <= x && x <= high + near).then_some(x.clamp(low, high));
+    let up = to > from;
+    let (out, back) = if up { (grid.above(to), grid.below(to)) } else { (grid.below(to), grid.above(to)) };
+    let moved = |x: &f64| if up { *x > from } else { *x < from };
+    inside(out).or_else(|| inside(back)).filter(moved).unwrap_or(from)
 }

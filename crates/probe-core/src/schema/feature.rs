@@ -1,9 +1,10 @@
 //! The schema of a data set, as it stands in schema files and inside model files.
 
-use super::actions::{Actions, Direction, Room};
+use super::actions::{Actions, Direction, Grid, Room};
 use super::space::Space;
 use crate::error::{Error, Result, require};
 use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeMap;
 
 /// What the model was trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -24,6 +25,23 @@ pub enum Kind {
     /// A number.
     #[default]
     Numeric,
+    /// A whole number: steps of 1, unless it says otherwise.
+    Integer,
+    /// One of some categories.
+    Categorical,
+}
+
+/// How a category becomes numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Coding {
+    /// One column per category, 1 for the one that holds. A category without a column is the one where all are 0.
+    #[default]
+    Onehot,
+    /// One column: 0 for the first, 1 for the second.
+    Binary,
+    /// One column: 0, 1, 2 and so on, in the order given.
+    Ordinal,
 }
 
 /// One feature, in raw units.
@@ -32,7 +50,7 @@ pub enum Kind {
 pub struct Feature {
     /// Column name in the raw data.
     pub name: String,
-    /// Numeric, for now.
+    /// A number, a whole number or a category.
     pub kind: Kind,
     /// Whether the person can change it.
     pub mutable: bool,
@@ -45,7 +63,10 @@ pub struct Feature {
     /// Range seen in training; bounds the recourse where `min` or `max` does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<[f64; 2]>,
-    /// Which way it may move.
+    /// Values a person can be told: multiples of this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<f64>,
+    /// Which way it may move; for categories with an order, along it.
     pub direction: Direction,
     /// Cost of one unit of scaled change.
     pub cost: f64,
@@ -70,6 +91,21 @@ pub struct Feature {
     /// Unit, for texts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
+    /// Names of the categories, as in the raw data.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<String>,
+    /// How they become numbers; one-hot, unless it says otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<Coding>,
+    /// Names of the model's columns: one per category for one-hot, else one. `name=category` unless given, or the feature's own name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
+    /// What a category may become; one that is not listed, anything.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub transitions: BTreeMap<String, Vec<String>>,
+    /// What becoming another category costs; a change that is not listed costs what its columns do.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub transition_costs: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
 impl Default for Feature {
@@ -81,6 +117,7 @@ impl Default for Feature {
             min: None,
             max: None,
             range: None,
+            step: None,
             direction: Direction::Any,
             cost: 1.0,
             cost_up: None,
@@ -90,6 +127,11 @@ impl Default for Feature {
             scale_by: None,
             noise: None,
             unit: None,
+            categories: Vec::new(),
+            encoding: None,
+            columns: Vec::new(),
+            transitions: BTreeMap::new(),
+            transition_costs: BTreeMap::new(),
         }
     }
 }
@@ -106,6 +148,27 @@ impl Feature {
             (Some([zero, one]), _, _) => Some((zero, one - zero)),
             (None, Some(center), Some(by)) => Some((center, by)),
             _ => None,
+        }
+    }
+
+    /// What a person can be told multiples of; `None` for any value.
+    pub fn step(&self) -> Option<f64> {
+        self.step.or((self.kind == Kind::Integer).then_some(1.0))
+    }
+
+    /// How its categories become numbers.
+    pub fn coding(&self) -> Coding {
+        self.encoding.unwrap_or_default()
+    }
+
+    /// Names of the model's columns for this feature, unless the model has others.
+    pub fn column_names(&self) -> Vec<String> {
+        match (self.kind, self.coding()) {
+            _ if !self.columns.is_empty() => self.columns.clone(),
+            (Kind::Categorical, Coding::Onehot) => {
+                self.categories.iter().map(|category| format!("{}={category}", self.name)).collect()
+            }
+            _ => vec![self.name.clone()],
         }
     }
 
@@ -129,6 +192,7 @@ impl Feature {
         finite("center", self.center)?;
         positive("scale_by", self.scale_by)?;
         positive("noise", self.noise)?;
+        positive("step", self.step)?;
         positive("cost", Some(self.cost))?;
         positive("cost_up", self.cost_up)?;
         positive("cost_down", self.cost_down)?;
@@ -155,7 +219,7 @@ impl Feature {
                 why: "give either scale = [zero, one], or both center and scale_by".to_owned(),
             });
         }
-        Ok(())
+        self.check_categories(&field)
     }
 }
 
@@ -247,6 +311,28 @@ impl Schema {
             }
         });
         Actions::new(rooms.collect())
+    }
+
+    /// Names of the model's columns: numbers first, then categories, each in order, unless the model itself names them.
+    pub fn column_names(&self) -> Vec<String> {
+        let of = |categories: bool| {
+            self.features.iter().filter(move |f| (f.kind == Kind::Categorical) == categories)
+        };
+        of(false).chain(of(true)).flat_map(Feature::column_names).collect()
+    }
+
+    /// Whether some feature is a category.
+    pub fn has_categories(&self) -> bool {
+        self.features.iter().any(|f| f.kind == Kind::Categorical)
+    }
+
+    /// Steps of each feature, in scaled space.
+    pub fn grids(&self) -> Vec<Option<Grid>> {
+        let grid = |f: &Feature| {
+            let (offset, width) = f.offset_and_width().unwrap_or((0.0, 1.0));
+            f.step().map(|step| Grid { zero: -offset / width, step: step / width })
+        };
+        self.features.iter().map(grid).collect()
     }
 
     /// Costs per unit of scaled change, up and down.

@@ -1,9 +1,13 @@
 //! What the columns mean to a person: units, scales, bounds, and what may change.
 
 mod actions;
+mod encoding;
 mod feature;
+mod group;
 mod space;
 
-pub use actions::{Actions, Direction, Group, Room, Violation};
-pub use feature::{Feature, Kind, ModelInput, Schema};
+pub use actions::{Actions, Direction, Grid, Room, Violation, Within};
+pub use encoding::Encoding;
+pub use feature::{Coding, Feature, Kind, ModelInput, Schema};
+pub use group::Group;
 pub use space::Space;

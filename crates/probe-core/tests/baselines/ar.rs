@@ -40,7 +40,7 @@ fn limits_groups_and_norms_are_part_of_the_program() {
     let actions = || {
         let rooms =
             vec![Room { high: 0.5, ..Room::default() }, Room::default(), Room::default(), Room::default()];
-        Actions::new(rooms).with_groups(vec![Group::free(vec![2, 3])]).unwrap()
+        Actions::new(rooms).with_groups(vec![Group::one_hot(vec![2, 3])]).unwrap()
     };
     let ask = |actions: Actions, norm: &str| {
         let mut asked = setup(&model, "ar", &["step=0.25"]);

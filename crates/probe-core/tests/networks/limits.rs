@@ -41,7 +41,7 @@ fn actions(max_changes: Option<usize>) -> Actions {
     rooms[1].direction = Direction::Increase;
     rooms[2].direction = Direction::Decrease;
     let allowed = vec![vec![true; 3], vec![true; 3], vec![false, false, true]];
-    let group = Group { columns: vec![5, 6, 7], allowed };
+    let group = Group::one_hot(vec![5, 6, 7]).allowing(allowed);
     Actions::new(rooms).with_groups(vec![group]).unwrap().with_max_changes(max_changes)
 }
 

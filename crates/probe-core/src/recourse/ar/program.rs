@@ -25,8 +25,8 @@ const MOST_STEPS: f64 = 1e6;
 enum Choice {
     /// Feature `j` at the grid's point `first`, or so many further in the direction of `way`.
     Grid { j: usize, grid: Grid, ends: (f64, f64), first: f64, way: f64 },
-    /// From column `from` to column `to` of group `g`.
-    Option { g: usize, from: usize, to: usize },
+    /// Option `to` of group `g`.
+    Option { g: usize, to: usize },
 }
 
 /// A choice with what it gains and costs: at once, and per further step.
@@ -42,8 +42,8 @@ struct Priced {
 /// One person's program.
 pub(super) struct Program<'a> {
     cost: &'a Cost,
+    actions: &'a Actions,
     model: &'a Affine,
-    max_changes: Option<usize>,
     factual: Vec<f64>,
     choices: Vec<Priced>,
     /// Sets of choices that were tried.
@@ -63,7 +63,7 @@ pub(super) struct Grid {
 impl<'a> Program<'a> {
     /// For a person at `start`, which is inside `reach`.
     pub(super) fn new(
-        (cost, actions): (&'a Cost, &Actions),
+        (cost, actions): (&'a Cost, &'a Actions),
         model: &'a Affine,
         grids: &[Grid],
         reach: &Reach,
@@ -77,14 +77,14 @@ impl<'a> Program<'a> {
         }
         for (g, group) in actions.groups().iter().enumerate().filter(|(g, _)| actions.is_mutable_group(*g)) {
             let Some(current) = group.option_of(factual) else { continue };
-            let from = group.columns[current];
-            for (option, &to) in group.columns.iter().enumerate() {
-                let gain = model.weights[to] - model.weights[from];
-                if option != current && group.allows(current, option) && gain > 0.0 {
-                    let (up, down) = (cost.weight(to, 1.0), cost.weight(from, -1.0));
-                    let norm = cost.norm();
-                    let price = norm.finish(norm.add(norm.add(0.0, up), down));
-                    let choice = Choice::Option { g, from, to };
+            let scored = |o: usize| -> f64 {
+                group.columns().iter().zip(group.values(o)).map(|(&c, value)| model.weights[c] * value).sum()
+            };
+            for to in (0..group.n_options()).filter(|&o| o != current && group.allows(current, o)) {
+                let gain = scored(to) - scored(current);
+                if gain > 0.0 {
+                    let price = cost.norm().finish(cost.of_choice(group, current, to));
+                    let choice = Choice::Option { g, to };
                     choices.push(Priced { choice, gain: [gain, 0.0], cost: [price, 0.0], most: 0.0 });
                 }
             }
@@ -92,8 +92,7 @@ impl<'a> Program<'a> {
         let size =
             model.bias.abs() + model.weights.iter().zip(start).map(|(w, x)| (w * x).abs()).sum::<f64>();
         let needed = hair(size) - model.score(start);
-        let max_changes = actions.max_changes();
-        Self { cost, model, max_changes, factual: start.to_vec(), choices, tried: Vec::new(), needed }
+        Self { cost, actions, model, factual: start.to_vec(), choices, tried: Vec::new(), needed }
     }
 
     /// Writes the next cheapest action's point, on features that were not changed together before; false if there is none.
@@ -121,7 +120,7 @@ impl<'a> Program<'a> {
                     // An end of the reach is met to the bit.
                     point[j] = (grid.low + grid.step * (first + way * further)).clamp(ends.0, ends.1);
                 }
-                Choice::Option { from, to, .. } => (point[from], point[to]) = (0.0, 1.0),
+                Choice::Option { g, to } => self.actions.groups()[g].set(to, point),
             }
         }
     }
@@ -184,7 +183,7 @@ impl<'a> Program<'a> {
             of_group.for_each(|(_, (on, _))| one.add(*on, 1.0));
             problem.add_constraint(one, ComparisonOp::Le, 1.0);
         }
-        if let Some(most) = self.max_changes {
+        if let Some(most) = self.actions.max_changes() {
             let mut all = LinearExpr::empty();
             variables.iter().for_each(|(on, _)| all.add(*on, 1.0));
             problem.add_constraint(all, ComparisonOp::Le, most as f64);

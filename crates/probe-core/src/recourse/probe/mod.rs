@@ -4,6 +4,7 @@
 //! iterate, this solves the constrained problem itself: minimise cost subject to rate ≤ $r$. For affine scores that is
 //! exact ([`linear`]), also where the model itself may change (`shifted`).
 
+mod discrete;
 pub mod linear;
 mod sequential;
 mod shifted;
@@ -35,9 +36,16 @@ impl RecourseMethod for Probe {
         if let (Some(shift), Some(_)) = (task.shift, task.model.as_linear()) {
             return Ok(Box::new(shifted::ShiftedSolver::new(task, shift)?));
         }
-        if task.model.as_linear().is_some() && task.noise.as_gaussian().is_some() {
-            return Ok(Box::new(linear::LinearSolver::new(task)?));
+        let exact = task.model.as_linear().is_some() && task.noise.as_gaussian().is_some();
+        let solver = |task: &Arc<Task>| -> Result<Box<dyn Solver>> {
+            Ok(match exact {
+                true => Box::new(linear::LinearSolver::new(task)?),
+                false => Box::new(sequential::SequentialSolver::new(task)?),
+            })
+        };
+        if task.actions.has_grids() || (task.actions.has_choices() && !exact) {
+            return Ok(Box::new(discrete::DiscreteSolver::new(task, exact, solver)?));
         }
-        Ok(Box::new(sequential::SequentialSolver::new(task)?))
+        solver(task)
     }
 }

@@ -136,10 +136,7 @@ fn spread(task: &Task, n_points: usize, stream: &mut Stream) -> Vec<f64> {
         let first = points.len();
         points.extend(ranges.iter().map(|[low, high]| low + (high - low) * stream.uniform()));
         for group in task.actions.groups() {
-            let hot = stream.below(group.columns.len());
-            for (option, &column) in group.columns.iter().enumerate() {
-                points[first + column] = if option == hot { 1.0 } else { 0.0 };
-            }
+            group.set(stream.below(group.n_options()), &mut points[first..]);
         }
     }
     points

@@ -87,7 +87,7 @@ fn one_class_is_imitated_by_one_leaf_and_nobody_is_helped() {
 fn one_hot_columns_are_drawn_one_hot_and_stay_as_they_are() {
     let model = Arc::new(Linear::new(vec![1.0, 4.0, 0.0, 0.0], -2.0, 0.0).unwrap());
     let mut asked = task(model, &["points=2000"]);
-    asked.actions = Actions::free(4).with_groups(vec![Group::free(vec![1, 2, 3])]).unwrap();
+    asked.actions = Actions::free(4).with_groups(vec![Group::one_hot(vec![1, 2, 3])]).unwrap();
     asked.noise_on = NoiseOn::Mutable;
     let found = distilled(&asked);
     // Yes is where the first option is taken, whatever the number says between 0 and 1.

@@ -18,6 +18,7 @@ use crate::cost::{Norm, Scratch};
 use crate::error::{Error, Result};
 use crate::math::normal::upper_quantile;
 use crate::noise::NoiseOn;
+use crate::schema::Within;
 use reduced::{Layout, Reduced, Requirement, Solution};
 use std::sync::Arc;
 
@@ -89,6 +90,7 @@ impl Solver for LinearSolver {
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(LinearWorker {
             solver: self,
+            task: Arc::clone(&self.task),
             reduced: Reduced::default(),
             scratch: Scratch::default(),
             solution: Solution::default(),
@@ -98,6 +100,8 @@ impl Solver for LinearSolver {
 
 struct LinearWorker<'a> {
     solver: &'a LinearSolver,
+    /// The solver's, but for what the worker is confined to.
+    task: Arc<Task>,
     reduced: Reduced,
     scratch: Scratch,
     solution: Solution,
@@ -134,18 +138,22 @@ impl Worker for LinearWorker<'_> {
         }
         Ok(())
     }
+
+    fn confine(&mut self, within: &Within) -> Result<()> {
+        Arc::make_mut(&mut self.task).actions.confine(within);
+        Ok(())
+    }
 }
 
 impl LinearWorker<'_> {
     /// Reduces the person to items, sorted once.
     fn reduce(&mut self, factual: &[f64]) -> Result<(), Reason> {
-        let Self { solver, reduced, scratch, .. } = self;
-        let task = &solver.task;
+        let Self { solver, task, reduced, scratch, .. } = self;
         let score = task.model.as_linear().map_or(f64::NAN, |linear| linear.score_row(factual));
         let interval = |j: usize| task.actions.interval(j, factual[j]);
         solver.layout.reduce_into(task, factual, score, interval, reduced)?;
         if reduced.is_plain() {
-            solver.task.cost.norm().prepare(&reduced.items, scratch);
+            task.cost.norm().prepare(&reduced.items, scratch);
         }
         Ok(())
     }
@@ -172,7 +180,7 @@ impl LinearWorker<'_> {
 
     /// The cheapest solution that meets `requirement`, into `self.solution`.
     fn solve(&mut self, requirement: &Requirement) -> Found {
-        let Self { solver, reduced, scratch, solution } = self;
+        let Self { solver, reduced, scratch, solution, .. } = self;
         solve(solver.task.cost.norm(), reduced, scratch, requirement, solution)
     }
 
@@ -217,7 +225,7 @@ impl LinearWorker<'_> {
     }
 
     fn spend_on_choices(&mut self, budget: f64) {
-        let Self { solver, reduced, scratch, solution } = self;
+        let Self { solver, reduced, scratch, solution, .. } = self;
         let changed = solver.task.noise_on == NoiseOn::Changed;
         let score = reduced.score;
         // Under noise on the changed features the level is z itself, else the score that must be reached.

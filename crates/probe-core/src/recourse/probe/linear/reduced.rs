@@ -87,7 +87,7 @@ impl Layout {
         for group in task.actions.groups() {
             group.option_of(factual).ok_or(Reason::NotOneHot)?;
         }
-        for &g in &self.groups {
+        for &g in self.groups.iter().filter(|&&g| task.actions.is_mutable_group(g)) {
             out.add_group(task, &self.weights, g, factual)?;
         }
         out.discrete = self.noisy_changes || !out.choices.is_empty() || out.limit_binds();
@@ -165,12 +165,14 @@ impl Reduced {
     fn add_group(&mut self, task: &Task, weights: &[f64], g: usize, factual: &[f64]) -> Result<(), Reason> {
         let group = &task.actions.groups()[g];
         let current = group.option_of(factual).ok_or(Reason::NotOneHot)?;
-        let (norm, from) = (task.cost.norm(), group.columns[current]);
+        let scored = |o: usize| -> f64 {
+            group.columns().iter().zip(group.values(o)).map(|(&c, value)| weights[c] * value).sum()
+        };
         let mut choices: Vec<Choice> = Vec::new();
-        for (option, &to) in group.columns.iter().enumerate() {
-            let gain = weights[to] - weights[from];
-            if option != current && group.allows(current, option) && gain > 0.0 {
-                let total = norm.add(norm.add(0.0, task.cost.weight(from, -1.0)), task.cost.weight(to, 1.0));
+        for option in (0..group.n_options()).filter(|&o| o != current && group.allows(current, o)) {
+            let gain = scored(option) - scored(current);
+            if gain > 0.0 {
+                let total = task.cost.of_choice(group, current, option);
                 choices.push(Choice { option, gain, total });
             }
         }
@@ -240,10 +242,7 @@ impl Reduced {
         }
         for ((&g, choices), pick) in self.group_ids.iter().zip(&self.choices).zip(&solution.picks) {
             if let Some(pick) = pick {
-                let wanted = choices[*pick].option;
-                for (option, &column) in task.actions.groups()[g].columns.iter().enumerate() {
-                    point[column] = if option == wanted { 1.0 } else { 0.0 };
-                }
+                task.actions.groups()[g].set(choices[*pick].option, point);
             }
         }
     }

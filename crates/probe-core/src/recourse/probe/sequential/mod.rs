@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::invalidation::has_lines;
 use crate::math::normal::upper_quantile;
 use crate::noise::{Gaussian, Noise, NoiseOn};
+use crate::schema::Within;
 use crate::seed::Purpose;
 use landscape::{Landscape, Place};
 use std::sync::Arc;
@@ -98,14 +99,24 @@ impl Worker for SequentialWorker<'_> {
         Goal::Rate(rate - gap).check()?;
         self.search_from(factual)?.reach(factual, rate - gap, Some(rate), proposal)
     }
+
+    fn confine(&mut self, within: &Within) -> Result<()> {
+        let search = self.search()?;
+        Arc::make_mut(&mut search.task).actions.confine(within);
+        Ok(())
+    }
 }
 
 impl<'a> SequentialWorker<'a> {
-    fn search_from(&mut self, factual: &[f64]) -> Result<&mut Search<'a>> {
-        let search = match &mut self.search {
+    fn search(&mut self) -> Result<&mut Search<'a>> {
+        Ok(match &mut self.search {
             Some(search) => search,
             none => none.insert(Search::new(self.solver)?),
-        };
+        })
+    }
+
+    fn search_from(&mut self, factual: &[f64]) -> Result<&mut Search<'a>> {
+        let search = self.search()?;
         search.factual.copy_from_slice(factual);
         search.landscape.begin(factual);
         Ok(search)
@@ -115,6 +126,8 @@ impl<'a> SequentialWorker<'a> {
 /// One thread's search.
 struct Search<'a> {
     solver: &'a SequentialSolver,
+    /// The solver's, but for what the search is confined to.
+    task: Arc<Task>,
     landscape: Box<dyn Landscape + 'a>,
     /// How closely an answer meets the target, in units of the margin.
     precision: f64,
@@ -177,6 +190,7 @@ impl<'a> Search<'a> {
         let landscape = solver.pool.landscape(task, solver.noise(), solver.active.as_deref())?;
         Ok(Self {
             solver,
+            task: Arc::clone(&solver.task),
             precision: landscape.precision(),
             landscape,
             support: solver.active.clone().unwrap_or_else(|| vec![true; n]),
@@ -281,7 +295,7 @@ impl<'a> Search<'a> {
         for j in 0..factual.len() {
             for way in [1.0, -1.0] {
                 let Some(room) = self.room(factual, j, way) else { continue };
-                let u = room.min(budget / self.solver.task.cost.weight(j, way));
+                let u = room.min(budget / self.task.cost.weight(j, way));
                 start.copy_from_slice(factual);
                 start[j] += way * u;
                 self.restrict_support(factual, &start);
@@ -304,7 +318,7 @@ impl<'a> Search<'a> {
     }
 
     fn task(&self) -> &Task {
-        &self.solver.task
+        &self.task
     }
 
     fn depends_on_changes(&self) -> bool {
@@ -313,7 +327,7 @@ impl<'a> Search<'a> {
 
     /// Every feature may move.
     fn free_support(&mut self) {
-        let task = &self.solver.task;
+        let task = &self.task;
         if self.solver.active.is_none() {
             NoiseOn::Mutable.active_into(&task.actions, &[], &[], &mut self.support);
         }
@@ -323,7 +337,7 @@ impl<'a> Search<'a> {
     /// Under noise on changed features, only those that differ may move from here on.
     fn restrict_support(&mut self, factual: &[f64], to: &[f64]) {
         if self.solver.active.is_none() {
-            let task = &self.solver.task;
+            let task = &self.task;
             task.noise_on.active_into(&task.actions, factual, to, &mut self.support);
             self.hint.clear();
         }
@@ -383,8 +397,7 @@ impl<'a> Search<'a> {
         here: &mut [f64],
         best: &mut Incumbent,
     ) -> Result<()> {
-        let solver = self.solver;
-        let task = &*solver.task;
+        let task = Arc::clone(&self.task);
         let n = here.len();
         let mut weight = 0.0_f64;
         let mut slack = self.slack(here, z, look)?;
@@ -403,7 +416,7 @@ impl<'a> Search<'a> {
             let mut step = std::mem::take(&mut self.step);
             let interval = |j: usize| self.interval(factual, here, radius, j);
             let reached =
-                step.cheapest(task, (factual, slack + offset), &gradient, 0.0, interval, &mut trial);
+                step.cheapest(&task, (factual, slack + offset), &gradient, 0.0, interval, &mut trial);
             (self.trial, self.step) = (trial, step);
             // A multiplier above the price of margin: the dearest feature that moves further than the radius makes it.
             let (mut moved, mut predicted) = (0.0_f64, slack);
@@ -459,7 +472,7 @@ impl<'a> Search<'a> {
 
     /// Steps from `here` towards the most robust point within `budget`; returns its margin.
     fn ascend(&mut self, factual: &[f64], budget: f64, look: Look, here: &mut [f64]) -> Result<f64> {
-        let solver = self.solver;
+        let task = Arc::clone(&self.task);
         let n = here.len();
         let mut radius = f64::INFINITY;
         let mut slack = self.slack(here, 0.0, look)?;
@@ -468,7 +481,7 @@ impl<'a> Search<'a> {
             let mut trial = std::mem::take(&mut self.trial);
             let mut step = std::mem::take(&mut self.step);
             let interval = |j: usize| self.interval(factual, here, radius, j);
-            let fits = step.furthest(&solver.task, factual, &gradient, budget, interval, &mut trial);
+            let fits = step.furthest(&task, factual, &gradient, budget, interval, &mut trial);
             let (mut moved, mut promised) = (0.0_f64, 0.0);
             for j in 0..n {
                 moved = moved.max((trial[j] - here[j]).abs());

@@ -2,6 +2,7 @@
 
 use super::{COARSE, Look, Search};
 use crate::error::Result;
+use std::sync::Arc;
 
 /// Ways out that are looked at, the cheapest first.
 const WAYS: usize = 24;
@@ -10,7 +11,7 @@ impl Search<'_> {
     /// Moves `here` out of a pocket: one feature to the other side of a jump, by the cheapest way that keeps the margin. No effect where the
     /// point is favourable, or where the score does not jump.
     pub(super) fn step_out(&mut self, factual: &[f64], z: f64, here: &mut [f64]) -> Result<()> {
-        let (task, mut edges) = (&*self.solver.task, Vec::new());
+        let (task, mut edges) = (Arc::clone(&self.task), Vec::new());
         if task.model.score(here)? > 0.0 {
             return Ok(());
         }

@@ -3,6 +3,7 @@
 use super::{Incumbent, Look, Search};
 use crate::error::Result;
 use crate::math::normal::upper_quantile;
+use std::sync::Arc;
 
 /// Least and most lines.
 const FINE: usize = 128;
@@ -46,8 +47,7 @@ impl Search<'_> {
         target: Option<f64>,
         here: &mut [f64],
     ) -> Result<bool> {
-        let solver = self.solver;
-        let task = &*solver.task;
+        let task = Arc::clone(&self.task);
         let n = here.len();
         let mut z = upper_quantile(*rate);
         let mut lines = self.fine_lines(*rate);
@@ -68,9 +68,6 @@ impl Search<'_> {
             if (-self.precision..=2.0 * self.precision).contains(&slack) || !slack.is_finite() {
                 return Ok(slack >= -self.precision);
             }
-            if !task.actions.groups().is_empty() {
-                break;
-            }
             let gradient = self.gradient.clone();
             let offset: f64 = (0..n).map(|j| gradient[j] * (factual[j] - here[j])).sum();
             let mut trial = std::mem::take(&mut self.trial);
@@ -87,7 +84,7 @@ impl Search<'_> {
                 }
             };
             let reached =
-                step.cheapest(task, (factual, slack + offset), &gradient, 0.0, interval, &mut trial);
+                step.cheapest(&task, (factual, slack + offset), &gradient, 0.0, interval, &mut trial);
             let moved = trial != here;
             let short = reached && moved && favourable && slack.abs() <= STRAIGHT;
             if short && task.model.score(&trial)? > 0.0 {
@@ -149,7 +146,8 @@ impl Search<'_> {
         here: &mut [f64],
         slack: f64,
     ) -> Result<bool> {
-        let actions = &self.solver.task.actions;
+        let task = Arc::clone(&self.task);
+        let actions = &task.actions;
         let whole = here.to_vec();
         let scaled = |share: f64| -> Vec<f64> {
             let along = |j: usize| {

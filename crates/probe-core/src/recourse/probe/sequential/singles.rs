@@ -4,6 +4,7 @@
 use super::landscape::Place;
 use super::{COARSE, DOUBT, GLANCE, Incumbent, LEAST_GAIN, Look, Search};
 use crate::error::Result;
+use std::sync::Arc;
 
 impl Search<'_> {
     /// The cheapest change of one feature alone, where it beats the best so far; says whether one did.
@@ -41,7 +42,8 @@ impl Search<'_> {
         own: f64,
         best: &mut Incumbent,
     ) -> Result<bool> {
-        let cost = &self.solver.task.cost;
+        let task = Arc::clone(&self.task);
+        let cost = &task.cost;
         let weight = cost.weight(j, way);
         // Worth it only if clearly cheaper; without an answer so far, look further and further out.
         let known = best.cost.is_finite();

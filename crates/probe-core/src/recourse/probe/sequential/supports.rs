@@ -4,6 +4,7 @@
 
 use super::{COARSE, Incumbent, LEAST_GAIN, Look, Search};
 use crate::error::Result;
+use std::sync::Arc;
 
 /// Rounds that change the set of changed features, and features that are tried besides in each.
 const ROUNDS: usize = 4;
@@ -30,7 +31,7 @@ impl Search<'_> {
 
     /// The exact linear solver's answer to the margin's linearisation at `here`, where each feature brings its noise only if it changes.
     fn choose(&mut self, factual: &[f64], z: f64, here: &[f64], look: Look) -> Result<Vec<f64>> {
-        let task = &*self.solver.task;
+        let task = Arc::clone(&self.task);
         let margin = self.slack(here, z, look)? + z;
         let (gradient, landscape) = (&self.gradient, &self.landscape);
         let noisy = (0..here.len()).filter(|&j| self.support[j]);
@@ -41,7 +42,7 @@ impl Search<'_> {
         let value = margin * unit + offset;
         if value.is_finite() {
             let sd = |j: usize| landscape.sd(j);
-            self.step.cheapest_under_noise(task, (factual, value), gradient, (z, sd), &mut point);
+            self.step.cheapest_under_noise(&task, (factual, value), gradient, (z, sd), &mut point);
         }
         let finite = point.iter().all(|x| x.is_finite());
         Ok(if finite { point } else { factual.to_vec() })
@@ -68,7 +69,8 @@ impl Search<'_> {
     /// Under noise on changed features: sets of features near that of the best point, as long as one of them does better. Without a
     /// point that meets the target, the most robust one is improved on.
     pub(super) fn change_support(&mut self, factual: &[f64], z: f64, best: &mut Incumbent) -> Result<()> {
-        let actions = &self.solver.task.actions;
+        let task = Arc::clone(&self.task);
+        let actions = &task.actions;
         for _ in 0..ROUNDS {
             let (cost, slack) = (best.cost, best.slack);
             let base = if cost.is_finite() { best.point.clone() } else { best.most.clone() };

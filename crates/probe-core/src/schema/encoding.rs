@@ -1,0 +1,344 @@
+//! From a person's features to the columns a model takes, and back: categories become columns.
+
+use super::feature::{Coding, Feature, Kind, Schema};
+use super::group::Group;
+use super::{Actions, Direction};
+use crate::error::{Error, Result, require};
+
+/// Where a column comes from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Source {
+    /// The number itself.
+    Number(usize),
+    /// 1 under this option of a feature, else 0.
+    Option(usize, usize),
+    /// The option's own number.
+    Code(usize),
+}
+
+/// A person's features as a model's columns. Rows of features hold a category as the number of its option.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Encoding {
+    features: Vec<Feature>,
+    sources: Vec<Source>,
+    columns: Schema,
+}
+
+impl Encoding {
+    /// For a model with these column names. Fails if a column belongs to no feature of `schema`, or an option of a category cannot be
+    /// told by the columns there are.
+    pub fn new(schema: &Schema, names: &[String]) -> Result<Self> {
+        let mut features: Vec<&Feature> = Vec::new();
+        let mut sources = Vec::with_capacity(names.len());
+        let mut columns = Vec::with_capacity(names.len());
+        for name in names {
+            let (feature, option) = find(schema, name)?;
+            let k = match features.iter().position(|f| f.name == feature.name) {
+                Some(k) => k,
+                None => {
+                    features.push(feature);
+                    features.len() - 1
+                }
+            };
+            sources.push(match (feature.kind, option) {
+                (Kind::Categorical, Some(option)) => Source::Option(k, option),
+                (Kind::Categorical, None) => Source::Code(k),
+                _ => Source::Number(k),
+            });
+            columns.push(match feature.kind {
+                Kind::Categorical => feature.as_column(name),
+                _ => feature.clone(),
+            });
+        }
+        let encoding = Self {
+            features: features.into_iter().cloned().collect(),
+            sources,
+            columns: Schema { features: columns, ..schema.clone() },
+        };
+        encoding.check_told_apart()?;
+        Ok(encoding)
+    }
+
+    /// Every column a number of its own.
+    pub fn identity(names: &[String]) -> Self {
+        let features: Vec<Feature> = names.iter().map(|name| Feature::numeric(name)).collect();
+        Self {
+            sources: (0..names.len()).map(Source::Number).collect(),
+            columns: Schema::new(features.clone()),
+            features,
+        }
+    }
+
+    /// The features, in the order of their first columns.
+    pub fn features(&self) -> &[Feature] {
+        &self.features
+    }
+
+    /// The columns as numeric features, in the model's order.
+    pub fn columns(&self) -> &Schema {
+        &self.columns
+    }
+
+    /// Whether every feature is one column.
+    pub fn is_identity(&self) -> bool {
+        self.sources.iter().enumerate().all(|(j, source)| *source == Source::Number(j))
+    }
+
+    /// The feature that column `j` belongs to.
+    pub fn feature_of(&self, j: usize) -> usize {
+        match self.sources[j] {
+            Source::Number(k) | Source::Option(k, _) | Source::Code(k) => k,
+        }
+    }
+
+    /// The columns of a row of features.
+    pub fn encode_into(&self, row: &[f64], columns: &mut [f64]) {
+        for (source, column) in self.sources.iter().zip(columns) {
+            *column = match *source {
+                Source::Number(k) | Source::Code(k) => row[k],
+                Source::Option(k, option) => f64::from(u8::from(row[k] == option as f64)),
+            };
+        }
+    }
+
+    /// The row of features that has these columns. Fails on columns that are those of no option.
+    pub fn decode_into(&self, columns: &[f64], row: &mut [f64]) -> Result<()> {
+        for (k, feature) in self.features.iter().enumerate() {
+            row[k] = match self.group(k) {
+                None => columns[self.first_column(k)],
+                Some(group) => {
+                    let option = group.option_of(columns).ok_or_else(|| Error::Unsupported {
+                        what: format!("feature '{}' with these columns", feature.name),
+                        why: "they are those of none of its categories".to_owned(),
+                    })?;
+                    option as f64
+                }
+            };
+        }
+        Ok(())
+    }
+
+    fn first_column(&self, k: usize) -> usize {
+        (0..self.sources.len()).find(|&j| self.feature_of(j) == k).unwrap_or(0)
+    }
+
+    /// The columns of category `k`; `None` for a number.
+    fn group(&self, k: usize) -> Option<Group> {
+        let feature = &self.features[k];
+        let n = feature.categories.len();
+        let columns: Vec<usize> = (0..self.sources.len()).filter(|&j| self.feature_of(j) == k).collect();
+        let group = match (feature.kind, self.sources[*columns.first()?]) {
+            (Kind::Categorical, Source::Code(_)) => {
+                Group::in_one_column(columns[0], &(0..n).map(|o| o as f64).collect::<Vec<_>>())
+            }
+            (Kind::Categorical, _) => {
+                let hot = |j: usize, o: usize| self.sources[j] == Source::Option(k, o);
+                let value = |j: usize, o: usize| if hot(j, o) { 1.0 } else { 0.0 };
+                let option = |o: usize| columns.iter().map(|&j| value(j, o)).collect();
+                Group::of_options(columns.clone(), (0..n).map(option).collect())
+            }
+            _ => return None,
+        };
+        Some(group)
+    }
+
+    /// The categories as groups of columns, with what may become of what and at what cost.
+    pub fn groups(&self) -> Vec<Group> {
+        let group = |k: usize| {
+            let feature = &self.features[k];
+            let mut group = self.group(k)?.allowing(feature.allowed());
+            if let Some(costs) = feature.transition_costs() {
+                group = group.costing(costs);
+            }
+            Some(group)
+        };
+        (0..self.features.len()).filter_map(group).collect()
+    }
+
+    /// What may change, in scaled space; see [`Schema::actions`].
+    pub fn actions(&self, learned_bounds: bool) -> Result<Actions> {
+        self.columns.actions(learned_bounds).with_groups(self.groups())?.with_grids(self.columns.grids())
+    }
+
+    fn check_told_apart(&self) -> Result<()> {
+        for (k, feature) in self.features.iter().enumerate() {
+            let Some(group) = self.group(k) else { continue };
+            for o in 0..group.n_options() {
+                if (0..o).any(|p| group.values(p) == group.values(o)) {
+                    return Err(Error::Unsupported {
+                        what: format!("feature '{}', category '{}'", feature.name, feature.categories[o]),
+                        why: "the model has no column for it, nor for another one of the feature".to_owned(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The feature that column `name` belongs to, and which of its options, if the column is about one.
+fn find<'s>(schema: &'s Schema, name: &str) -> Result<(&'s Feature, Option<usize>)> {
+    if let Some(feature) = schema.feature(name) {
+        let alone = feature.kind != Kind::Categorical || feature.coding() != Coding::Onehot;
+        if alone {
+            return Ok((feature, None));
+        }
+    }
+    let mut exact = Vec::new();
+    let mut loose = Vec::new();
+    for feature in schema.features.iter().filter(|f| f.kind == Kind::Categorical) {
+        match feature.coding() {
+            Coding::Onehot => {
+                for (option, category) in feature.categories.iter().enumerate() {
+                    if feature.columns.get(option).map_or_else(
+                        || format!("{}={category}", feature.name) == name,
+                        |column| column == name,
+                    ) {
+                        exact.push((feature, Some(option)));
+                    } else if feature.columns.is_empty() && format!("{}_{category}", feature.name) == name {
+                        loose.push((feature, Some(option)));
+                    }
+                }
+            }
+            Coding::Binary | Coding::Ordinal => {
+                if feature.columns.first().is_some_and(|column| column == name) {
+                    exact.push((feature, None));
+                }
+            }
+        }
+    }
+    match (&exact[..], &loose[..]) {
+        ([one], _) | ([], [one]) => Ok(*one),
+        ([], []) => Err(Error::UnknownName {
+            kind: "feature",
+            name: name.to_owned(),
+            known: schema.names().join(", "),
+        }),
+        (several, more) => {
+            let of: Vec<&str> = several.iter().chain(more.iter()).map(|(f, _)| f.name.as_str()).collect();
+            Err(Error::Unsupported {
+                what: format!("the model's column '{name}'"),
+                why: format!("it could be of {}; name the columns in the schema", of.join(" or ")),
+            })
+        }
+    }
+}
+
+impl Feature {
+    /// A category's column as a number.
+    fn as_column(&self, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            mutable: self.mutable,
+            cost: self.cost,
+            cost_up: self.cost_up,
+            cost_down: self.cost_down,
+            ..Self::default()
+        }
+    }
+
+    /// `allowed[from][to]` by transitions and direction; empty if everything is.
+    fn allowed(&self) -> Vec<Vec<bool>> {
+        if self.transitions.is_empty() && self.direction == Direction::Any {
+            return Vec::new();
+        }
+        let n = self.categories.len();
+        let listed = |from: usize, to: usize| {
+            let may = self.transitions.get(&self.categories[from]);
+            may.is_none_or(|may| may.contains(&self.categories[to]))
+        };
+        let forward = |from: usize, to: usize| match self.direction {
+            Direction::Any => true,
+            Direction::Increase => to > from,
+            Direction::Decrease => to < from,
+        };
+        (0..n).map(|a| (0..n).map(|b| a == b || (listed(a, b) && forward(a, b))).collect()).collect()
+    }
+
+    /// `costs[from][to]`, where some are given: the others cost what their columns do.
+    fn transition_costs(&self) -> Option<Vec<Vec<f64>>> {
+        if self.transition_costs.is_empty() {
+            return None;
+        }
+        let n = self.categories.len();
+        let up = self.cost_up.unwrap_or(self.cost);
+        let down = self.cost_down.unwrap_or(self.cost);
+        let usual = |a: usize, b: usize| match self.coding() {
+            Coding::Onehot => up + down,
+            Coding::Binary | Coding::Ordinal if b > a => up * (b - a) as f64,
+            Coding::Binary | Coding::Ordinal => down * (a - b) as f64,
+        };
+        let given = |a: usize, b: usize| {
+            self.transition_costs.get(&self.categories[a]).and_then(|to| to.get(&self.categories[b])).copied()
+        };
+        let cost = |a: usize, b: usize| if a == b { 0.0 } else { given(a, b).unwrap_or_else(|| usual(a, b)) };
+        Some((0..n).map(|a| (0..n).map(|b| cost(a, b)).collect()).collect())
+    }
+
+    /// The number of a category; `None` if the feature has none of that name.
+    pub fn option(&self, category: &str) -> Option<usize> {
+        self.categories.iter().position(|known| known == category)
+    }
+
+    pub(super) fn check_categories(&self, field: &dyn Fn(&str) -> String) -> Result<()> {
+        let refuse =
+            |part: &str, why: &str| Err(Error::Unsupported { what: field(part), why: why.to_owned() });
+        if self.kind != Kind::Categorical {
+            let given = !self.categories.is_empty()
+                || self.encoding.is_some()
+                || !self.columns.is_empty()
+                || !self.transitions.is_empty()
+                || !self.transition_costs.is_empty();
+            return if given {
+                refuse("categories", "only a feature of kind categorical has any")
+            } else {
+                Ok(())
+            };
+        }
+        if self.categories.is_empty() {
+            return refuse("categories", "a feature of kind categorical needs them");
+        }
+        for (o, category) in self.categories.iter().enumerate() {
+            if self.categories[..o].contains(category) {
+                return refuse(&format!("category '{category}'"), "it is there twice");
+            }
+        }
+        let n = self.categories.len();
+        if self.coding() == Coding::Binary && n != 2 {
+            return refuse("encoding binary", &format!("it is for two categories; there are {n}"));
+        }
+        let wanted = if self.coding() == Coding::Onehot { n } else { 1 };
+        if !self.columns.is_empty() && self.columns.len() != wanted {
+            let why =
+                format!("{wanted} needed, one per category or one in all; {} given", self.columns.len());
+            return refuse("columns", &why);
+        }
+        if self.coding() == Coding::Onehot && self.direction != Direction::Any {
+            return refuse("direction", "categories have an order with encoding ordinal or binary only");
+        }
+        let numbers = [self.min, self.max, self.center, self.scale_by, self.noise, self.step];
+        if numbers.iter().any(Option::is_some) || self.scale.is_some() || self.range.is_some() {
+            return refuse("min, max, step, scale or noise", "a category has none");
+        }
+        let known = |category: &String| match self.option(category) {
+            Some(_) => Ok(()),
+            None => Err(Error::UnknownName {
+                kind: "category",
+                name: category.clone(),
+                known: format!("{} (feature '{}')", self.categories.join(", "), self.name),
+            }),
+        };
+        for (from, to) in &self.transitions {
+            std::iter::once(from).chain(to).try_for_each(known)?;
+        }
+        for (from, costs) in &self.transition_costs {
+            known(from)?;
+            for (to, cost) in costs {
+                known(to)?;
+                let part = format!("transition cost from '{from}' to '{to}'");
+                require(*cost > 0.0 && cost.is_finite(), &field(&part), "positive and finite", *cost)?;
+            }
+        }
+        Ok(())
+    }
+}
