@@ -2,7 +2,7 @@
 
 use crate::args::{Ask, Assurance, Bounds, Scope, Seek, Tables};
 use crate::printer::Printer;
-use crate::run::{Work, read_rows};
+use crate::run::{Work, read_people};
 use crate::usage::Usage;
 use anyhow::{Context as _, Result, bail};
 use probe_core::noise::NoiseSpec;
@@ -50,26 +50,29 @@ impl Question {
         let model = file.with_decision(ask.favourable_class == 0, threshold)?;
         let sigma = ask.sigma2.map_or(ask.sigma, f64::sqrt);
         let mut setup = Setup::new(model, file.features.clone(), schema.as_ref(), sigma)
-            .with_context(|| ask.model.display().to_string())?;
+            .with_context(|| ask.schema.as_ref().unwrap_or(&ask.model).display().to_string())?;
         setup.noise_on = ask.noise_on.unwrap_or(setup.noise_on);
         if let Some(seek) = seek {
-            apply(seek, &mut setup, schema.as_ref())?;
+            apply(seek, &mut setup)?;
         }
         for name in &ask.immutable {
-            let Some(j) = file.features.iter().position(|f| f == name) else {
-                let known = file.features.join(", ");
-                return Err(Usage::of(
-                    "--immutable",
-                    format!("no feature '{name}' in the model (it has: {known})"),
-                )
-                .into());
+            // A feature by its name, or a column of it.
+            let encoding = setup.encoding.clone();
+            let is_meant = |j: &usize| {
+                encoding.features()[encoding.feature_of(*j)].name == *name || file.features[*j] == *name
             };
-            setup.actions.fix(j);
+            let columns: Vec<usize> = (0..file.features.len()).filter(is_meant).collect();
+            if columns.is_empty() {
+                let known: Vec<&str> = encoding.features().iter().map(|f| f.name.as_str()).collect();
+                let what = format!("no feature '{name}' in the model (it has: {})", known.join(", "));
+                return Err(Usage::of("--immutable", what).into());
+            }
+            columns.into_iter().for_each(|j| setup.actions.fix(j));
         }
         setup.shift = ask.model_shift;
         setup.confidence = ask.confidence;
         setup.seed = Seed(seed);
-        let Named { noise, sigma, fitted_rate } = set_noise(&mut setup, ask, schema.as_ref(), sigma)?;
+        let Named { noise, sigma, fitted_rate } = set_noise(&mut setup, ask, sigma)?;
         warn_of_raw_units(&setup, schema.as_ref(), printer);
         Ok(Self { setup, schema, model_hash: file.hash, noise, sigma, fitted_rate, promise: None })
     }
@@ -218,7 +221,7 @@ fn confidence_of_a_row(confidence: f64, rows: u64) -> Option<f64> {
 }
 
 /// Applies what is sought.
-fn apply(seek: &Seek, setup: &mut Setup, schema: Option<&Schema>) -> Result<()> {
+fn apply(seek: &Seek, setup: &mut Setup) -> Result<()> {
     if let Some(Bounds::None) = seek.bounds {
         setup.set_bounds(false)?;
     }
@@ -251,7 +254,7 @@ fn options_of(ask: &Seek) -> Result<MethodOptions> {
 
 /// The rows of `--reference`. Fails on a file without any.
 fn reference_of(path: &Path, setup: &Setup) -> Result<Arc<[f64]>> {
-    let rows = read_rows(path, &setup.names)?;
+    let rows = read_people(path, None, setup, true)?;
     if rows.is_empty() {
         return Err(Usage::of("--reference", format!("no rows in {}", path.display())).into());
     }
@@ -285,14 +288,8 @@ fn intersect(actions: &mut Actions, names: &[String], low: f64, high: f64) -> Re
 fn schema_of(ask: &Ask, file: &ModelFile) -> Result<Option<Schema>> {
     let schema = match &ask.schema {
         Some(path) if path == Path::new("none") => return Ok(None),
-        Some(path) => {
-            let schema = load_schema(path)?;
-            Some(schema.ordered(&file.features).with_context(|| path.display().to_string())?)
-        }
-        None => match &file.schema {
-            Some(schema) => Some(schema.ordered(&file.features)?),
-            None => None,
-        },
+        Some(path) => Some(load_schema(path)?),
+        None => file.schema.clone(),
     };
     Ok(schema)
 }
@@ -306,7 +303,7 @@ struct Named {
 }
 
 /// Applies `--noise`.
-fn set_noise(setup: &mut Setup, ask: &Ask, schema: Option<&Schema>, sigma: f64) -> Result<Named> {
+fn set_noise(setup: &mut Setup, ask: &Ask, sigma: f64) -> Result<Named> {
     let Some(spec) = &ask.noise else {
         return Ok(Named { noise: "gaussian".to_owned(), sigma: Some(sigma), fitted_rate: None });
     };
@@ -321,7 +318,7 @@ fn set_noise(setup: &mut Setup, ask: &Ask, schema: Option<&Schema>, sigma: f64) 
         let what = format!("'{spec}': the standard deviation must be positive and finite");
         return Err(Usage::of("--noise", what).into());
     }
-    let sds = schema.map_or_else(|| vec![sd; setup.names.len()], |schema| schema.noise_sd(sd));
+    let sds = setup.encoding.columns().noise_sd(sd);
     setup.noise = parsed.build(sds).map_err(|error| Usage::of("--noise", error))?;
     let noise = if parsed.options.is_empty() { parsed.family } else { spec.clone() };
     Ok(Named { noise, sigma: Some(sd), fitted_rate: None })

@@ -15,6 +15,7 @@ use serde_json::Value;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Keys of JSON rows that are no columns of the other formats.
 const JSON_KEYS: [&str; 8] =
@@ -80,13 +81,13 @@ impl Stream<'_> {
         scratch: impl Fn() -> S + Sync,
         work: impl for<'c> Fn(&mut S, &'c Chunk) -> Result<Batch<'c>> + Sync,
     ) -> Result<Summary> {
-        let features = &setup.names;
+        let features: Vec<String> = setup.encoding.features().iter().map(|f| f.name.clone()).collect();
         let wanted = Columns {
             ids: self.tables.id.clone(),
             ignore_extra: self.tables.ignore_extra,
             ..columns_of_people(setup)
         };
-        self.check_names(&fields, with_features.then_some(features))?;
+        self.check_names(&fields, with_features.then_some(&features))?;
         self.check_output()?;
         self.warn_of_ending();
         let size = text_size(&self.ask.people, self.tables.input_format);
@@ -106,6 +107,9 @@ impl Stream<'_> {
         if with_features {
             let plan = reader.plan();
             let field = |j: usize| {
+                if setup.encoding.is_category(j) {
+                    return Field::text(&features[j]);
+                }
                 let field = Field::float(&features[j]);
                 if plan.may_be_missing(j) { field.optional() } else { field }
             };
@@ -202,8 +206,15 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
 
 /// The features of people, who may lack what the model takes as missing.
 fn columns_of_people(setup: &Setup) -> Columns {
-    let missing = (0..setup.names.len()).map(|j| setup.model.refuses_missing(j)).collect();
-    Columns { missing, ..Columns::features(&setup.names) }
+    let encoding = &setup.encoding;
+    let features: Vec<String> = encoding.features().iter().map(|f| f.name.clone()).collect();
+    let missing = (0..features.len()).map(|k| match encoding.is_category(k) {
+        true => Some("a category has no missing value; name one for it in the schema"),
+        false => setup.model.refuses_missing(encoding.column_of(k)),
+    });
+    let missing = missing.collect();
+    let encoding = (!encoding.is_identity()).then(|| Arc::new(encoding.clone()));
+    Columns { missing, encoding, ..Columns::features(&features) }
 }
 
 /// Rows of the given file as numbers, whole; for files that must be in memory. Columns that are no features are passed over.

@@ -121,6 +121,20 @@ pub enum Error {
         /// What it should be.
         wanted: &'static str,
     },
+    /// A cell that holds none of its feature's categories.
+    #[error("{file}: {place}, column '{column}': '{value}' is no category of it (known: {known})")]
+    UnknownCategory {
+        /// File as the user named it.
+        file: String,
+        /// The record.
+        place: Place,
+        /// Column name.
+        column: String,
+        /// The cell's text.
+        value: String,
+        /// The categories there are.
+        known: String,
+    },
     /// A cell without a value where there must be one.
     #[error("{file}: {place}, column '{column}': '{value}' is a missing value: {why}")]
     MissingValue {

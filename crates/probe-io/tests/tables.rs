@@ -189,16 +189,16 @@ fn a_training_table_is_read_whole() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("train.csv");
     std::fs::write(&path, "a,approved,b\n1,yes,2\n3, no ,4\n").unwrap();
-    let table = read_table(&path, None, None, "approved", false).unwrap();
+    let table = read_table(&path, None, None, "approved", false, None).unwrap();
     assert_eq!(table.features, ["a", "b"]);
     assert_eq!(table.values, [1.0, 2.0, 3.0, 4.0]);
     assert_eq!(table.target, ["yes", "no"]);
     assert_eq!(table.n_rows(), 2);
     let only_b = ["b".to_owned()];
-    assert!(read_table(&path, None, Some(&only_b), "approved", false).is_err());
-    assert_eq!(read_table(&path, None, Some(&only_b), "approved", true).unwrap().values, [2.0, 4.0]);
+    assert!(read_table(&path, None, Some(&only_b), "approved", false, None).is_err());
+    assert_eq!(read_table(&path, None, Some(&only_b), "approved", true, None).unwrap().values, [2.0, 4.0]);
     std::fs::write(&path, "a,approved\n1,yes\n3,\n").unwrap();
-    let message = read_table(&path, None, None, "approved", false).unwrap_err().to_string();
+    let message = read_table(&path, None, None, "approved", false, None).unwrap_err().to_string();
     assert!(message.ends_with("row 1 (line 3), column 'approved': '' is not a target value"), "{message}");
 }
 

@@ -6,7 +6,7 @@ use crate::learner::Learner;
 use crate::metrics::{Metrics, log_loss};
 use crate::scaling::{for_model_input, learn, match_columns, scaled_rows};
 use crate::split::{DEFAULT_TEST_SHARE, Split};
-use probe_core::{Error as CoreError, Feature, Model, Rows, Schema, Seed};
+use probe_core::{Encoding, Error as CoreError, Feature, Model, Rows, Schema, Seed};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Default for FitParams {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Trained {
-    /// Log-odds of the favourable value; of a forest, its probability less one half. Its columns are the schema's features, in the schema's order.
+    /// Log-odds of the favourable value; of a forest, its probability less one half. Its columns are those of [`Schema::column_names`].
     pub model: Arc<dyn Model>,
     /// The given schema, completed by target, scale and range seen in training.
     pub schema: Schema,
@@ -113,16 +113,23 @@ pub fn fit_model(
     learn(&mut schema.features, Rows::new(&raw_train, columns.len())?)?;
     schema.check()?;
 
+    let names = schema.column_names();
+    let encoding = Encoding::new(&schema, &names)?;
+    let places: Vec<usize> = encoding
+        .features()
+        .iter()
+        .filter_map(|feature| data.names.iter().position(|name| *name == feature.name))
+        .collect();
     let part = |which: &[usize]| {
         let favourable: Vec<bool> = which.iter().map(|&row| data.favourable[row]).collect();
-        (scaled_rows(&schema, data.rows, &columns, which), favourable)
+        (scaled_rows(&encoding, data.rows, &places, which), favourable)
     };
     let (train, train_target) = part(&split.train);
     let (test, test_target) = part(&split.test);
-    let fit = params.learner.fit(Rows::new(&train, columns.len())?, &schema.names(), &train_target, seed)?;
+    let fit = params.learner.fit(Rows::new(&train, names.len())?, &names, &train_target, seed)?;
     let judge = |scaled: &[f64], favourable: &[bool]| {
         let mut scores = vec![0.0; favourable.len()];
-        fit.model.score_batch(Rows::new(scaled, columns.len())?, &mut scores)?;
+        fit.model.score_batch(Rows::new(scaled, names.len())?, &mut scores)?;
         let metrics = Metrics::of(&scores, favourable)?;
         if !matches!(params.learner, Learner::Forest(_)) {
             return Ok(metrics);
@@ -140,7 +147,7 @@ pub fn fit_model(
         iterations: fit.iterations,
         converged: fit.converged,
     };
-    Ok(Trained { model: for_model_input(fit.model, &schema)?, schema, report })
+    Ok(Trained { model: for_model_input(fit.model, encoding.columns())?, schema, report })
 }
 
 /// The log-odds of a probability less one half, which is kept 1e-15 away from 0 and 1.

@@ -3,7 +3,9 @@
 use crate::error::{Error, Result};
 use probe_core::error::require;
 use probe_core::schema::Kind;
-use probe_core::{Error as CoreError, Feature, Linear, Model, ModelInput, Rows, Schema, Space, Trees};
+use probe_core::{
+    Encoding, Error as CoreError, Feature, Linear, Model, ModelInput, Rows, Schema, Space, Trees,
+};
 use std::sync::Arc;
 
 /// Where each of the schema's features stands among the columns `names`.
@@ -26,9 +28,8 @@ pub(crate) fn match_columns(schema: &Schema, names: &[String]) -> Result<Vec<usi
 /// range to 0…1. A constant column gets width 1. Fails if a range is wider than numbers can say.
 pub(crate) fn learn(features: &mut [Feature], train: Rows<'_>) -> Result<()> {
     for (j, feature) in features.iter_mut().enumerate() {
-        if feature.kind != Kind::Numeric {
-            let what = format!("training on feature '{}'", feature.name);
-            return Err(CoreError::Unsupported { what, why: "it is not numeric".to_owned() }.into());
+        if feature.kind == Kind::Categorical {
+            continue;
         }
         let column = || train.iter().map(|row| row[j]);
         let (low, high) =
@@ -45,11 +46,17 @@ pub(crate) fn learn(features: &mut [Feature], train: Rows<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The columns `columns` of the rows `which`, in scaled space.
-pub(crate) fn scaled_rows(schema: &Schema, x: Rows<'_>, columns: &[usize], which: &[usize]) -> Vec<f64> {
-    let space = schema.space();
-    let value = |row: usize, j: usize| space.to_scaled(j, x.row(row)[columns[j]]);
-    which.iter().flat_map(|&row| (0..columns.len()).map(move |j| value(row, j))).collect()
+/// The rows `which` as columns in scaled space; `places` says where each feature of the encoding stands.
+pub(crate) fn scaled_rows(encoding: &Encoding, x: Rows<'_>, places: &[usize], which: &[usize]) -> Vec<f64> {
+    let (space, n) = (encoding.columns().space(), encoding.n_columns());
+    let (mut raw, mut columns) = (vec![0.0; places.len()], vec![0.0; n]);
+    let mut scaled = vec![0.0; which.len() * n];
+    for (&row, scaled) in which.iter().zip(scaled.chunks_exact_mut(n)) {
+        raw.iter_mut().zip(places).for_each(|(value, &place)| *value = x.row(row)[place]);
+        encoding.encode_into(&raw, &mut columns);
+        space.scale_into(&columns, scaled);
+    }
+    scaled
 }
 
 /// A model of scaled columns as a model of what the schema says the model takes.

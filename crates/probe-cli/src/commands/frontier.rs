@@ -54,14 +54,20 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
             if as_objects {
                 objects(chunk, people, &answers, &args.rates, &question, per_line.then_some(&meta))
             } else {
-                columns(chunk, people, &answers, &args.rates)
+                columns(chunk, people, &answers, &args.rates, &question.setup.steps)
             }
         })?;
     printer.note(&format!("{} people, {} rates each", summary.rows_in, args.rates.len()));
     Ok(())
 }
 
-fn columns<'c>(chunk: &'c Chunk, people: &[f64], answers: &[Answer], rates: &[f64]) -> Result<Batch<'c>> {
+fn columns<'c>(
+    chunk: &'c Chunk,
+    people: &[f64],
+    answers: &[Answer],
+    rates: &[f64],
+    steps: &[Option<f64>],
+) -> Result<Batch<'c>> {
     let row_of = |i: usize| i / rates.len();
     let first = chunk.first_row() as i64;
     let mut columns = vec![
@@ -74,7 +80,7 @@ fn columns<'c>(chunk: &'c Chunk, people: &[f64], answers: &[Answer], rates: &[f6
         Column::floats(answers.iter().map(|a| a.rate_upper)),
         Column::integers(answers.iter().map(|a| a.changed as i64)),
     ];
-    columns.extend(rows::feature_columns(chunk, people, answers, row_of));
+    columns.extend(rows::feature_columns(chunk, people, answers, steps, row_of));
     for k in 0..chunk.plan().n_ids() {
         columns.push(chunk.id_column(k, (0..answers.len()).map(row_of))?);
     }
@@ -89,7 +95,7 @@ fn objects<'c>(
     question: &Question,
     meta: Option<&Value>,
 ) -> Result<Batch<'c>> {
-    let n = chunk.plan().n_features();
+    let n = chunk.plan().n_columns();
     let mut rows = JsonRows::new(meta)?;
     for (i, answer) in answers.iter().enumerate() {
         let row = i / rates.len();

@@ -4,7 +4,8 @@ use crate::args::Inspect;
 use crate::printer::Printer;
 use anyhow::{Result, bail};
 use probe_core::model::{Aggregate, Layer, Tree};
-use probe_core::{Direction, Feature, Mlp, Schema, Trees};
+use probe_core::schema::Kind;
+use probe_core::{Coding, Direction, Feature, Mlp, Schema, Trees};
 use probe_experiments::number::{number, quantity};
 use probe_io::{Columns, Id, ModelFile, TableReader, load_schema};
 use std::path::Path;
@@ -177,7 +178,7 @@ fn print_schema(schema: &Schema, printer: &Printer) {
     }
     let rows: Vec<Vec<String>> = schema.features.iter().map(feature_row).collect();
     printer.table(
-        &["feature", "may change", "bounds", "scale (0 … 1)", "cost up / down", "noise"],
+        &["feature", "may change", "values", "scale (0 … 1)", "cost up / down", "noise"],
         &rows,
         &[],
     );
@@ -192,19 +193,30 @@ fn feature_row(feature: &Feature) -> Vec<String> {
         (true, Direction::Decrease) => "down only",
     };
     let bounds = match feature.bounds(true) {
+        _ if feature.kind == Kind::Categorical => feature.categories.join(", "),
         (None, None) => "none".to_owned(),
         (low, high) => {
             let side = |v: Option<f64>| v.map_or_else(|| "…".to_owned(), |v| quantity(v, unit));
             format!("{} to {}", side(low), side(high))
         }
     };
+    let steps =
+        feature.step().map_or_else(String::new, |step| format!(", steps of {}", quantity(step, unit)));
+    let bounds = bounds + &steps;
     let scale = feature.offset_and_width().map_or_else(
-        || "as given".to_owned(),
+        || match (feature.kind, feature.coding()) {
+            (Kind::Categorical, Coding::Onehot) => "one column each, 0 or 1".to_owned(),
+            (Kind::Categorical, _) => format!("0 … {}", feature.categories.len() - 1),
+            _ => "as given".to_owned(),
+        },
         |(zero, width)| format!("{} … {}", quantity(zero, unit), quantity(zero + width, unit)),
     );
     let (up, down) = (feature.cost_up.unwrap_or(feature.cost), feature.cost_down.unwrap_or(feature.cost));
     let cost = if up == down { number(up) } else { format!("{} / {}", number(up), number(down)) };
-    let noise = feature.noise.map_or_else(|| "--sigma".to_owned(), |v| quantity(v, unit));
+    let noise = match feature.kind {
+        Kind::Categorical => "none".to_owned(),
+        _ => feature.noise.map_or_else(|| "--sigma".to_owned(), |v| quantity(v, unit)),
+    };
     vec![feature.name.clone(), may_change.to_owned(), bounds, scale, cost, noise]
 }
 

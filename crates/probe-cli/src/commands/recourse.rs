@@ -124,7 +124,7 @@ fn warn_of_tolerance(engine: &Engine, json: bool, printer: &Printer) {
 impl Worker<'_> {
     fn answer(&mut self, chunk: &Chunk) -> Result<()> {
         chunk.numbers_into(&mut self.people)?;
-        let n = chunk.plan().n_features();
+        let n = chunk.plan().n_columns();
         self.answers.resize(chunk.n_rows() * self.options, Answer::new(n));
         let answers = self.answers.chunks_exact_mut(self.options);
         for (row, (person, answers)) in self.people.chunks_exact(n).zip(answers).enumerate() {
@@ -154,7 +154,13 @@ impl Worker<'_> {
             Column::integers(answers.iter().map(|a| a.changed as i64)),
             Column::integers(answers.iter().map(|a| a.outside_range.map(|n| n as i64))),
         ]);
-        columns.extend(rows::feature_columns(chunk, &self.people, answers, row_of));
+        columns.extend(rows::feature_columns(
+            chunk,
+            &self.people,
+            answers,
+            &self.session.engine().setup().steps,
+            row_of,
+        ));
         for k in 0..chunk.plan().n_ids() {
             columns.push(chunk.id_column(k, (0..answers.len()).map(row_of))?);
         }
@@ -168,7 +174,7 @@ impl Worker<'_> {
         chunk: &'c Chunk,
         meta: Option<&Value>,
     ) -> Result<Batch<'c>> {
-        let n = chunk.plan().n_features();
+        let n = chunk.plan().n_columns();
         let mut rows = JsonRows::new(meta)?;
         for (i, answer) in self.answers.iter().enumerate() {
             let row = i / self.options;

@@ -1,11 +1,12 @@
 //! Answers as output rows: columns for tables, objects for JSON.
 
 use crate::question::Question;
-use probe_core::{Answer, Engine, Limit, Session, Slack, Tolerance};
+use probe_core::{Answer, Encoding, Engine, Feature, Limit, Session, Slack, Tolerance};
 use probe_io::{Cell, Chunk, Column};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 /// Feature columns of `answers`, in the order of the input, where `row_of` says which row of the chunk an answer belongs to. What did not change keeps its
 /// text.
@@ -13,15 +14,37 @@ pub(super) fn feature_columns<'c>(
     chunk: &'c Chunk,
     people: &[f64],
     answers: &[Answer],
+    steps: &[Option<f64>],
     row_of: impl Fn(usize) -> usize,
 ) -> Vec<Column<'c>> {
-    let n = chunk.plan().n_features();
-    let cell = |i: usize, j: usize| {
+    let (plan, n) = (chunk.plan(), chunk.plan().n_columns());
+    let number = |i: usize, k: usize, j: usize| {
         let (row, value) = (row_of(i), answers[i].point[j]);
-        if same(value, people[row * n + j]) { chunk.unchanged(row, j, value) } else { Cell::Number(value) }
+        if same(value, people[row * n + j]) { chunk.unchanged(row, k, value) } else { told(value, steps[j]) }
     };
-    let column = |j: usize| Column::Floats((0..answers.len()).map(|i| cell(i, j)).collect());
-    chunk.plan().features_in_file_order().into_iter().map(column).collect()
+    let category = |encoding: &Encoding, i: usize, k: usize| -> Cow<'c, str> {
+        let row = row_of(i);
+        let (from, to) = (&people[row * n..(row + 1) * n], &answers[i].point);
+        let own = (encoding.value(k, from) == encoding.value(k, to)).then(|| chunk.category_text(row, k));
+        own.flatten().unwrap_or_else(|| encoding.category(k, to).unwrap_or_default().to_owned().into())
+    };
+    let column = |k: usize| match plan.encoding() {
+        Some(encoding) if encoding.is_category(k) => {
+            Column::texts((0..answers.len()).map(|i| category(encoding, i, k)))
+        }
+        Some(encoding) => {
+            let j = encoding.column_of(k);
+            Column::Floats((0..answers.len()).map(|i| number(i, k, j)).collect())
+        }
+        None => Column::Floats((0..answers.len()).map(|i| number(i, k, k)).collect()),
+    };
+    plan.features_in_file_order().into_iter().map(column).collect()
+}
+
+/// A value as people are told it: whole where steps are.
+fn told(value: f64, step: Option<f64>) -> Cell<'static> {
+    let whole = step.is_some_and(|step| step.fract() == 0.0) && value.fract() == 0.0 && value.abs() < 1e15;
+    if whole { Cell::Whole(value as i64) } else { Cell::Number(value) }
 }
 
 /// Whether two values are one; what is missing (NaN) stays so.
@@ -49,7 +72,7 @@ pub(super) type Ids<'a> = Vec<(&'a str, Value)>;
 
 impl Serialize for AnswerRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (answer, names) = (self.answer, &self.question.setup.names[..]);
+        let (answer, encoding) = (self.answer, &self.question.setup.encoding);
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("row", &self.row)?;
         if let Some(option) = self.option {
@@ -69,8 +92,8 @@ impl Serialize for AnswerRow<'_> {
         map.serialize_entry("best_rate", &answer.best_rate)?;
         map.serialize_entry("changed", &answer.changed)?;
         map.serialize_entry("outside_range", &answer.outside_range)?;
-        map.serialize_entry("from", &ByName(names, self.person))?;
-        map.serialize_entry("to", &ByName(names, &answer.point))?;
+        map.serialize_entry("from", &ByName(encoding, self.person))?;
+        map.serialize_entry("to", &ByName(encoding, &answer.point))?;
         map.serialize_entry("changes", &Changes(self))?;
         if let Some((tolerance, shortfall)) = &self.details {
             map.serialize_entry("tolerance", tolerance)?;
@@ -84,11 +107,34 @@ impl Serialize for AnswerRow<'_> {
 }
 
 /// Values by feature name.
-struct ByName<'a>(&'a [String], &'a [f64]);
+struct ByName<'a>(&'a Encoding, &'a [f64]);
 
 impl Serialize for ByName<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().zip(self.1))
+        let ByName(encoding, columns) = self;
+        let entry = |(k, feature)| (name_of(feature), ValueOf::new(encoding, k, columns));
+        serializer.collect_map(encoding.features().iter().enumerate().map(entry))
+    }
+}
+
+fn name_of(feature: &Feature) -> &str {
+    &feature.name
+}
+
+/// A number, or a category by name.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ValueOf<'a> {
+    Number(f64),
+    Category(&'a str),
+}
+
+impl<'a> ValueOf<'a> {
+    fn new(encoding: &'a Encoding, k: usize, columns: &[f64]) -> Self {
+        match encoding.category(k, columns) {
+            Some(category) => Self::Category(category),
+            None => Self::Number(encoding.value(k, columns)),
+        }
     }
 }
 
@@ -97,9 +143,10 @@ struct Changes<'a>(&'a AnswerRow<'a>);
 
 #[derive(Serialize)]
 struct Change<'a> {
-    from: f64,
-    to: f64,
-    delta: f64,
+    from: ValueOf<'a>,
+    to: ValueOf<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delta: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unit: Option<&'a str>,
 }
@@ -108,12 +155,17 @@ impl Serialize for Changes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let AnswerRow { question, person, answer, .. } = self.0;
         let mut map = serializer.serialize_map(None)?;
-        for (j, name) in question.setup.names.iter().enumerate() {
-            let (from, to) = (person[j], answer.point[j]);
+        let encoding = &question.setup.encoding;
+        for (k, feature) in encoding.features().iter().enumerate() {
+            let (from, to) = (encoding.value(k, person), encoding.value(k, &answer.point));
             if !same(from, to) {
-                let unit =
-                    question.schema.as_ref().and_then(|s| s.feature(name)).and_then(|f| f.unit.as_deref());
-                map.serialize_entry(name, &Change { from, to, delta: to - from, unit })?;
+                let delta = (!encoding.is_category(k)).then_some(to - from);
+                let value = |columns| ValueOf::new(encoding, k, columns);
+                let (from, to) = (value(person), value(&answer.point));
+                map.serialize_entry(
+                    &feature.name,
+                    &Change { from, to, delta, unit: feature.unit.as_deref() },
+                )?;
             }
         }
         map.end()

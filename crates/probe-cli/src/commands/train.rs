@@ -6,7 +6,7 @@ use crate::printer::Printer;
 use crate::usage::Usage;
 use anyhow::{Result, bail};
 use clap::ValueEnum as _;
-use probe_core::{Rows, Schema, Seed};
+use probe_core::{Encoding, Rows, Schema, Seed};
 use probe_experiments::number::{number, percent};
 use probe_io::{AtomicOutput, Error, ModelFile, Table, TableReader, load_schema, read_table};
 use probe_train::{
@@ -14,6 +14,7 @@ use probe_train::{
     TrainReport, fit_model,
 };
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 pub(crate) fn run(args: &Train, common: &Common, printer: &Printer) -> Result<()> {
     let report = fit(args, common, printer)?;
@@ -43,14 +44,22 @@ pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<Tr
             .into());
         }
     };
-    let features = features_of(args, schema.as_ref(), &target)?;
+    let mut features = features_of(args, schema.as_ref(), &target)?;
     for name in &args.immutable {
         if !features.contains(name) {
             let what = format!("no feature '{name}' (there are: {})", features.join(", "));
             return Err(Usage::of("--immutable", what).into());
         }
     }
-    let table = read(args, &features, &target)?;
+    let encoding = match &schema {
+        Some(schema) if schema.has_categories() => {
+            let encoding = Encoding::new(schema, &schema.column_names())?;
+            features = encoding.features().iter().map(|feature| feature.name.clone()).collect();
+            Some(Arc::new(encoding))
+        }
+        _ => None,
+    };
+    let table = read(args, &features, &target, encoding)?;
     let favourable_value = favourable_value(args, schema.as_ref(), &target, &table.target)?;
     if !args.immutable.is_empty() {
         let mut edited = schema.unwrap_or_else(|| {
@@ -71,7 +80,7 @@ pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<Tr
     };
     let params = FitParams { learner, test_share: args.test };
     let trained = fit_model(&data, schema.as_ref(), &params, Seed(common.seed))?;
-    let names = trained.schema.names();
+    let names = trained.schema.column_names();
     let file = ModelFile::new(names, trained.model, Some(trained.schema))?;
     holding_output(|| Ok(file.save(&args.output)?))?;
     if says_one_thing(&trained.report) {
@@ -87,10 +96,11 @@ pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<Tr
 }
 
 /// Reads what is to be learnt from.
-fn read(args: &Train, features: &[String], target: &str) -> Result<Table> {
-    let table = match read_table(&args.data, args.format, Some(features), target, true) {
+fn read(args: &Train, features: &[String], target: &str, encoding: Option<Arc<Encoding>>) -> Result<Table> {
+    let plain = encoding.is_none();
+    let table = match read_table(&args.data, args.format, Some(features), target, true, encoding) {
         Ok(table) => table,
-        Err(Error::Value { column, .. }) if column != target && args.data.as_os_str() != "-" => {
+        Err(Error::Value { column, .. }) if plain && column != target && args.data.as_os_str() != "-" => {
             return Err(not_numbers(args, features, target));
         }
         Err(error) => bail!("{error}"),
@@ -104,7 +114,7 @@ fn read(args: &Train, features: &[String], target: &str) -> Result<Table> {
 /// All columns that are not numbers throughout, in one error, with what to do.
 fn not_numbers(args: &Train, features: &[String], target: &str) -> anyhow::Error {
     let fault = |name: &String| {
-        let read = read_table(&args.data, args.format, Some(std::slice::from_ref(name)), target, true);
+        let read = read_table(&args.data, args.format, Some(std::slice::from_ref(name)), target, true, None);
         read.err().filter(|error| matches!(error, Error::Value { column, .. } if column == name))
     };
     let faults: Vec<(&String, Error)> =

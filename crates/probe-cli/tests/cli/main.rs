@@ -13,6 +13,7 @@ mod guarantee;
 mod interrupt;
 mod methods;
 mod missing;
+mod mixed;
 mod noise;
 mod outputs;
 mod repeat;

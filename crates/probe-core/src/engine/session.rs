@@ -80,6 +80,11 @@ impl<'e> Session<'e> {
         session
     }
 
+    /// Whose session it is.
+    pub fn engine(&self) -> &'e Engine {
+        self.engine
+    }
+
     fn setup(&self) -> &'e Setup {
         &self.engine.setup
     }

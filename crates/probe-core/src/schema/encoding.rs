@@ -22,6 +22,8 @@ pub struct Encoding {
     features: Vec<Feature>,
     sources: Vec<Source>,
     columns: Schema,
+    /// Of each feature: its first column, and its categories as columns.
+    parts: Vec<(usize, Option<Group>)>,
 }
 
 impl Encoding {
@@ -50,11 +52,14 @@ impl Encoding {
                 _ => feature.clone(),
             });
         }
-        let encoding = Self {
+        let mut encoding = Self {
             features: features.into_iter().cloned().collect(),
             sources,
             columns: Schema { features: columns, ..schema.clone() },
+            parts: Vec::new(),
         };
+        let part = |k: usize| (encoding.first_column(k), encoding.group(k));
+        encoding.parts = (0..encoding.features.len()).map(part).collect();
         encoding.check_told_apart()?;
         Ok(encoding)
     }
@@ -66,6 +71,7 @@ impl Encoding {
             sources: (0..names.len()).map(Source::Number).collect(),
             columns: Schema::new(features.clone()),
             features,
+            parts: (0..names.len()).map(|j| (j, None)).collect(),
         }
     }
 
@@ -101,21 +107,47 @@ impl Encoding {
         }
     }
 
+    /// Feature `k` of a row with these columns; NaN for a category whose columns are those of no option.
+    pub fn value(&self, k: usize, columns: &[f64]) -> f64 {
+        match &self.parts[k] {
+            (first, None) => columns[*first],
+            (_, Some(group)) => group.option_of(columns).map_or(f64::NAN, |option| option as f64),
+        }
+    }
+
+    /// The category of feature `k` in a row with these columns; `None` for a number.
+    pub fn category(&self, k: usize, columns: &[f64]) -> Option<&str> {
+        let option = self.parts[k].1.as_ref()?.option_of(columns)?;
+        self.features[k].categories.get(option).map(String::as_str)
+    }
+
     /// The row of features that has these columns. Fails on columns that are those of no option.
     pub fn decode_into(&self, columns: &[f64], row: &mut [f64]) -> Result<()> {
         for (k, feature) in self.features.iter().enumerate() {
-            row[k] = match self.group(k) {
-                None => columns[self.first_column(k)],
-                Some(group) => {
-                    let option = group.option_of(columns).ok_or_else(|| Error::Unsupported {
-                        what: format!("feature '{}' with these columns", feature.name),
-                        why: "they are those of none of its categories".to_owned(),
-                    })?;
-                    option as f64
-                }
-            };
+            row[k] = self.value(k, columns);
+            if self.parts[k].1.is_some() && row[k].is_nan() {
+                return Err(Error::Unsupported {
+                    what: format!("feature '{}' with these columns", feature.name),
+                    why: "they are those of none of its categories".to_owned(),
+                });
+            }
         }
         Ok(())
+    }
+
+    /// Whether feature `k` is a category.
+    pub fn is_category(&self, k: usize) -> bool {
+        self.parts[k].1.is_some()
+    }
+
+    /// The first column of feature `k`.
+    pub fn column_of(&self, k: usize) -> usize {
+        self.parts[k].0
+    }
+
+    /// Number of columns.
+    pub fn n_columns(&self) -> usize {
+        self.sources.len()
     }
 
     fn first_column(&self, k: usize) -> usize {
@@ -146,7 +178,7 @@ impl Encoding {
     pub fn groups(&self) -> Vec<Group> {
         let group = |k: usize| {
             let feature = &self.features[k];
-            let mut group = self.group(k)?.allowing(feature.allowed());
+            let mut group = self.parts[k].1.clone()?.allowing(feature.allowed());
             if let Some(costs) = feature.transition_costs() {
                 group = group.costing(costs);
             }
@@ -162,7 +194,7 @@ impl Encoding {
 
     fn check_told_apart(&self) -> Result<()> {
         for (k, feature) in self.features.iter().enumerate() {
-            let Some(group) = self.group(k) else { continue };
+            let Some(group) = &self.parts[k].1 else { continue };
             for o in 0..group.n_options() {
                 if (0..o).any(|p| group.values(p) == group.values(o)) {
                     return Err(Error::Unsupported {

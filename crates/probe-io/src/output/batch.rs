@@ -13,6 +13,8 @@ pub enum Cell<'c> {
     Empty,
     /// A number, written as the shortest text that reads back to it. NaN and infinities are written as no value.
     Number(f64),
+    /// A whole number, written as one.
+    Whole(i64),
     /// A number that keeps the text it came with, which may stand for a missing one; see [`crate::Chunk::unchanged`].
     Verbatim(Verbatim<'c>),
 }
@@ -35,6 +37,7 @@ impl<'c> Cell<'c> {
     pub fn value(&self) -> Option<f64> {
         match self {
             Self::Empty => None,
+            Self::Whole(value) => Some(*value as f64),
             Self::Number(value) | Self::Verbatim(Verbatim { value, .. }) => {
                 Some(*value).filter(|value| value.is_finite())
             }

@@ -30,6 +30,7 @@ pub(super) fn encode(columns: &[Column<'_>], n_rows: usize) -> Vec<u8> {
                 Column::Floats(cells) => match &cells[row] {
                     Cell::Empty => {}
                     Cell::Number(value) => number::append_float(&mut out, *value),
+                    Cell::Whole(value) => number::append_integer(&mut out, *value),
                     Cell::Verbatim(verbatim) => out.extend_from_slice(verbatim.text),
                 },
                 Column::Integers(cells) => {

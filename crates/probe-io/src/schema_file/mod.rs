@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 /// Fields of a feature that the format has and the engine does not serve yet.
-const NOT_YET: [&str; 6] = ["step", "categories", "encoding", "columns", "transitions", "p_fail"];
+const NOT_YET: [&str; 1] = ["p_fail"];
 
 /// Reads a schema file.
 pub fn load_schema(path: impl AsRef<Path>) -> Result<Schema> {
@@ -74,13 +74,11 @@ fn refuse_unserved(node: &Node<'_>) -> Result<()> {
         };
         if let Some(kind) = feature.get("kind")? {
             match kind.text()? {
-                "numeric" => {}
-                "categorical" => {
-                    let what = format!("feature '{name}': kind 'categorical' is not supported yet");
-                    return Err(Error::file(node.file(), what));
-                }
+                "numeric" | "integer" | "categorical" => {}
                 other => {
-                    let what = format!("feature '{name}': unknown kind '{other}' (known: numeric)");
+                    let what = format!(
+                        "feature '{name}': unknown kind '{other}' (known: numeric, integer, categorical)"
+                    );
                     return Err(Error::file(node.file(), what));
                 }
             }

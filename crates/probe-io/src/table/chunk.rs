@@ -87,9 +87,22 @@ impl Chunk {
         }
     }
 
-    /// The features, row after row in the plan's order, replacing what `out` held; NaN where a value is missing and may be. Fails on the
-    /// first other cell, in row order, that is not a finite number.
+    /// The features as numbers, row after row in the plan's order, replacing what `out` held; NaN where a value is missing and may be;
+    /// categories as the columns of the plan's encoding. Fails on the first other cell, in row order, that is not a finite number or a category of
+    /// its feature.
     pub fn numbers_into(&self, out: &mut Vec<f64>) -> Result<()> {
+        self.features_into(out)?;
+        let Some(encoding) = self.plan.encoding() else { return Ok(()) };
+        let mut columns = vec![0.0; self.n_rows() * encoding.n_columns()];
+        let rows =
+            out.chunks_exact(self.plan.n_features()).zip(columns.chunks_exact_mut(encoding.n_columns()));
+        rows.for_each(|(row, columns)| encoding.encode_into(row, columns));
+        *out = columns;
+        Ok(())
+    }
+
+    /// The features, a category as its number.
+    pub fn features_into(&self, out: &mut Vec<f64>) -> Result<()> {
         let n_features = self.plan.n_features();
         out.clear();
         out.reserve(self.n_rows() * n_features);
@@ -107,7 +120,13 @@ impl Chunk {
                     }
                     Some(at) => {
                         let value = cells.numbers[at];
-                        let text = if cells.is_null(at) { "null".to_owned() } else { value.to_string() };
+                        let text = match cells.unknown(at) {
+                            Some(text) => {
+                                return Err(self.no_category(at / n_features, at % n_features, text));
+                            }
+                            None if cells.is_null(at) => "null".to_owned(),
+                            None => value.to_string(),
+                        };
                         Err(self.not_a_number(at / n_features, at % n_features, text, value.is_nan()))
                     }
                 }
@@ -128,6 +147,13 @@ impl Chunk {
             for (j, &column) in self.plan.feature_columns().iter().enumerate() {
                 let (start, end) = spans[column];
                 let cell = &data[start as usize..end as usize];
+                let categories = self.plan.categories(j);
+                if !categories.is_empty() {
+                    out.push(self.option(cell, categories).ok_or_else(|| {
+                        self.no_category(row, j, String::from_utf8_lossy(cell).into_owned())
+                    })?);
+                    continue;
+                }
                 match parse(cell) {
                     Some(value) => out.push(value),
                     None if is_missing(cell) && self.plan.may_be_missing(j) => out.push(f64::NAN),
@@ -138,12 +164,42 @@ impl Chunk {
         Ok(())
     }
 
+    /// The number of the category that a cell of text holds.
+    fn option(&self, cell: &[u8], categories: &[String]) -> Option<f64> {
+        let text = match &self.cells {
+            Cells::Json(_) => id_text(json_id(cell)?)?,
+            _ => utf8(cell)?,
+        };
+        let text = text.trim_matches([' ', '\t']);
+        categories.iter().position(|category| category == text).map(|option| option as f64)
+    }
+
+    fn no_category(&self, row: usize, feature: usize, value: String) -> Error {
+        Error::UnknownCategory {
+            file: self.plan.file().to_owned(),
+            place: self.place(row),
+            column: self.plan.feature(feature).to_owned(),
+            value,
+            known: self.plan.categories(feature).join(", "),
+        }
+    }
+
     fn not_a_number(&self, row: usize, feature: usize, value: String, missing: bool) -> Error {
         let (file, column) = (self.plan.file().to_owned(), self.plan.feature(feature).to_owned());
         let place = self.place(row);
         match self.plan.refuses_missing(feature).filter(|_| missing) {
             Some(why) => Error::MissingValue { file, place, column, value, why },
             None => Error::Value { file, place, column, value, wanted: "a finite number" },
+        }
+    }
+
+    /// The text of a category's cell, as it came.
+    pub fn category_text(&self, row: usize, feature: usize) -> Option<Cow<'_, str>> {
+        let column = self.plan.feature_columns()[feature];
+        match &self.cells {
+            Cells::Csv(text) => utf8(text.cell(row, column)),
+            Cells::Json(text) => id_text(json_id(text.cell(row, column))?),
+            Cells::Parquet(_) => None,
         }
     }
 

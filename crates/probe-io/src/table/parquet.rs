@@ -36,6 +36,8 @@ pub(crate) struct ParquetCells {
     pub(crate) numbers: Vec<f64>,
     /// Positions in `numbers` that were null, unsorted.
     nulls: Vec<usize>,
+    /// Positions in `numbers` that hold no category of their feature, with what they hold.
+    unknown: Vec<(usize, String)>,
     ids: Vec<IdCells>,
 }
 
@@ -50,6 +52,11 @@ enum IdCells {
 impl ParquetCells {
     pub(crate) fn is_null(&self, position: usize) -> bool {
         self.nulls.contains(&position)
+    }
+
+    /// What a cell holds that is no category of its feature.
+    pub(crate) fn unknown(&self, position: usize) -> Option<String> {
+        self.unknown.iter().find(|(at, _)| *at == position).map(|(_, text)| text.clone())
     }
 
     /// The value of id column `k`; `None` where a text is not UTF-8.
@@ -142,9 +149,11 @@ impl ParquetReader {
                 format!("column '{name}' of type {physical}{logical} cannot be read as {wanted}"),
             )
         };
-        for &column in plan.feature_columns() {
-            if matches!(self.kinds[column], Kind::Text | Kind::Other) {
-                return Err(refuse(column, "a number"));
+        for (j, &column) in plan.feature_columns().iter().enumerate() {
+            match self.kinds[column] {
+                Kind::Text if !plan.categories(j).is_empty() => {}
+                Kind::Text | Kind::Other => return Err(refuse(column, "a number")),
+                _ => {}
             }
         }
         match plan.id_columns().iter().find(|&&column| self.kinds[column] == Kind::Other) {
@@ -179,13 +188,17 @@ impl ParquetReader {
             first_row: self.row,
             numbers: vec![f64::NAN; n_rows * n_features],
             nulls: Vec::new(),
+            unknown: Vec::new(),
             ids: Vec::new(),
         };
         let wanted = plan.feature_columns().iter().chain(plan.id_columns());
         for (i, (&column, reader)) in wanted.zip(&mut group.columns).enumerate() {
             let values = read(reader, self.kinds[column], n_rows)?;
             if i < n_features {
-                values.numbers_into(i, n_features, &mut cells);
+                match plan.categories(i) {
+                    [] => values.numbers_into(i, n_features, &mut cells),
+                    categories => values.options_into(i, n_features, categories, &mut cells),
+                }
             } else {
                 cells.ids.push(values);
             }
@@ -227,6 +240,31 @@ impl IdCells {
             }
             // Refused by `check` before the first row.
             Self::Texts(values) => (0..values.len()).for_each(|row| set(row, None)),
+        }
+    }
+}
+
+impl IdCells {
+    /// Writes these values as the numbers of their categories, as feature `j` of `n` of the chunk.
+    fn options_into(&self, j: usize, n: usize, categories: &[String], cells: &mut ParquetCells) {
+        let text = |row: usize| match self {
+            Self::Texts(values) => {
+                values[row].as_ref().map(|v| String::from_utf8_lossy(v.data()).into_owned())
+            }
+            Self::Integers(values) => values[row].map(|v| v.to_string()),
+            Self::Floats(values) => values[row].map(|v| v.to_string()),
+            Self::Booleans(values) => values[row].map(|v| v.to_string()),
+        };
+        for row in 0..cells.n_rows {
+            let at = row * n + j;
+            let Some(text) = text(row) else {
+                cells.unknown.push((at, "null".to_owned()));
+                continue;
+            };
+            match categories.iter().position(|category| category == text.trim_matches([' ', '\t'])) {
+                Some(option) => cells.numbers[at] = option as f64,
+                None => cells.unknown.push((at, text)),
+            }
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::output::{Field, FieldKind};
+use probe_core::Encoding;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The columns a caller wants.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +15,8 @@ pub struct Columns {
     pub ids: Vec<String>,
     /// Whether other columns are passed over instead of refused.
     pub ignore_extra: bool,
+    /// How features become columns, where some are categories: `features` are then those of the encoding.
+    pub encoding: Option<Arc<Encoding>>,
     /// By feature, why a missing value is refused; `None` where it is read, as NaN. Empty where no reason is known and none is read.
     pub missing: Vec<Option<&'static str>>,
 }
@@ -34,6 +38,7 @@ pub struct ColumnPlan {
     id_kinds: Vec<FieldKind>,
     ignore_extra: bool,
     missing: Vec<Option<&'static str>>,
+    encoding: Option<Arc<Encoding>>,
 }
 
 impl ColumnPlan {
@@ -74,6 +79,7 @@ impl ColumnPlan {
             ids,
             ignore_extra: wanted.ignore_extra,
             missing: wanted.missing.clone(),
+            encoding: wanted.encoding.clone(),
         })
     }
 
@@ -85,6 +91,21 @@ impl ColumnPlan {
     /// Number of features.
     pub fn n_features(&self) -> usize {
         self.features.len()
+    }
+
+    /// Numbers that a row becomes: one per feature, unless there are categories.
+    pub fn n_columns(&self) -> usize {
+        self.encoding.as_ref().map_or(self.features.len(), |encoding| encoding.n_columns())
+    }
+
+    /// How features become columns, where some are categories.
+    pub fn encoding(&self) -> Option<&Encoding> {
+        self.encoding.as_deref()
+    }
+
+    /// The categories of feature `j`; empty for a number.
+    pub(crate) fn categories(&self, j: usize) -> &[String] {
+        self.encoding.as_ref().map_or(&[], |encoding| &encoding.features()[j].categories)
     }
 
     /// Number of id columns.
