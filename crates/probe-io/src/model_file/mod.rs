@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::json::{self, Node};
 use crate::output::AtomicOutput;
 use crate::schema_file;
-use probe_core::{Model, Schema};
+use probe_core::{Encoding, Model, Schema};
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::io::Write as _;
@@ -199,9 +199,12 @@ fn read_features(node: &Node<'_>) -> Result<Vec<String>> {
 
 fn read_schema(node: &Node<'_>, features: &[String]) -> Result<Schema> {
     let schema = schema_file::from_value(node)?;
-    match features.iter().find(|name| schema.feature(name).is_none()) {
-        Some(name) => Err(node.error(format!("no feature '{name}', which the model needs"))),
-        None => Ok(schema),
+    match Encoding::new(&schema, features) {
+        Ok(_) => Ok(schema),
+        Err(probe_core::Error::UnknownName { name, .. }) => {
+            Err(node.error(format!("no feature '{name}', which the model needs")))
+        }
+        Err(other) => Err(node.error(other.to_string())),
     }
 }
 
