@@ -74,18 +74,26 @@ fn written_toml_reads_back() {
 
 #[test]
 fn what_is_not_served_yet_says_so() {
-    assert_eq!(with_field("step = 500"), "schema.toml: feature 'income': step is not supported yet");
     assert_eq!(with_field("p_fail = 0.1"), "schema.toml: feature 'income': p_fail is not supported yet");
     assert_eq!(
-        message(
-            "version = 1\n[[feature]]\nname = \"housing\"\nkind = \"categorical\"\ncategories = [\"a\", \"b\"]\n"
-        ),
-        "schema.toml: feature 'housing': kind 'categorical' is not supported yet"
-    );
-    assert_eq!(
         with_field("kind = \"ordinal\""),
-        "schema.toml: feature 'income': unknown kind 'ordinal' (known: numeric)"
+        "schema.toml: feature 'income': unknown kind 'ordinal' (known: numeric, integer, categorical)"
     );
+}
+
+#[test]
+fn categories_and_steps_are_read_and_written() {
+    let text = "version = 1\n[[feature]]\nname = \"housing\"\nkind = \"categorical\"\n\
+                categories = [\"rent\", \"own\"]\nencoding = \"ordinal\"\n\
+                transitions = { rent = [\"own\"] }\ntransition_costs = { rent = { own = 2.5 } }\n\
+                [[feature]]\nname = \"rooms\"\nkind = \"integer\"\n[[feature]]\nname = \"income\"\nstep = 0.25\n";
+    let schema = parse_schema(text.as_bytes(), "s").unwrap();
+    let housing = &schema.features[0];
+    assert_eq!(housing.transitions["rent"], ["own"]);
+    assert_eq!(housing.transition_costs["rent"]["own"], 2.5);
+    assert_eq!((schema.features[1].step(), schema.features[2].step()), (Some(1.0), Some(0.25)));
+    let written = schema_to_toml(&schema).unwrap();
+    assert_eq!(parse_schema(written.as_bytes(), "s").unwrap(), schema, "{written}");
 }
 
 #[test]

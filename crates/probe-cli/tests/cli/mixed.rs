@@ -31,7 +31,7 @@ name = "housing"
 kind = "categorical"
 categories = ["rent", "own", "free"]
 transitions = { rent = ["own"], free = [] }
-cost = 0.2
+cost = 0.05
 
 [[feature]]
 name = "degree"
@@ -39,7 +39,7 @@ kind = "categorical"
 categories = ["none", "school", "college"]
 encoding = "ordinal"
 direction = "increase"
-cost = 0.3
+cost = 0.08
 
 [[feature]]
 name = "employed"
