@@ -95,6 +95,8 @@ pub struct Within {
     pub frozen: bool,
     /// At most so many changes.
     pub max_changes: Option<usize>,
+    /// Whether nothing but a quick look is wanted where an answer is not found at once.
+    pub hasty: bool,
 }
 
 /// What a person may change.
@@ -286,6 +288,11 @@ impl Actions {
     /// Whether a person outside the bounds must move inside.
     pub fn is_strict(&self) -> bool {
         self.strict
+    }
+
+    /// Whether a search that finds nothing at once should leave it at that.
+    pub(crate) fn is_hasty(&self) -> bool {
+        self.confined.as_ref().is_some_and(|within| within.hasty)
     }
 
     /// Whether column `j` belongs to a one-hot group.

@@ -57,7 +57,12 @@ impl Solver for DiscreteSolver {
         Box::new(DiscreteWorker {
             solver: self,
             inner: self.inner.worker(),
-            within: Within { limits, frozen: !self.exact, max_changes: self.task.actions.max_changes() },
+            within: Within {
+                limits,
+                frozen: !self.exact,
+                max_changes: self.task.actions.max_changes(),
+                hasty: false,
+            },
             found: Proposal::new(n),
             person: vec![0.0; n],
         })
@@ -121,6 +126,11 @@ impl Worker for DiscreteWorker<'_> {
 }
 
 impl DiscreteWorker<'_> {
+    /// Relaxations that one person is worth.
+    fn nodes(&self) -> usize {
+        if self.solver.exact { EXACT_NODES } else { SEARCHED_NODES }
+    }
+
     /// The cheapest point on the grid of at most this rate.
     fn reach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
         let task = &*self.solver.task;
@@ -128,8 +138,8 @@ impl DiscreteWorker<'_> {
         proposal.verdict = Verdict::Short(Reason::NotOneHot);
         proposal.claimed = None;
         let Some(mut choices) = Choices::new(task, factual, !self.solver.exact) else { return Ok(()) };
-        let nodes = if self.solver.exact { EXACT_NODES } else { SEARCHED_NODES };
-        let mut best = Best { total: f64::INFINITY, point: factual.to_vec(), nodes, stopped: false };
+        let (total, nodes) = (f64::INFINITY, self.nodes());
+        let mut best = Best { total, point: factual.to_vec(), nodes, stopped: false };
         let mut first = true;
         while let Some(choice) = choices.next() {
             if choice.total >= best.total {
@@ -191,6 +201,8 @@ impl DiscreteWorker<'_> {
                 best.nodes -= 1;
                 used += 1;
                 self.within.limits.copy_from_slice(&limits);
+                // Far and wide only where nothing was tried yet.
+                self.within.hasty = best.nodes + 1 < self.nodes();
                 self.inner.confine(&self.within)?;
                 self.inner.find(&self.person, Goal::Rate(rate), &mut self.found)?;
                 if number == 0 && root.point.is_empty() {

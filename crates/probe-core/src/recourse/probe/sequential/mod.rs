@@ -250,7 +250,7 @@ impl<'a> Search<'a> {
         let aim = rate;
         let mut reached = self.finish(factual, (&mut rate, target), &mut here, &mut best)?;
         for room in roam::ROOMS {
-            if reached || !self.roam(factual, z + room, &mut best)? {
+            if reached || self.task.actions.is_hasty() || !self.roam(factual, z + room, &mut best)? {
                 break;
             }
             rate = aim;

@@ -4,6 +4,7 @@
 use super::super::super::Reason;
 use super::{COARSE, Incumbent, Look, Search};
 use crate::error::Result;
+use std::sync::Arc;
 
 /// Places of a feature that are looked at in one round, rounds, and rounds without a gain that end it.
 const PLACES: usize = 16;
@@ -21,7 +22,7 @@ const HALVINGS: usize = 10;
 impl Search<'_> {
     /// Looks far and wide for a point with margin `z`; offers it to `best` and says whether there is one.
     pub(super) fn roam(&mut self, factual: &[f64], z: f64, best: &mut Incumbent) -> Result<bool> {
-        let task = &*self.solver.task;
+        let task = Arc::clone(&self.task);
         let mut stops = vec![Vec::new(); factual.len()];
         for (j, stops) in stops.iter_mut().enumerate().filter(|(j, _)| task.actions.is_mutable_numeric(*j)) {
             if let Some(range) = task.actions.interval(j, factual[j]) {
@@ -36,7 +37,7 @@ impl Search<'_> {
         if best.most != factual && self.is_admissible(factual, &best.most) {
             starts.push(best.most.clone());
         }
-        self.landscape.starts_into(factual, task, &mut starts);
+        self.landscape.starts_into(factual, &task, &mut starts);
         best.cost = f64::INFINITY;
         for mut here in starts {
             self.climb(factual, z, &stops, &mut here)?;
@@ -62,7 +63,7 @@ impl Search<'_> {
         if self.favourable {
             return Ok(slack);
         }
-        let model = &self.solver.task.model;
+        let model = &self.task.model;
         let (score, own) = (model.score(x)?, model.score(factual)?.abs());
         let pull = score / (score.abs() + own.max(f64::MIN_POSITIVE));
         Ok(slack + if pull.is_finite() { PULL * pull } else { 0.0 })
@@ -70,7 +71,7 @@ impl Search<'_> {
 
     /// Moves one feature after the other to the best of its `stops`, the cheapest of those that meet the target.
     fn climb(&mut self, factual: &[f64], z: f64, stops: &[Vec<f64>], here: &mut [f64]) -> Result<()> {
-        let task = &*self.solver.task;
+        let task = Arc::clone(&self.task);
         let mut best = self.worth(factual, here, z, LINES)?.min(0.0);
         let mut vain = 0;
         for round in 0..ROUNDS {
@@ -108,7 +109,8 @@ impl Search<'_> {
 
     /// Takes back of each change what the target does not need, the dearest first.
     pub(super) fn shorten(&mut self, factual: &[f64], z: f64, lines: usize, here: &mut [f64]) -> Result<()> {
-        let cost = &self.solver.task.cost;
+        let task = Arc::clone(&self.task);
+        let cost = &task.cost;
         let price = |x: f64, j: usize| cost.weight(j, x - factual[j]) * (x - factual[j]).abs();
         let mut order: Vec<usize> = (0..here.len()).filter(|&j| here[j] != factual[j]).collect();
         order.sort_by(|&a, &b| price(here[b], b).total_cmp(&price(here[a], a)).then(a.cmp(&b)));
