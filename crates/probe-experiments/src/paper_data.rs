@@ -35,7 +35,9 @@ pub enum Error {
         found: usize,
     },
     /// The data are not there.
-    #[error("this needs the paper's data sets: give their folder with --data DIR")]
+    #[error(
+        "this needs the paper's data sets: give their folder with --data DIR (`probe data download` gets them)"
+    )]
     NoFolder,
     /// A cell cannot be kept.
     #[error("{name}: {source}")]
