@@ -1,5 +1,5 @@
-//! What the settings of other methods come to, on people whom the classifier denies among the rows that it was trained on: the people of tables and figures are
-//! not looked at before settings are chosen. The default is the cheapest of those with the most answers, or the published one where that is as good.
+//! What the settings of other methods come to, on people whom the classifier denies among the rows that it was trained on: so that
+//! settings can be chosen without the people of tables and figures. The default is the cheapest of those with the most answers, or the published one where that is as good.
 
 use super::cell::{Kind, Run, Size, summary};
 use super::lab::Laboratory;
