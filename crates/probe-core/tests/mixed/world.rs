@@ -154,3 +154,32 @@ fn category(stream: &mut Stream, k: usize) -> (Feature, f64, Vec<f64>) {
     let values = std::iter::once(x as f64).chain(others).collect();
     (feature, x as f64, values)
 }
+
+#[test]
+fn features_come_back_from_their_columns() {
+    use probe_core::{Purpose, Seed};
+    for case in 0..500 {
+        let mut stream = Seed(3).stream(Purpose::Data, case);
+        let world = World::random(&mut stream);
+        let mut names = world.schema.column_names();
+        // Models name their columns in any order, and may leave out one of a one-hot feature's.
+        let left_out = world.schema.features.iter().position(|f| f.encoding == Some(Coding::Onehot));
+        if let Some(k) = left_out.filter(|_| case % 2 == 0) {
+            let category = format!("c{}=v0", world.schema.features[k].name.trim_start_matches('c'));
+            names.retain(|name| *name != category);
+        }
+        let turn = stream.below(names.len());
+        names.rotate_left(turn);
+        let encoding = Encoding::new(&world.schema, &names).unwrap();
+        let mut columns = vec![f64::NAN; names.len()];
+        world.rows(usize::MAX, &mut |row| {
+            // The encoding has the features in the order of their first columns.
+            let place = |f: &Feature| world.schema.features.iter().position(|g| g.name == f.name).unwrap();
+            let ordered: Vec<f64> = encoding.features().iter().map(|f| row[place(f)]).collect();
+            encoding.encode_into(&ordered, &mut columns);
+            let mut back = vec![f64::NAN; ordered.len()];
+            encoding.decode_into(&columns, &mut back).unwrap();
+            assert_eq!(back, ordered, "case {case}");
+        });
+    }
+}
