@@ -43,6 +43,7 @@ fn dispatch(cli: Cli, printer: &Printer) -> Result<()> {
         Command::Frontier(args) => commands::frontier::run(&args, &common, printer),
         Command::Compare(args) => commands::compare::run(&args, &common, printer),
         Command::Rate(args) => commands::rate::run(&args, &common, printer),
+        Command::Schema(args) => commands::schema::run(&args, printer),
         Command::Noise(args) => commands::noise::run(&args, printer),
         Command::Reproduce(args) => commands::reproduce::run(&args, &common, printer),
         Command::Data(args) => commands::data::run(&args, printer),

@@ -69,6 +69,7 @@ pub(crate) enum Command {
     Frontier(Frontier),
     Compare(Compare),
     Rate(Rate),
+    Schema(SchemaArgs),
     Noise(Noise),
     Reproduce(Reproduce),
     Data(Data),
@@ -223,6 +224,51 @@ pub(crate) struct Rate {
     pub(crate) from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) table: Tables,
+}
+
+/// Make a schema: what each column means, and what may change.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe schema infer people.csv --target approved -o schema.toml
+  probe train people.csv --schema schema.toml -o model.json")]
+pub(crate) struct SchemaArgs {
+    #[command(subcommand)]
+    pub(crate) command: SchemaCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SchemaCommand {
+    Infer(SchemaInfer),
+}
+
+/// Write a first schema from data, for a person to edit.
+///
+/// Guesses for each column whether it is a number, a whole number or a category, its range, and a step that can be told.
+/// What sounds like something nobody can change (age, sex, origin) may not change. Read it before you use it: data do not say
+/// what a person can do, in which direction, and at what cost.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe schema infer people.csv --target approved -o schema.toml
+  probe schema infer people.parquet --immutable region,branch
+  probe inspect schema.toml")]
+pub(crate) struct SchemaInfer {
+    /// Table to look at: CSV, JSON Lines, JSON or Parquet; - for standard input.
+    #[arg(value_name = "DATA", value_hint = ValueHint::FilePath)]
+    pub(crate) data: PathBuf,
+    /// Column that is to be predicted.
+    #[arg(long, value_name = "COL")]
+    pub(crate) target: Option<String>,
+    /// Columns that may not change.
+    #[arg(long, value_name = "a,b", value_delimiter = ',')]
+    pub(crate) immutable: Vec<String>,
+    /// Format of DATA; default: by its ending.
+    #[arg(long, value_name = "csv|json|jsonl|parquet")]
+    pub(crate) format: Option<Format>,
+    /// Schema file to write (TOML); default: standard output.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Learn how people miss the advice they were given.

@@ -11,4 +11,5 @@ pub(crate) mod rate;
 pub(crate) mod recourse;
 pub(crate) mod reproduce;
 mod rows;
+pub(crate) mod schema;
 pub(crate) mod train;

@@ -197,3 +197,28 @@ fn what_is_no_category_is_named() {
     folder.write("bad.toml", "version = 1\n[[feature]]\nname = \"a\"\nstep = -1\n");
     folder.run("inspect bad.toml").fails(1, &["'a'", "step", "-1"]);
 }
+
+#[test]
+fn a_schema_is_guessed_from_data_and_serves_at_once() {
+    let folder = folder();
+    let ran = folder.run("schema infer data.csv --target approved -o guessed.toml");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.err.contains("'age' sounds like"), "{}", ran.err);
+    let schema = probe_io::load_schema(folder.path("guessed.toml")).unwrap();
+    assert_eq!((schema.target.as_deref(), schema.favourable.as_deref()), (Some("approved"), Some("yes")));
+    let kind = |name: &str| format!("{:?}", schema.feature(name).unwrap().kind);
+    assert_eq!(["age", "income", "loans"].map(kind), ["Integer"; 3]);
+    assert_eq!(["housing", "degree", "employed"].map(kind), ["Categorical"; 3]);
+    assert_eq!(schema.feature("housing").unwrap().categories, ["free", "own", "rent"]);
+    let (age, income) = (schema.feature("age").unwrap(), schema.feature("income").unwrap());
+    assert!(!age.mutable && age.step() == Some(1.0));
+    // 173 times 499 is the highest: 86,327, in steps of at most a 200th.
+    assert_eq!((income.step(), income.max), (Some(200.0), Some(86_400.0)));
+    assert_eq!(folder.run("train data.csv --schema guessed.toml -o g.json --quiet").code, Some(0));
+    let answers = folder.table("recourse g.json people.csv -r 0.1 --sigma 0.05 --quiet");
+    assert!((0..60).any(|row| answers.get(row, "status") == "certified"));
+    let ran = folder.run("schema infer data.csv --target nothing");
+    ran.fails(1, &["data.csv", "nothing"]);
+    folder.write("empty.csv", "a,b\n");
+    folder.run("schema infer empty.csv").fails(1, &["empty.csv", "no rows"]);
+}

@@ -1,5 +1,9 @@
 //! Schema files: TOML or JSON, told apart by content.
 
+mod infer;
+
+pub use infer::{Inferred, infer_schema};
+
 use crate::content::{self, Content};
 use crate::error::{Error, Result};
 use crate::json::{self, Node, document_path};
