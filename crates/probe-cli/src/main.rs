@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod interrupt;
+mod ledger;
 mod printer;
 mod question;
 mod run;
@@ -43,6 +44,7 @@ fn dispatch(cli: Cli, printer: &Printer) -> Result<()> {
         Command::Frontier(args) => commands::frontier::run(&args, &common, printer),
         Command::Compare(args) => commands::compare::run(&args, &common, printer),
         Command::Rate(args) => commands::rate::run(&args, &common, printer),
+        Command::Audit(args) => commands::audit::run(&args, printer),
         Command::Schema(args) => commands::schema::run(&args, printer),
         Command::Noise(args) => commands::noise::run(&args, printer),
         Command::Reproduce(args) => commands::reproduce::run(&args, &common, printer),

@@ -34,6 +34,8 @@ pub(crate) struct Stream<'a> {
     pub(crate) printer: &'a Printer,
     /// How much one person is.
     pub(crate) work: Work,
+    /// Hears how many rows are written.
+    pub(crate) written: Option<&'a (dyn Fn(u64) + Sync)>,
 }
 
 /// How much work one person is.
@@ -123,6 +125,9 @@ impl Stream<'_> {
             let writer = TableWriter::create(path, self.format(), fields, meta)?;
             let job = Job { reader, writer, threads: self.common.threads, cancelled: &CANCELLED };
             run_pipeline(job, scratch, work, |rows| {
+                if let Some(written) = self.written {
+                    written(rows);
+                }
                 if people.is_some() {
                     bar.set_position(rows);
                 }

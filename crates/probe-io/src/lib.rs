@@ -44,6 +44,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod audit;
 mod checksum;
 mod content;
 mod error;
@@ -57,6 +58,7 @@ mod pipeline;
 mod schema_file;
 mod table;
 
+pub use audit::{AuditTrail, Chain, verify_audit};
 pub use checksum::Checksum;
 pub use error::{Error, Place, Result};
 pub use model_file::ModelFile;

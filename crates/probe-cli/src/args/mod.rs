@@ -70,6 +70,7 @@ pub(crate) enum Command {
     Compare(Compare),
     Rate(Rate),
     Schema(SchemaArgs),
+    Audit(Audit),
     Noise(Noise),
     Reproduce(Reproduce),
     Data(Data),
@@ -132,6 +133,9 @@ pub(crate) struct Recourse {
     /// under independent Gaussian noise; linear models have tolerances without it.
     #[arg(long, help_heading = ASSURANCE)]
     pub(crate) tolerance: bool,
+    /// Append a record of every answer to this file (JSON Lines), each chained to the one before by its hash; see `probe audit verify`.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) audit: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) table: Tables,
 }
@@ -224,6 +228,39 @@ pub(crate) struct Rate {
     pub(crate) from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) table: Tables,
+}
+
+/// Check the records that --audit keeps.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe recourse model.json people.csv -r 0.1 -o out.csv --audit audit.jsonl
+  probe audit verify audit.jsonl --expect 3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea")]
+pub(crate) struct Audit {
+    #[command(subcommand)]
+    pub(crate) command: AuditCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    Verify(AuditVerify),
+}
+
+/// Recompute every record's hash, and check that each follows the one before.
+///
+/// Finds any changed byte and any record that was changed, added, moved or left out. Records cut off at the end are found with --expect
+/// only: keep the last hash, which each run prints, in another place.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  probe audit verify audit.jsonl")]
+pub(crate) struct AuditVerify {
+    /// Audit file.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Hash that the last record must have.
+    #[arg(long, value_name = "HASH")]
+    pub(crate) expect: Option<String>,
 }
 
 /// Make a schema: what each column means, and what may change.

@@ -24,8 +24,14 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
     question.warn_of_fit(&args.rates, printer);
     let engine = Engine::new(question.setup.clone())?;
     question.warn_of_small_rates(&engine, &args.rates, printer);
-    let stream =
-        Stream { ask: &args.ask, tables: &args.table, common, printer, work: question.work(printer) };
+    let stream = Stream {
+        ask: &args.ask,
+        tables: &args.table,
+        common,
+        printer,
+        work: question.work(printer),
+        written: None,
+    };
     let names = &question.setup.names;
     let fields = vec![
         Field::integer("row"),

@@ -1,5 +1,6 @@
 //! One file per command: parse, call, render.
 
+pub(crate) mod audit;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod data;

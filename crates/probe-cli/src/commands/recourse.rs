@@ -3,13 +3,14 @@
 use super::rows;
 use crate::args::{Common, Recourse};
 use crate::interrupt;
+use crate::ledger::Ledger;
 use crate::printer::Printer;
 use crate::question::Question;
 use crate::run::{Stream, at_row};
 use anyhow::Result;
 use probe_core::{Answer, Engine, Reason, Session, Status};
-use probe_io::{Batch, Chunk, Column, Field, JsonRows};
-use serde_json::Value;
+use probe_io::{Batch, Checksum, Chunk, Column, Field, JsonRows};
+use serde_json::{Value, json};
 use std::sync::Mutex;
 
 /// One worker's buffers.
@@ -54,8 +55,20 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     question.warn_of_fit(&[args.seek.max_rate], printer);
     let engine = Engine::new(question.setup.clone())?;
     question.warn_of_small_rates(&engine, &[args.seek.max_rate], printer);
-    let stream =
-        Stream { ask: &args.ask, tables: &args.table, common, printer, work: question.work(printer) };
+    let ledger = args.audit.as_deref().map(Ledger::open).transpose()?;
+    let written = |rows: u64| {
+        if let Some(ledger) = &ledger {
+            ledger.pass(rows);
+        }
+    };
+    let stream = Stream {
+        ask: &args.ask,
+        tables: &args.table,
+        common,
+        printer,
+        work: question.work(printer),
+        written: Some(&written),
+    };
     if args.tolerance {
         warn_of_tolerance(&engine, stream.is_json(), printer);
     }
@@ -78,6 +91,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     question.tell_notes(&engine, &mut meta, printer);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let tally = Mutex::new(Tally::default());
+    let setting = setting(&question, &meta);
     let scratch = || Worker { session: engine.session(), options, people: Vec::new(), answers: Vec::new() };
     let summary = stream.run(&question.setup, fields, true, meta.clone(), scratch, |worker, chunk| {
         question.check_rows(chunk)?;
@@ -85,12 +99,18 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         if let Ok(mut tally) = tally.lock() {
             tally.count(&worker.answers, args.seek.max_rate);
         }
+        if let Some(ledger) = &ledger {
+            ledger.note(chunk.first_row(), worker.records(&question, chunk, &setting));
+        }
         if as_objects {
             worker.objects(&engine, &question, chunk, per_line.then_some(&meta))
         } else {
             worker.columns(chunk)
         }
     })?;
+    if let Some(chain) = ledger.map(Ledger::commit).transpose()? {
+        printer.note(&format!("audit: {} records, last hash {}", chain.records, chain.last));
+    }
     let tally = tally.into_inner().unwrap_or_default();
     let uncertified = match tally.uncertified {
         0 => String::new(),
@@ -102,6 +122,23 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         summary.rows_in, tally.certified, tally.above, tally.none, tally.favourable
     ));
     Ok(())
+}
+
+/// What the records of a run have in common.
+fn setting(question: &Question, meta: &Value) -> Value {
+    let mut setting = meta.clone();
+    if let Value::Object(fields) = &mut setting {
+        fields.remove("note");
+    }
+    let schema = question.schema.as_ref().and_then(|schema| serde_json::to_string(schema).ok());
+    setting["schema_hash"] = json!(schema.map(|text| hash_of(&text)));
+    setting
+}
+
+fn hash_of(text: &str) -> String {
+    let mut checksum = Checksum::default();
+    checksum.update(text.as_bytes());
+    checksum.finish()
 }
 
 /// Says where `--tolerance` does less than one may think.
@@ -134,6 +171,37 @@ impl Worker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A record of each answer, for the audit file.
+    fn records(&self, question: &Question, chunk: &Chunk, setting: &Value) -> Vec<Value> {
+        let n = chunk.plan().n_columns();
+        let exact = self.session.engine().least_certifiable_rate(1).is_none();
+        let record = |(i, answer): (usize, &Answer)| {
+            let row = i / self.options;
+            let person = &self.people[row * n..(row + 1) * n];
+            let (from, to) = (rows::by_name(question, person), rows::by_name(question, &answer.point));
+            json!({
+                "row": chunk.first_row() + row as u64,
+                "option": (self.options > 1).then_some(i % self.options),
+                "input_hash": hash_of(&from.to_string()),
+                "setting": setting,
+                "answer": {
+                    "status": answer.status.as_str(),
+                    "reason": answer.reason.map(Reason::code),
+                    "cost": answer.cost,
+                    "rate": answer.rate,
+                    "changed": answer.changed,
+                    "to": to,
+                },
+                "certificate": (answer.status == Status::Certified).then(|| json!({
+                    "rate_upper": answer.rate_upper,
+                    "exact": exact,
+                    "confidence": if exact { 1.0 } else { question.setup.confidence },
+                })),
+            })
+        };
+        self.answers.iter().enumerate().map(record).collect()
     }
 
     fn columns<'c>(&self, chunk: &'c Chunk) -> Result<Batch<'c>> {

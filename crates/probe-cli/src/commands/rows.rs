@@ -117,6 +117,11 @@ impl Serialize for ByName<'_> {
     }
 }
 
+/// A row's features by name.
+pub(super) fn by_name(question: &Question, columns: &[f64]) -> Value {
+    json!(ByName(&question.setup.encoding, columns))
+}
+
 fn name_of(feature: &Feature) -> &str {
     &feature.name
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
 mod answers;
+mod audit;
 mod bad_flags;
 mod bad_models;
 mod bad_tables;

@@ -1,0 +1,215 @@
+//! Audit records: JSON Lines that only grow, each record chained to the one before by its hash.
+//!
+//! A record is one line, `{"seq":0,"prev":"…",…,"hash":"…"}`. Its hash is the SHA-256 of the line up to `,"hash"`, which has the hash of the
+//! record before in it: whoever changes a byte must change every hash after it. Records that are cut off at the end leave no trace in the
+//! file itself; keep the last hash elsewhere to see that.
+
+use crate::checksum::Checksum;
+use crate::error::{Error, Result};
+use serde::Serialize;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead as _, BufReader, BufWriter, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+/// What comes before the first record.
+const NOTHING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+/// What separates a record's content from its hash.
+const MARK: &str = ",\"hash\":\"";
+
+/// A chain that holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chain {
+    /// Number of records.
+    pub records: u64,
+    /// Hash of the last record; zeros if there is none.
+    pub last: String,
+    /// Bytes of the file.
+    bytes: u64,
+}
+
+/// Reads a whole audit file. Fails on the first record that is not what its hash says, or that is not chained to the one before.
+pub fn verify_audit(path: impl AsRef<Path>) -> Result<Chain> {
+    let name = path.as_ref().display().to_string();
+    let file = File::open(path).map_err(|source| Error::io(&name, "read", source))?;
+    let mut reader = BufReader::new(file);
+    let mut chain = Chain { records: 0, last: NOTHING.to_owned(), bytes: 0 };
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let n = reader.read_until(b'\n', &mut line).map_err(|source| Error::io(&name, "read", source))?;
+        if n == 0 {
+            return Ok(chain);
+        }
+        chain.bytes += n as u64;
+        chain.last = check(&line, &chain)
+            .map_err(|what| Error::file(&name, format!("record {}: {what}", chain.records)))?;
+        chain.records += 1;
+    }
+}
+
+/// The hash of the record in `line`, the next of `chain`.
+fn check(line: &[u8], chain: &Chain) -> std::result::Result<String, &'static str> {
+    let line = line.strip_suffix(b"\n").ok_or("it does not end with its line: it was cut off or changed")?;
+    let text = std::str::from_utf8(line).map_err(|_| "it is not text: it was changed")?;
+    let (content, end) = text.rsplit_once(MARK).ok_or("it has no hash: it was changed")?;
+    let hash = end.strip_suffix("\"}").ok_or("it does not end with its hash: it was changed")?;
+    if hash_of(content) != hash {
+        return Err("it is not what its hash says: it was changed");
+    }
+    let start = start_of(chain);
+    if !content.starts_with(&start) {
+        return Err("it does not follow the record before: one was changed, added or left out");
+    }
+    Ok(hash.to_owned())
+}
+
+fn start_of(chain: &Chain) -> String {
+    format!("{{\"seq\":{},\"prev\":\"{}\",", chain.records, chain.last)
+}
+
+fn hash_of(content: &str) -> String {
+    let mut checksum = Checksum::default();
+    checksum.update(content.as_bytes());
+    checksum.finish()
+}
+
+/// Records of one run, kept aside until it is done.
+#[derive(Debug)]
+pub struct AuditTrail {
+    path: PathBuf,
+    chain: Chain,
+    kept: BufWriter<File>,
+}
+
+impl AuditTrail {
+    /// For records that are to follow those of `path`, which need not exist. Fails unless the chain there holds.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref().to_owned();
+        let name = path.display().to_string();
+        let chain = match path.exists() {
+            true => verify_audit(&path)?,
+            false => {
+                // A place that cannot be written is found before any work is done.
+                OpenOptions::new()
+                    .append(true)
+                    .create(true)
+                    .open(&path)
+                    .map_err(|source| Error::io(&name, "write", source))?;
+                Chain { records: 0, last: NOTHING.to_owned(), bytes: 0 }
+            }
+        };
+        let kept = tempfile::tempfile().map_err(|source| Error::io(&name, "keep records for", source))?;
+        Ok(Self { path, chain, kept: BufWriter::new(kept) })
+    }
+
+    /// Keeps a record, which must be written as a JSON object.
+    pub fn push<T: Serialize + ?Sized>(&mut self, record: &T) -> Result<()> {
+        let name = || self.path.display().to_string();
+        let mut bytes =
+            serde_json::to_vec(record).map_err(|error| Error::file(&name(), error.to_string()))?;
+        if bytes.first() != Some(&b'{') || bytes.len() < 3 {
+            return Err(Error::Output {
+                column: "audit".to_owned(),
+                what: "a record is no object".to_owned(),
+            });
+        }
+        bytes.push(b'\n');
+        self.kept.write_all(&bytes).map_err(|source| Error::io(&name(), "keep records for", source))
+    }
+
+    /// Appends what was kept. Fails if somebody else has written since.
+    pub fn commit(self) -> Result<Chain> {
+        let Self { path, mut chain, kept } = self;
+        let name = path.display().to_string();
+        let fail = |source| Error::io(&name, "write", source);
+        let mut kept = kept.into_inner().map_err(|error| fail(error.into_error()))?;
+        kept.seek(SeekFrom::Start(0)).map_err(fail)?;
+        let file = OpenOptions::new().append(true).create(true).open(&path).map_err(fail)?;
+        if file.metadata().map_err(fail)?.len() != chain.bytes {
+            return Err(Error::file(&name, "somebody else has written to it meanwhile; run again"));
+        }
+        let mut out = BufWriter::new(file);
+        for record in BufReader::new(kept).lines() {
+            let record = record.map_err(fail)?;
+            let body = &record[1..record.len() - 1];
+            let content = start_of(&chain) + body;
+            let hash = hash_of(&content);
+            let line = format!("{content}{MARK}{hash}\"}}\n");
+            out.write_all(line.as_bytes()).map_err(fail)?;
+            chain = Chain { records: chain.records + 1, last: hash, bytes: chain.bytes + line.len() as u64 };
+        }
+        let file = out.into_inner().map_err(|error| fail(error.into_error()))?;
+        file.sync_all().map_err(fail)?;
+        Ok(chain)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn written(n: usize) -> (tempfile::TempDir, PathBuf, Chain) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        let mut chain = None;
+        for run in 0..n {
+            let mut trail = AuditTrail::open(&path).unwrap();
+            for row in 0..3 {
+                trail.push(&json!({"row": row, "run": run, "name": "ä, \"b\""})).unwrap();
+            }
+            chain = Some(trail.commit().unwrap());
+        }
+        (folder, path, chain.unwrap())
+    }
+
+    #[test]
+    fn every_changed_byte_is_found() {
+        let (_folder, path, chain) = written(2);
+        assert_eq!(verify_audit(&path).unwrap(), chain);
+        assert_eq!(chain.records, 6);
+        let good = std::fs::read(&path).unwrap();
+        for at in 0..good.len() {
+            for flip in [1_u8, 0x20, 0x80] {
+                let mut bad = good.clone();
+                bad[at] ^= flip;
+                std::fs::write(&path, &bad).unwrap();
+                assert!(verify_audit(&path).is_err(), "byte {at} of {}", good.len());
+            }
+        }
+    }
+
+    #[test]
+    fn records_left_out_added_or_swapped_are_found() {
+        let (_folder, path, chain) = written(1);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        for order in [vec![1, 2], vec![0, 2], vec![1, 0, 2], vec![0, 0, 1, 2], vec![0, 1, 2, 2]] {
+            let changed: String = order.iter().map(|&i| lines[i].to_owned() + "\n").collect();
+            std::fs::write(&path, changed).unwrap();
+            assert!(verify_audit(&path).is_err(), "{order:?}");
+        }
+        // Cut off at the end: the chain holds, and only its last hash tells.
+        std::fs::write(&path, format!("{}\n{}\n", lines[0], lines[1])).unwrap();
+        let cut = verify_audit(&path).unwrap();
+        assert!(cut.records == 2 && cut.last != chain.last);
+        // In the middle of a record.
+        std::fs::write(&path, &text[..text.len() - 1]).unwrap();
+        assert!(verify_audit(&path).unwrap_err().to_string().contains("record 2"));
+    }
+
+    #[test]
+    fn a_run_that_does_not_end_leaves_no_record() {
+        let (_folder, path, chain) = written(1);
+        let mut trail = AuditTrail::open(&path).unwrap();
+        trail.push(&json!({"row": 9})).unwrap();
+        drop(trail);
+        assert_eq!(verify_audit(&path).unwrap(), chain);
+        let (mut first, mut second) = (AuditTrail::open(&path).unwrap(), AuditTrail::open(&path).unwrap());
+        first.push(&json!({"row": 1})).unwrap();
+        second.push(&json!({"row": 2})).unwrap();
+        first.commit().unwrap();
+        assert!(second.commit().unwrap_err().to_string().contains("meanwhile"));
+        assert_eq!(verify_audit(&path).unwrap().records, 4);
+    }
+}
