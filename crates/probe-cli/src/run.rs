@@ -28,14 +28,14 @@ pub(crate) fn at_row(chunk: &Chunk, row: usize) -> impl FnOnce(probe_core::Error
 
 /// What a streaming command needs besides its work.
 pub(crate) struct Stream<'a> {
-    pub(crate) ask: &'a Ask,
-    pub(crate) tables: &'a Tables,
-    pub(crate) common: &'a Common,
-    pub(crate) printer: &'a Printer,
+    ask: &'a Ask,
+    tables: &'a Tables,
+    common: &'a Common,
+    printer: &'a Printer,
     /// How much one person is.
-    pub(crate) work: Work,
+    work: Work,
     /// Hears how many rows are written.
-    pub(crate) written: Option<&'a (dyn Fn(u64) + Sync)>,
+    written: Option<&'a (dyn Fn(u64) + Sync)>,
 }
 
 /// How much work one person is.
@@ -60,7 +60,22 @@ impl Work {
     }
 }
 
-impl Stream<'_> {
+impl<'a> Stream<'a> {
+    pub(crate) fn new(
+        ask: &'a Ask,
+        tables: &'a Tables,
+        common: &'a Common,
+        printer: &'a Printer,
+        work: Work,
+    ) -> Self {
+        Self { ask, tables, common, printer, work, written: None }
+    }
+
+    /// Tells `written` how many rows are written, as they are.
+    pub(crate) fn telling(self, written: &'a (dyn Fn(u64) + Sync)) -> Self {
+        Self { written: Some(written), ..self }
+    }
+
     /// The format of the output.
     pub(crate) fn format(&self) -> Format {
         let by_ending = || self.tables.output.as_deref().map_or(Format::Csv, Format::of_path);

@@ -68,7 +68,9 @@ pub use output::{
 };
 pub use pairs::{IMPLEMENTED, Pairs, read_pairs};
 pub use pipeline::{Job, Summary, run_pipeline};
-pub use schema_file::{Inferred, infer_schema, load_schema, parse_schema, save_schema, schema_to_toml};
+pub use schema_file::{
+    Inferred, infer_schema, load_schema, obvious_favourable, parse_schema, save_schema, schema_to_toml,
+};
 pub use table::{
     Chunk, ChunkLimit, Chunks, ColumnPlan, Columns, Format, Id, RawChunk, Table, TableReader, read_table,
 };

@@ -91,7 +91,8 @@ pub(crate) struct Seek {
     /// plain), learning-rate, steps. growing-spheres: radius, samples, layers, sparsify (yes, no). roar: epsilon, norm (linf, l2),
     /// lambda (a list), kink, learning-rate, steps, surrogate (lime, gradient), samples, spread. arar: epsilon, lambda (a list), kink,
     /// inner-steps, learning-rate, steps. ar: step. ar-lime: step, tries, samples, spread. dice: count (answers per person), proximity,
-    /// diversity, sparsity, learning-rate, steps.
+    /// diversity, sparsity, learning-rate, steps. growing-spheres, roar and arar also have version (paper, library): library searches
+    /// as the recourse library does that the paper's numbers were made with.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) option: Vec<String>,
     /// Rows like those that the model was trained on, in the same units as PEOPLE, for methods that need data; default: the

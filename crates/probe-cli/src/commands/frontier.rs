@@ -24,14 +24,7 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
     question.warn_of_fit(&args.rates, printer);
     let engine = Engine::new(question.setup.clone())?;
     question.warn_of_small_rates(&engine, &args.rates, printer);
-    let stream = Stream {
-        ask: &args.ask,
-        tables: &args.table,
-        common,
-        printer,
-        work: question.work(printer),
-        written: None,
-    };
+    let stream = Stream::new(&args.ask, &args.table, common, printer, question.work(printer));
     let names = &question.setup.names;
     let fields = vec![
         Field::integer("row"),

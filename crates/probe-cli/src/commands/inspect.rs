@@ -7,7 +7,7 @@ use probe_core::model::{Aggregate, Layer, Tree};
 use probe_core::schema::Kind;
 use probe_core::{Coding, Direction, Feature, Mlp, Schema, Trees};
 use probe_experiments::number::{number, quantity};
-use probe_io::{Columns, Id, ModelFile, TableReader, load_schema};
+use probe_io::{Columns, ModelFile, TableReader, load_schema};
 use std::path::Path;
 
 pub(crate) fn run(args: &Inspect, printer: &Printer) -> Result<()> {
@@ -253,7 +253,7 @@ fn inspect_table(args: &Inspect, printer: &Printer) -> Result<()> {
                 };
                 match (text.trim().parse::<f64>(), &mut numeric[k]) {
                     // As cells of people are read.
-                    (_, Some(column)) if is_missing(&id, text.trim()) => column.missing += 1,
+                    (_, Some(column)) if id.is_missing() => column.missing += 1,
                     (Ok(value), Some(column)) if value.is_finite() => {
                         column.n += 1;
                         column.low = column.low.min(value);
@@ -294,13 +294,4 @@ fn inspect_table(args: &Inspect, printer: &Printer) -> Result<()> {
     let rows: Vec<_> = (0..header.len()).map(row).collect();
     printer.table(&["column", "holds", "lowest", "mean", "highest", "for example"], &rows, &[2, 3, 4]);
     Ok(())
-}
-
-/// Whether a cell has no value.
-fn is_missing(id: &Id<'_>, text: &str) -> bool {
-    match id {
-        Id::Null => true,
-        Id::Float(value) => value.is_nan(),
-        _ => text.is_empty() || text.eq_ignore_ascii_case("nan"),
-    }
 }

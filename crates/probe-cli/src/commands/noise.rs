@@ -5,7 +5,7 @@ use crate::interrupt::holding_output;
 use crate::printer::Printer;
 use anyhow::{Context as _, Result};
 use probe_core::noise::fit_gaussian;
-use probe_core::{Residuals, Rows, Schema};
+use probe_core::{Encoding, Residuals, Rows, Schema};
 use probe_experiments::number::number;
 use probe_io::{
     AtomicOutput, ModelFile, Pairs, TableReader, fit_to_json, load_schema, read_pairs, residuals_to_json,
@@ -35,7 +35,7 @@ fn fit(args: &NoiseFit, printer: &Printer) -> Result<()> {
     let features = model.map(|model| model.features).or_else(|| schema.as_ref().map(Schema::names));
     if let (Some(schema), Some(path), Some(features)) = (&schema, &args.schema, &features) {
         // Every feature of the model has its scale in the schema.
-        schema.ordered(features).with_context(|| path.display().to_string())?;
+        Encoding::new(schema, features).with_context(|| path.display().to_string())?;
     }
     let reader = TableReader::open(&args.pairs, args.format)?;
     let file = reader.name().to_owned();

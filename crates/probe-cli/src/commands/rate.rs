@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
         None => Work::Heavy,
         Some(_) => Work::Light,
     };
-    let stream = Stream { ask: &args.ask, tables: &args.table, common, printer, work, written: None };
+    let stream = Stream::new(&args.ask, &args.table, common, printer, work);
     let n = question.setup.names.len();
     let read_from = |path: &Path| read_people(path, None, &question.setup, true);
     let from = args.from.as_deref().map(read_from).transpose()?;

@@ -2,7 +2,7 @@
 
 use super::rows;
 use crate::args::{Common, Recourse};
-use crate::interrupt;
+use crate::interrupt::{self, holding_output};
 use crate::ledger::Ledger;
 use crate::printer::Printer;
 use crate::question::Question;
@@ -61,14 +61,8 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
             ledger.pass(rows);
         }
     };
-    let stream = Stream {
-        ask: &args.ask,
-        tables: &args.table,
-        common,
-        printer,
-        work: question.work(printer),
-        written: Some(&written),
-    };
+    let stream =
+        Stream::new(&args.ask, &args.table, common, printer, question.work(printer)).telling(&written);
     if args.tolerance {
         warn_of_tolerance(&engine, stream.is_json(), printer);
     }
@@ -108,7 +102,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
             worker.columns(chunk)
         }
     })?;
-    if let Some(chain) = ledger.map(Ledger::commit).transpose()? {
+    if let Some(chain) = ledger.map(|ledger| holding_output(|| ledger.commit())).transpose()? {
         printer.note(&format!("audit: {} records, last hash {}", chain.records, chain.last));
     }
     let tally = tally.into_inner().unwrap_or_default();

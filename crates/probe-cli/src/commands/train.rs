@@ -8,7 +8,9 @@ use anyhow::{Result, bail};
 use clap::ValueEnum as _;
 use probe_core::{Encoding, Rows, Schema, Seed};
 use probe_experiments::number::{number, percent};
-use probe_io::{AtomicOutput, Error, ModelFile, Table, TableReader, load_schema, read_table};
+use probe_io::{
+    AtomicOutput, Error, ModelFile, Table, TableReader, load_schema, obvious_favourable, read_table,
+};
 use probe_train::{
     BoostedParams, FitParams, ForestParams, Labelled, Learner, LogisticParams, Metrics, MlpParams,
     TrainReport, fit_model,
@@ -45,6 +47,9 @@ pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<Tr
         }
     };
     let mut features = features_of(args, schema.as_ref(), &target)?;
+    if let Some(schema) = &mut schema {
+        schema.features.retain(|feature| !args.drop.contains(&feature.name));
+    }
     for name in &args.immutable {
         if !features.contains(name) {
             let what = format!("no feature '{name}' (there are: {})", features.join(", "));
@@ -124,11 +129,10 @@ fn not_numbers(args: &Train, features: &[String], target: &str) -> anyhow::Error
     match &faults[..] {
         [] => anyhow::anyhow!("{}: the file changed while it was read", args.data.display()),
         [(_, error)] => anyhow::anyhow!(
-            "{error} ({drop} the column out; categories must become columns of 0 and 1, one for each)"
+            "{error} ({drop} the column out; a category needs a schema: probe schema infer makes one)"
         ),
         [(_, first), ..] => anyhow::anyhow!(
-            "{}: {} columns are not numbers: {} (first {first}); {drop} them out; categories must become columns of 0 and 1, one for \
-             each",
+            "{}: {} columns are not numbers: {} (first {first}); {drop} them out; categories need a schema: probe schema infer makes one",
             args.data.display(),
             names.len(),
             names.join(", ")
@@ -278,10 +282,9 @@ fn favourable_value(
     if let Some(told) = told {
         return Ok(told);
     }
-    let obvious = ["1", "1.0", "yes", "Yes", "true", "True"].into_iter().find(|v| values.contains(v));
-    match obvious {
-        Some(value) if values.len() == 2 => Ok(value.to_owned()),
-        _ => bail!("{column}: which value is favourable? give --favourable VALUE (it has: {})", list()),
+    match obvious_favourable(&values) {
+        Some(value) => Ok(value.to_owned()),
+        None => bail!("{column}: which value is favourable? give --favourable VALUE (it has: {})", list()),
     }
 }
 

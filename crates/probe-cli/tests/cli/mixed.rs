@@ -222,3 +222,37 @@ fn a_schema_is_guessed_from_data_and_serves_at_once() {
     folder.write("empty.csv", "a,b\n");
     folder.run("schema infer empty.csv").fails(1, &["empty.csv", "no rows"]);
 }
+
+#[test]
+fn flags_that_are_about_numbers_leave_categories_alone() {
+    let folder = folder();
+    folder.run("train data.csv --schema schema.toml -o m.json --quiet");
+    // Scaled bounds of 0 and 1 hold for numbers, not for the codes of three degrees: whoever needs one more degree still gets it.
+    let ask = "recourse m.json people.csv -r 0.1 --sigma 0.05 --quiet";
+    let (free, bounded) = (folder.table(ask), folder.table(&format!("{ask} --bounds 0,1")));
+    let rank = |table: &Csv, row: usize| table.get(row, "degree") == "college";
+    let people = Csv::parse(&folder.text("people.csv"));
+    let rise = |row: &usize| people.get(*row, "degree") == "school" && rank(&free, *row);
+    let risen: Vec<usize> = (0..60).filter(rise).collect();
+    assert!(!risen.is_empty());
+    for row in risen.into_iter().filter(|&row| free.get(row, "income").parse::<f64>().unwrap() < 86_000.0) {
+        assert_eq!(bounded.rows[row], free.rows[row], "row {row}");
+    }
+    // How far a category may be missed is no question.
+    let json = folder.run(&format!("{ask} --format jsonl"));
+    for line in json.text().lines() {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        let tolerances = row["tolerance"]["at_target_rate"].as_object().into_iter().flatten();
+        tolerances.for_each(|(name, _)| assert!(["income", "loans"].contains(&name.as_str()), "{name}"));
+    }
+    // A column that is dropped is dropped, also where a schema names it.
+    let ran = folder.run("train data.csv --schema schema.toml --drop loans,degree -o d.json --quiet");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let file = probe_io::ModelFile::load(folder.path("d.json")).unwrap();
+    let names = ["age", "income", "housing=rent", "housing=own", "housing=free", "employed"];
+    assert_eq!(file.features, names);
+    // Noise is fitted for a model with categories as for any other.
+    folder.write("pairs.csv", "income,income__implemented\n1000,1500\n2000,1800\n3000,3100\n2500,2400\n");
+    let ran = folder.run("noise fit pairs.csv --model m.json --schema schema.toml -o noise.json");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+}

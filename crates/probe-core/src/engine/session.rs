@@ -275,6 +275,8 @@ impl<'e> Session<'e> {
         for j in 0..person.len() {
             self.printed[j] = if point[j] == self.scaled[j] {
                 person[j]
+            } else if setup.actions.is_grouped(j) {
+                setup.space.to_raw(j, point[j])
             } else {
                 self.within_bounds(j, person[j], setup.space.to_raw(j, point[j]))
             };

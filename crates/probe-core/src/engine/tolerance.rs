@@ -100,8 +100,11 @@ impl Engine {
         };
         let (sd, shift) = noise_along(self, &mut vec![false; from.len()], from, &answer.point)?;
         let weights = linear.weights();
-        let changed: Vec<usize> =
-            (0..weights.len()).filter(|&j| from[j] != answer.point[j] && weights[j] != 0.0).collect();
+        // A category is reached or not: it cannot be missed by a little.
+        let misses = |j: &usize| {
+            from[*j] != answer.point[*j] && weights[*j] != 0.0 && !self.setup().actions.is_grouped(*j)
+        };
+        let changed: Vec<usize> = (0..weights.len()).filter(misses).collect();
         let kappa = if sd > 0.0 {
             ((answer.score_after + shift) / sd - upper_quantile(self.setup().max_rate)).max(0.0)
         } else {
@@ -144,7 +147,8 @@ impl Engine {
             let alone = kappa * gaussian.sd(j) * setup.space.width(j);
             Slack { feature: j, harmful: Side::Either, alone, jointly: alone / (n_active as f64).sqrt() }
         };
-        let noisy = (0..from.len()).filter(|&j| from[j] != answer.point[j] && active[j]);
+        let differs = |j: usize| from[j] != answer.point[j] && !setup.actions.is_grouped(j);
+        let noisy = (0..from.len()).filter(|&j| differs(j) && active[j]);
         let at_target = if kappa > 0.0 { noisy.map(slack).collect() } else { Vec::new() };
         Some(Tolerance { at_target, favourable: Vec::new(), kappa })
     }

@@ -259,11 +259,11 @@ impl Actions {
         self.missing[j]
     }
 
-    /// Intersects every feature's bounds with `[low, high]`.
+    /// Intersects every number's bounds with `[low, high]`; categories have none.
     /// Fails if that leaves a feature without room.
     pub fn intersect(&mut self, low: f64, high: f64) -> Result<()> {
         require(low <= high, "bounds", "LO,HI with LO at most HI", low)?;
-        for room in &mut self.rooms {
+        for (room, _) in self.rooms.iter_mut().zip(&self.group_of).filter(|(_, group)| group.is_none()) {
             room.low = room.low.max(low);
             room.high = room.high.min(high);
         }

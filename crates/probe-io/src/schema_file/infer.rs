@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::table::{Columns, Format, Id, TableReader};
 use probe_core::schema::Kind;
 use probe_core::{Coding, Feature, Schema};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Texts of more values than this are no category.
@@ -65,10 +65,6 @@ impl Cells {
     }
 
     fn add(&mut self, text: &str) {
-        if text.is_empty() || text.eq_ignore_ascii_case("nan") || text == "null" {
-            self.missing += 1;
-            return;
-        }
         match text.parse::<f64>() {
             Ok(value) if value.is_finite() => {
                 (self.low, self.high) = (self.low.min(value), self.high.max(value));
@@ -101,9 +97,8 @@ pub fn infer_schema(
             n_rows += 1;
             for (k, cells) in columns.iter_mut().enumerate() {
                 match chunk.id(row, k)? {
-                    Id::Null => cells.missing += 1,
+                    id if id.is_missing() => cells.missing += 1,
                     Id::Text(text) => cells.add(text.trim_matches([' ', '\t'])),
-                    Id::Float(value) if value.is_nan() => cells.missing += 1,
                     other => cells.add(&other.to_json().to_string()),
                 }
             }
@@ -127,15 +122,20 @@ pub fn infer_schema(
     schema.target = target.map(str::to_owned);
     schema.favourable = target.and_then(|target| {
         let of = header.iter().position(|name| name == target)?;
-        let known = &columns[of].texts;
-        let obvious = ["1", "1.0", "yes", "Yes", "true", "True"].into_iter().find(|v| known.contains_key(*v));
-        obvious.filter(|_| known.len() == 2).map(str::to_owned)
+        let known: BTreeSet<&str> = columns[of].texts.keys().map(String::as_str).collect();
+        obvious_favourable(&known).map(str::to_owned)
     });
     if let (Some(target), None) = (target, &schema.favourable) {
         notes.push(format!("which value of '{target}' is favourable? set favourable"));
     }
     schema.check().map_err(|source| Error::Core { file, source })?;
     Ok(Inferred { schema, notes })
+}
+
+/// The value of a target that stands for yes, where there are two and one of them plainly does.
+pub fn obvious_favourable(values: &BTreeSet<&str>) -> Option<&'static str> {
+    let obvious = ["1", "1.0", "yes", "Yes", "true", "True"].into_iter().find(|v| values.contains(v));
+    obvious.filter(|_| values.len() == 2)
 }
 
 /// One column as a feature; `None` where it is of no use to a model.

@@ -2,7 +2,7 @@
 
 mod infer;
 
-pub use infer::{Inferred, infer_schema};
+pub use infer::{Inferred, infer_schema, obvious_favourable};
 
 use crate::content::{self, Content};
 use crate::error::{Error, Result};

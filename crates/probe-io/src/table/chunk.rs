@@ -41,6 +41,16 @@ pub enum Id<'c> {
 }
 
 impl Id<'_> {
+    /// Whether there is no value: null, NaN, or the text of a missing number.
+    pub fn is_missing(&self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Float(value) => value.is_nan(),
+            Self::Text(text) => number::is_missing(text.as_bytes()),
+            Self::Integer(_) | Self::Json(_) => false,
+        }
+    }
+
     /// The value in JSON.
     pub fn to_json(&self) -> Value {
         match self {
