@@ -56,18 +56,10 @@ impl Question {
             apply(seek, &mut setup)?;
         }
         for name in &ask.immutable {
-            // A feature by its name, or a column of it.
-            let encoding = setup.encoding.clone();
-            let is_meant = |j: &usize| {
-                encoding.features()[encoding.feature_of(*j)].name == *name || file.features[*j] == *name
-            };
-            let columns: Vec<usize> = (0..file.features.len()).filter(is_meant).collect();
-            if columns.is_empty() {
-                let known: Vec<&str> = encoding.features().iter().map(|f| f.name.as_str()).collect();
-                let what = format!("no feature '{name}' in the model (it has: {})", known.join(", "));
-                return Err(Usage::of("--immutable", what).into());
-            }
-            columns.into_iter().for_each(|j| setup.actions.fix(j));
+            columns_of(&setup, name, "--immutable")?.into_iter().for_each(|j| setup.actions.fix(j));
+        }
+        if let Some(seek) = seek {
+            setup.preference = preference_of(&setup, seek)?;
         }
         setup.shift = ask.model_shift;
         setup.confidence = ask.confidence;
@@ -183,6 +175,14 @@ impl Question {
             "cost": self.setup.cost.norm().name(),
             "confidence": self.promise.map_or(self.setup.confidence, |promise| promise.confidence),
         });
+        if self.setup.ways > 1 {
+            meta["ways"] = json!(self.setup.ways);
+        }
+        if !self.setup.preference.is_empty() {
+            let named = self.setup.names.iter().zip(&self.setup.preference);
+            meta["preference"] =
+                json!(named.filter(|(_, factor)| **factor != 1.0).collect::<BTreeMap<_, _>>());
+        }
         if let Some(promise) = self.promise {
             meta["confidence_scope"] = json!(if promise.rows.is_some() { "file" } else { "row" });
             meta["rows"] = json!(promise.rows);
@@ -225,8 +225,8 @@ fn apply(seek: &Seek, setup: &mut Setup) -> Result<()> {
     if let Some(Bounds::None) = seek.bounds {
         setup.set_bounds(false)?;
     }
-    let mut actions =
-        setup.actions.clone().with_max_changes(seek.max_changes).with_strict_bounds(seek.strict_bounds);
+    let most = seek.max_changes.or(setup.actions.max_changes());
+    let mut actions = setup.actions.clone().with_max_changes(most).with_strict_bounds(seek.strict_bounds);
     if let Some(Bounds::Box(low, high)) = seek.bounds {
         intersect(&mut actions, &setup.names, low, high)?;
     }
@@ -240,6 +240,39 @@ fn apply(seek: &Seek, setup: &mut Setup) -> Result<()> {
     setup.options = options_of(seek)?;
     setup.reference = seek.reference.as_deref().map(|path| reference_of(path, setup)).transpose()?;
     Ok(())
+}
+
+/// The columns of a feature, by its name, or one column by its own.
+pub(crate) fn columns_of(setup: &Setup, name: &str, flag: &str) -> Result<Vec<usize>> {
+    let encoding = &setup.encoding;
+    let is_meant =
+        |j: &usize| encoding.features()[encoding.feature_of(*j)].name == name || setup.names[*j] == name;
+    let columns: Vec<usize> = (0..setup.names.len()).filter(is_meant).collect();
+    if columns.is_empty() {
+        let known: Vec<&str> = encoding.features().iter().map(|f| f.name.as_str()).collect();
+        let what = format!("no feature '{name}' in the model (it has: {})", known.join(", "));
+        return Err(Usage::of(flag, what).into());
+    }
+    Ok(columns)
+}
+
+/// What `--prefer` and `--avoid` do to costs, column by column; empty without them.
+fn preference_of(setup: &Setup, seek: &Seek) -> Result<Vec<f64>> {
+    /// How much cheaper or dearer than it is a feature counts.
+    const TIMES: f64 = 10.0;
+    if seek.prefer.is_empty() && seek.avoid.is_empty() {
+        return Ok(Vec::new());
+    }
+    if let Some(name) = seek.prefer.iter().find(|name| seek.avoid.contains(name)) {
+        return Err(Usage::of("--prefer", format!("'{name}' is to be avoided, too")).into());
+    }
+    let mut factors = vec![1.0; setup.names.len()];
+    for (flag, names, factor) in [("--prefer", &seek.prefer, 1.0 / TIMES), ("--avoid", &seek.avoid, TIMES)] {
+        for name in names {
+            columns_of(setup, name, flag)?.into_iter().for_each(|j| factors[j] = factor);
+        }
+    }
+    Ok(factors)
 }
 
 /// The method's settings, of which `--paper-text` is one.

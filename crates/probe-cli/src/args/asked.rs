@@ -79,6 +79,12 @@ pub(crate) struct Seek {
     /// At most this many features may change.
     #[arg(long, value_name = "K")]
     pub(crate) max_changes: Option<usize>,
+    /// Features that people would rather change: they count a tenth in the choice. The reported cost stays what it is.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) prefer: Vec<String>,
+    /// Features that people would rather not change: they count ten times.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) avoid: Vec<String>,
     /// How to find recourse: probe, or methods to compare with: the paper's own ways, probe-gradient, probe-mc and probe-tree (which looks at
     /// one tree that imitates the model); wachter, growing-spheres, ar, ar-lime and dice, which look for another decision whatever its
     /// rate; roar and arar, which are robust in other ways. Where the rate of their answers is above r, status is found.

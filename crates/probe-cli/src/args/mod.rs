@@ -116,6 +116,7 @@ Examples:
   probe recourse network.json people.csv -r 0.1 --aim 0.99 --confidence-scope file
   probe recourse network.json people.csv --tolerance --format jsonl     and how far it may be missed beyond the noise
   probe recourse model.json people.csv -r 0.35 --method probe-gradient --option keep=best
+  probe recourse model.json people.csv --options 3 --prefer savings --avoid income
   probe recourse network.json people.csv --method dice --option count=4 --reference train.csv
   cat people.csv | probe recourse model.json - --quiet > out.csv")]
 pub(crate) struct Recourse {
@@ -128,6 +129,15 @@ pub(crate) struct Recourse {
     /// Spend at most this cost for the lowest rate, instead of reaching -r at the lowest cost.
     #[arg(long, value_name = "B", value_parser = at_least_zero, allow_negative_numbers = true)]
     pub(crate) budget: Option<f64>,
+    /// Tell each person this many different ways, cheapest first: each does without some feature of every way before it. Adds the
+    /// column `option`; where there is no further way, its reason is no-other-way.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=20))]
+    pub(crate) options: u16,
+    /// Costs of people's own: a table with a row for each person, in the order of PEOPLE, and columns named after features, or
+    /// `cost:FEATURE`, that say how many times the usual a change of it costs them; an empty cell is 1. It may be PEOPLE itself, with
+    /// --ignore-extra.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) costs: Option<PathBuf>,
     /// Leave room for misses beyond the noise, reported as `tolerance` in JSON: the search aims at three quarters of r unless
     /// --aim says otherwise, which costs a little more, and the certificate goes on to a bound below r. For networks
     /// under independent Gaussian noise; linear models have tolerances without it.

@@ -182,6 +182,12 @@ fn print_schema(schema: &Schema, printer: &Printer) {
         &rows,
         &[],
     );
+    if let Some(most) = schema.max_changes {
+        printer.say(&format!("at most {most} features may change"));
+    }
+    for relation in &schema.relations {
+        printer.say(&format!("relation: {}", relation.text()));
+    }
 }
 
 fn feature_row(feature: &Feature) -> Vec<String> {
@@ -202,7 +208,10 @@ fn feature_row(feature: &Feature) -> Vec<String> {
     };
     let steps =
         feature.step().map_or_else(String::new, |step| format!(", steps of {}", quantity(step, unit)));
-    let bounds = bounds + &steps;
+    let fails = feature.p_fail.filter(|p| *p > 0.0);
+    let fails =
+        fails.map_or_else(String::new, |p| format!(", a change fails with probability {}", number(p)));
+    let bounds = bounds + &steps + &fails;
     let scale = feature.offset_and_width().map_or_else(
         || match (feature.kind, feature.coding()) {
             (Kind::Categorical, Coding::Onehot) => "one column each, 0 or 1".to_owned(),

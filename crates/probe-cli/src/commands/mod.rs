@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod compare;
 pub(crate) mod completions;
+mod costs;
 pub(crate) mod data;
 pub(crate) mod demo;
 pub(crate) mod frontier;

@@ -1,5 +1,6 @@
 //! `probe recourse`.
 
+use super::costs::Costs;
 use super::rows;
 use crate::args::{Common, Recourse};
 use crate::interrupt::{self, holding_output};
@@ -51,8 +52,10 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     let mut question = Question::new(&args.ask, Some(&args.seek), common.seed, printer)?;
     question.setup.budget = args.budget;
     question.setup.tolerance = args.tolerance;
+    question.setup.ways = usize::from(args.options);
     question.promise(&args.assurance, &args.ask, &args.table)?;
     question.warn_of_fit(&[args.seek.max_rate], printer);
+    let costs = args.costs.as_deref().map(|path| Costs::read(path, args, &question.setup)).transpose()?;
     let engine = Engine::new(question.setup.clone())?;
     question.warn_of_small_rates(&engine, &[args.seek.max_rate], printer);
     let ledger = args.audit.as_deref().map(Ledger::open).transpose()?;
@@ -89,7 +92,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     let scratch = || Worker { session: engine.session(), options, people: Vec::new(), answers: Vec::new() };
     let summary = stream.run(&question.setup, fields, true, meta.clone(), scratch, |worker, chunk| {
         question.check_rows(chunk)?;
-        worker.answer(chunk)?;
+        worker.answer(chunk, costs.as_ref())?;
         if let Ok(mut tally) = tally.lock() {
             tally.count(&worker.answers, args.seek.max_rate);
         }
@@ -153,16 +156,18 @@ fn warn_of_tolerance(engine: &Engine, json: bool, printer: &Printer) {
 }
 
 impl Worker<'_> {
-    fn answer(&mut self, chunk: &Chunk) -> Result<()> {
+    fn answer(&mut self, chunk: &Chunk, costs: Option<&Costs>) -> Result<()> {
         chunk.numbers_into(&mut self.people)?;
         let n = chunk.plan().n_columns();
         self.answers.resize(chunk.n_rows() * self.options, Answer::new(n));
         let answers = self.answers.chunks_exact_mut(self.options);
         for (row, (person, answers)) in self.people.chunks_exact(n).zip(answers).enumerate() {
             interrupt::check()?;
-            for (option, answer) in answers.iter_mut().enumerate() {
-                self.session.recourse_option(person, option, answer).map_err(at_row(chunk, row))?;
+            if let Some(costs) = costs {
+                let factors = costs.of(chunk.first_row() + row as u64)?;
+                self.session.set_cost_factors(Some(factors)).map_err(at_row(chunk, row))?;
             }
+            self.session.recourse_options(person, answers).map_err(at_row(chunk, row))?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ mod audit;
 mod bad_flags;
 mod bad_models;
 mod bad_tables;
+mod choice;
 mod columns;
 mod compare;
 mod demo;

@@ -141,6 +141,22 @@ impl Cost {
         self
     }
 
+    /// The same with each feature's costs times a factor. Fails unless factors are positive and finite.
+    pub fn times(&self, factors: &[f64]) -> Result<Self> {
+        if factors.len() != self.up.len() {
+            return Err(Error::Shape {
+                what: "factors of costs",
+                expected: self.up.len(),
+                found: factors.len(),
+            });
+        }
+        let scaled = |weights: &[f64]| weights.iter().zip(factors).map(|(w, factor)| w * factor).collect();
+        let mut cost = Self::new(self.norm.name(), scaled(&self.up), scaled(&self.down))?;
+        cost.groups =
+            self.groups.iter().map(|group| group.costs_times(factors[group.columns()[0]])).collect();
+        Ok(cost)
+    }
+
     /// Number of features.
     pub fn n_features(&self) -> usize {
         self.up.len()
@@ -148,7 +164,8 @@ impl Cost {
 
     /// The norm's total of a group's change from one option to another.
     pub fn of_choice(&self, group: &Group, from: usize, to: usize) -> f64 {
-        if let Some(cost) = group.cost(from, to) {
+        let own = self.groups.iter().find(|own| own.columns() == group.columns()).unwrap_or(group);
+        if let Some(cost) = own.cost(from, to) {
             return self.norm.add(0.0, cost);
         }
         let moves = group.columns().iter().zip(group.values(from)).zip(group.values(to));

@@ -5,7 +5,7 @@
 //! nothing looks at. Samples are shared with the engine it comes from, which keeps the last few such engines. What they answer depends on the
 //! set-up and the person alone, never on who came before.
 
-use super::{Answer, Engine, NoMethod, Setup, scaled_model};
+use super::{Answer, Engine, NoMethod, Setup, prepared, scaled_model};
 use crate::error::{Error, Result};
 use crate::recourse::{RecourseMethod, Task};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -58,9 +58,16 @@ pub(super) struct Filled {
 }
 
 impl Filled {
-    /// One of the answers for the person, who is `original`.
-    pub(super) fn recourse(&self, original: &[f64], option: usize, answer: &mut Answer) -> Result<()> {
-        self.engine.session().recourse_option(&self.person, option, answer)?;
+    /// One of the answers for the person, who is `original`, at costs that may be so many times the usual ones.
+    pub(super) fn recourse(
+        &self,
+        original: &[f64],
+        (option, factors): (usize, Option<&[f64]>),
+        answer: &mut Answer,
+    ) -> Result<()> {
+        let mut session = self.engine.session();
+        session.set_cost_factors(factors)?;
+        session.recourse_option(&self.person, option, answer)?;
         copy_gaps(original, original, &mut answer.point);
         copy_gaps(original, original, &mut answer.nearest);
         Ok(())
@@ -142,7 +149,7 @@ impl Engine {
             Setup { model: Arc::new(trees.without(gaps)), actions: actions.clone(), ..self.setup.clone() };
         let task = Arc::new(Task { model: scaled_model(&setup)?, actions, ..Task::clone(&self.task) });
         let solver = match self.origin {
-            Origin::Registered(method) => method.prepare(&task)?,
+            Origin::Registered(method) => prepared(&setup, method, &task)?,
             Origin::NoMethod => Box::new(NoMethod),
             Origin::Caller => {
                 let what = format!("missing values with method {}", setup.method);

@@ -19,7 +19,7 @@ use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::{Model, ModelShift};
 use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::recourse::{
-    Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, Solver, Task, Worker, method,
+    Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, Solver, Task, Ways, Worker, method,
 };
 use crate::rows::Rows;
 use crate::schema::{Actions, Encoding, Feature, ModelInput, Schema, Space};
@@ -49,6 +49,11 @@ pub struct Setup {
     pub ranges: Vec<Option<[f64; 2]>>,
     /// What a change costs, in scaled space.
     pub cost: Cost,
+    /// Factors on the costs by which answers are chosen, not on those that are reported: below 1 for columns that the person would
+    /// rather change, above 1 for those they would rather not. Empty for none.
+    pub preference: Vec<f64>,
+    /// How many different ways each person is told: each the cheapest that does without some feature of every way before it.
+    pub ways: usize,
     /// How people miss the advice, in scaled space.
     pub noise: Arc<dyn Noise>,
     /// On which features.
@@ -121,6 +126,8 @@ impl Setup {
             shift: None,
             max_rate: 0.1,
             budget: None,
+            preference: Vec::new(),
+            ways: 1,
             also_favourable: false,
             certify: true,
             confidence: 0.999,
@@ -182,7 +189,8 @@ impl Engine {
         method.check_options(&setup.options)?;
         let task = task_of(&setup)?;
         check_budget(&setup, method)?;
-        let solver = method.prepare(&task)?;
+        check_ties(&setup, method)?;
+        let solver = prepared(&setup, method, &task)?;
         let exact =
             task.model.as_linear().is_some() && (task.noise.as_gaussian().is_some() || setup.shift.is_some());
         let sampling = if exact { None } else { Some(Arc::new(session::Sampling::new(&task)?)) };
@@ -309,9 +317,28 @@ impl Engine {
         estimator: &dyn InvalidationRate,
     ) -> Result<Estimate> {
         self.check_width(point.len())?;
+        self.check_width(from.unwrap_or(point).len())?;
+        let outcomes = self.setup.actions.outcomes(from.unwrap_or(point), point);
+        let confidence = 1.0 - (1.0 - self.setup.confidence) / outcomes.len().max(1) as f64;
+        if outcomes.is_empty() {
+            return self.rate_of_success(point, from, estimator, confidence);
+        }
+        let parts = outcomes.iter().map(|(p, point)| {
+            self.rate_of_success(point, from, estimator, confidence).map(|estimate| (*p, estimate))
+        });
+        Ok(Estimate::mixture(&parts.collect::<Result<Vec<_>>>()?))
+    }
+
+    /// [`Engine::rate`] where every change of category succeeds.
+    fn rate_of_success(
+        &self,
+        point: &[f64],
+        from: Option<&[f64]>,
+        estimator: &dyn InvalidationRate,
+        confidence: f64,
+    ) -> Result<Estimate> {
         self.check_row(0, point)?;
         if let Some(from) = from {
-            self.check_width(from.len())?;
             self.check_row(0, from)?;
         }
         if let Some((filled, origin)) = self.filled_pair(point, from.unwrap_or(point))? {
@@ -355,7 +382,7 @@ impl Engine {
             })?),
         };
         let estimator = shifted.as_deref().unwrap_or(estimator);
-        let mut estimate = estimator.estimate(&query, self.setup.confidence, &mut stream)?;
+        let mut estimate = estimator.estimate(&query, confidence, &mut stream)?;
         if estimate.exact
             && self.setup.shift.is_none()
             && let Ok((sd, shift)) = session::noise_along(self, &mut active, from.unwrap_or(point), point)
@@ -377,6 +404,21 @@ impl Engine {
     }
 }
 
+/// The method's solver for a task, for as many ways as are asked for.
+fn prepared(setup: &Setup, method: &dyn RecourseMethod, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
+    let solver = method.prepare(task)?;
+    if setup.ways <= 1 {
+        return Ok(solver);
+    }
+    if !method.serves_ways() {
+        return Err(Error::Unsupported {
+            what: format!("several ways with method {}", method.name()),
+            why: "it has one answer, or settings of its own for more; use method probe".to_owned(),
+        });
+    }
+    Ok(Box::new(Ways::new(solver, task, setup.ways)))
+}
+
 /// Fails on a budget that nobody could spend, before the first person does.
 fn check_budget(setup: &Setup, method: &dyn RecourseMethod) -> Result<()> {
     let refuse = |what: String, why: &str| Err(Error::Unsupported { what, why: why.to_owned() });
@@ -390,6 +432,17 @@ fn check_budget(setup: &Setup, method: &dyn RecourseMethod) -> Result<()> {
     } else {
         Ok(())
     }
+}
+
+/// Fails on relations between features with a method that does not know them.
+fn check_ties(setup: &Setup, method: &dyn RecourseMethod) -> Result<()> {
+    if setup.actions.ties().is_empty() || method.serves_relations() {
+        return Ok(());
+    }
+    Err(Error::Unsupported {
+        what: format!("relations between features with method {}", method.name()),
+        why: "it does not know them; use method probe, or a schema without them".to_owned(),
+    })
 }
 
 /// The task in scaled space. Fails on parameters outside their domain.
@@ -416,7 +469,10 @@ fn task_of(setup: &Setup) -> Result<Arc<Task>> {
         model: scaled_model(setup)?,
         noise: Arc::clone(&setup.noise),
         noise_on: setup.noise_on,
-        cost: setup.cost.clone(),
+        cost: match setup.preference.is_empty() {
+            true => setup.cost.clone(),
+            false => setup.cost.times(&setup.preference)?,
+        },
         actions: setup.actions.clone(),
         shift: setup.shift,
         seed: setup.seed,

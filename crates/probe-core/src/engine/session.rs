@@ -7,12 +7,13 @@ pub(super) use sampler::Sampling;
 
 use super::answer::{Answer, Limit, Shortfall, Status};
 use super::{Engine, Setup};
+use crate::cost::Cost;
 use crate::error::{Error, Result, require};
 use crate::invalidation::affine_rate;
 use crate::math::normal::upper_quantile;
 use crate::noise::NoiseOn;
 use crate::recourse::{Goal, Proposal, Reason, Verdict, Worker};
-use crate::schema::{Direction, ModelInput};
+use crate::schema::{Direction, ModelInput, Tie};
 
 /// Answers one person after another with buffers of its own.
 pub struct Session<'e> {
@@ -28,6 +29,8 @@ pub struct Session<'e> {
     fixed_noise: Option<(f64, f64)>,
     /// Which of the method's answers is asked for.
     option: usize,
+    /// Costs of a person's own.
+    own_costs: Option<OwnCosts>,
     /// Made for the first person whose rate must be sampled.
     sampler: Option<sampler::Sampler<'e>>,
 }
@@ -52,6 +55,15 @@ fn multiple(k: f64, step: f64) -> f64 {
     if is_share { k / per_unit } else { k * step }
 }
 
+/// Costs of a person's own.
+struct OwnCosts {
+    /// Times the usual ones, column by column.
+    factors: Vec<f64>,
+    cost: Cost,
+    /// With preferences.
+    search: Cost,
+}
+
 /// What the printed row is worth.
 #[derive(Clone, Copy)]
 struct Judgement {
@@ -72,6 +84,7 @@ impl<'e> Session<'e> {
             active: vec![false; n],
             fixed_noise: None,
             option: 0,
+            own_costs: None,
             sampler: None,
         };
         if engine.setup.noise_on != NoiseOn::Changed {
@@ -93,7 +106,8 @@ impl<'e> Session<'e> {
     /// the model takes that; then they stay so.
     pub fn recourse(&mut self, person: &[f64], answer: &mut Answer) -> Result<()> {
         if let Some(filled) = self.engine.filled(person)? {
-            return filled.recourse(person, self.option, answer);
+            let factors = self.own_costs.as_ref().map(|own| &own.factors[..]);
+            return filled.recourse(person, (self.option, factors), answer);
         }
         let setup = self.setup();
         if let Some(sampling) = &self.engine.sampling {
@@ -110,6 +124,51 @@ impl<'e> Session<'e> {
         let judged = found.and_then(|()| self.judge(person, setup.max_rate, &mut proposal, answer));
         self.proposal = proposal;
         judged
+    }
+
+    /// From now on, changes cost so many times what they usually do, column by column; `None` for what they usually do. Fails
+    /// unless factors are positive and finite.
+    pub fn set_cost_factors(&mut self, factors: Option<&[f64]>) -> Result<()> {
+        let (setup, task) = (self.setup(), self.engine.task());
+        if factors.is_some() || self.own_costs.is_some() {
+            let own = match factors {
+                None => None,
+                Some(factors) => {
+                    let (cost, search) = (setup.cost.times(factors)?, task.cost.times(factors)?);
+                    Some(OwnCosts { factors: factors.to_vec(), cost, search })
+                }
+            };
+            self.worker.reprice(own.as_ref().map_or(&task.cost, |own| &own.search))?;
+            self.own_costs = own;
+        }
+        Ok(())
+    }
+
+    /// What changes cost the person.
+    fn cost(&self) -> &Cost {
+        self.own_costs.as_ref().map_or(&self.engine.setup.cost, |own| &own.cost)
+    }
+
+    /// What changes cost in the search, which has preferences.
+    fn search_cost(&self) -> &Cost {
+        self.own_costs.as_ref().map_or(&self.engine.task.cost, |own| &own.search)
+    }
+
+    /// All of a person's answers ([`Session::n_options`]), certified ones first, cheapest first.
+    pub fn recourse_options(&mut self, person: &[f64], answers: &mut [Answer]) -> Result<()> {
+        for (option, answer) in answers.iter_mut().enumerate() {
+            self.recourse_option(person, option, answer)?;
+        }
+        let rank = |answer: &Answer| match answer.status {
+            Status::Favourable | Status::Certified => 0,
+            Status::Found => 1,
+            Status::None => 2,
+        };
+        answers.sort_by(|a, b| {
+            let cost = |answer: &Answer| answer.cost.unwrap_or(f64::INFINITY);
+            rank(a).cmp(&rank(b)).then(cost(a).total_cmp(&cost(b)))
+        });
+        Ok(())
     }
 
     /// How many answers the method has for each person. One, unless a method such as `dice` is asked for more.
@@ -260,7 +319,7 @@ impl<'e> Session<'e> {
             answer.nearest.extend_from_slice(&self.printed);
         }
         answer.point.copy_from_slice(&self.printed);
-        answer.cost = Some(setup.cost.between(&self.scaled, &self.target));
+        answer.cost = Some(self.cost().between(&self.scaled, &self.target));
         answer.changed = setup.actions.n_changed(person, &self.printed);
         answer.score_after = worth.score;
         answer.rate = worth.rate;
@@ -280,6 +339,22 @@ impl<'e> Session<'e> {
             } else {
                 self.within_bounds(j, person[j], setup.space.to_raw(j, point[j]))
             };
+        }
+        self.balance(person);
+    }
+
+    /// Makes up for rounding in sums that stay what they are: their first number that may take any value follows from the others.
+    fn balance(&mut self, person: &[f64]) {
+        let setup = self.setup();
+        for tie in setup.actions.ties() {
+            let Tie::Sum { terms, equal: true, .. } = tie else { continue };
+            // Weights are of scaled values; raw ones differ by their scale.
+            let weight = |c: usize, k: f64| k / (setup.space.to_raw(c, 1.0) - setup.space.to_raw(c, 0.0));
+            let free = terms.iter().find(|(c, _)| self.is_continuous(*c) && self.printed[*c] != person[*c]);
+            let Some(&(free, k)) = free else { continue };
+            let others = terms.iter().filter(|(c, _)| *c != free);
+            let moved: f64 = others.map(|&(c, k)| weight(c, k) * (self.printed[c] - person[c])).sum();
+            self.printed[free] = person[free] - moved / weight(free, k);
         }
     }
 
@@ -319,6 +394,12 @@ impl<'e> Session<'e> {
         value
     }
 
+    /// Whether feature `j` is part of a sum that is limited: it moves with others.
+    fn is_tied(&self, j: usize) -> bool {
+        let sums = self.setup().actions.ties().iter().filter(|tie| matches!(tie, Tie::Sum { .. }));
+        sums.into_iter().any(|tie| tie.columns().contains(&j))
+    }
+
     /// Whether feature `j` may take any value: neither a category nor bound to steps.
     fn is_continuous(&self, j: usize) -> bool {
         !self.setup().actions.is_grouped(j) && self.setup().steps[j].is_none()
@@ -345,7 +426,7 @@ impl<'e> Session<'e> {
                 };
                 // Moves that strict bounds force against the score must not go further.
                 let helps = linear.is_none_or(|l| l.weights()[j] * delta > 0.0);
-                if delta == 0.0 || !helps {
+                if delta == 0.0 || !helps || self.is_tied(j) {
                     continue;
                 }
                 if self.is_continuous(j) {
@@ -394,7 +475,7 @@ impl<'e> Session<'e> {
         let first = self.printed.clone();
         let mut worth = worth;
         for doubling in 0..40 {
-            if self.setup().cost.between(&self.scaled, &self.target) <= budget {
+            if self.cost().between(&self.scaled, &self.target) <= budget {
                 break;
             }
             let kept = 1.0 - f64::EPSILON * (1u64 << doubling) as f64;
@@ -444,7 +525,15 @@ impl<'e> Session<'e> {
         };
         let noise_alone = || affine_rate(score, shift, sd);
         let rate = self.engine.shifted.as_ref().map_or_else(noise_alone, |joint| joint.rate(&self.target));
-        Ok(Judgement { score, rate })
+        let outcomes = setup.actions.outcomes(from, &self.printed);
+        if outcomes.is_empty() {
+            return Ok(Judgement { score, rate });
+        }
+        let mut all = 0.0;
+        for (p, raw) in &outcomes {
+            all += p * affine_rate(self.engine.score(raw)?, shift, sd);
+        }
+        Ok(Judgement { score, rate: all })
     }
 
     /// Whether feature `j` of a person who has raw `x` could still move the way that helps a weight `w`.

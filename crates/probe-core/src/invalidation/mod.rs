@@ -79,6 +79,22 @@ pub struct Estimate {
     pub exact: bool,
 }
 
+impl Estimate {
+    /// The rate of something that comes out one way or another, with these probabilities, from estimates that do not depend on each
+    /// other; its interval holds where all of theirs do.
+    pub(crate) fn mixture(parts: &[(f64, Self)]) -> Self {
+        let sum = |of: &dyn Fn(&Self) -> f64| -> f64 { parts.iter().map(|(p, part)| p * of(part)).sum() };
+        let variance: f64 = parts.iter().map(|(p, part)| (p * part.std_error).powi(2)).sum();
+        Self {
+            rate: sum(&|part| part.rate),
+            std_error: variance.sqrt(),
+            lower: sum(&|part| part.lower),
+            upper: sum(&|part| part.upper),
+            exact: parts.iter().all(|(_, part)| part.exact),
+        }
+    }
+}
+
 /// A way to compute or estimate the rate.
 pub trait InvalidationRate: Send + Sync {
     /// The name users type.

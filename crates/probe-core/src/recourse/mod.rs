@@ -25,12 +25,15 @@ mod task;
 mod version;
 mod wachter;
 mod walk;
+mod ways;
 
 pub use options::MethodOptions;
 pub use probe_tree::Distilled;
 pub use reference::Reference;
 pub use task::{Goal, Proposal, Reason, Task, Verdict};
+pub(crate) use ways::Ways;
 
+use crate::cost::Cost;
 use crate::error::{Error, Result};
 use crate::registry::{Entry, lookup};
 use crate::schema::Within;
@@ -49,6 +52,16 @@ pub trait RecourseMethod: Send + Sync {
 
     /// Whether the method can spend a budget, and not only reach a rate. Where it cannot the engine refuses one before anybody is asked for.
     fn serves_budgets(&self) -> bool {
+        false
+    }
+
+    /// Whether the method keeps relations between features. Where it does not the engine refuses them.
+    fn serves_relations(&self) -> bool {
+        false
+    }
+
+    /// Whether the method can leave features alone and so find several ways ([`crate::Setup::ways`]).
+    fn serves_ways(&self) -> bool {
         false
     }
 
@@ -88,11 +101,27 @@ pub trait Worker {
         Ok(rate - gap)
     }
 
+    /// About the rate of `to` for a person at `from`, as the search sees it. Methods that look at no rates fail.
+    fn rate_at(&mut self, _from: &[f64], _to: &[f64]) -> Result<f64> {
+        Err(Error::Unsupported {
+            what: "changes of category that may fail with this method".to_owned(),
+            why: "its search looks at no rates".to_owned(),
+        })
+    }
+
     /// Confines the search from now on. Methods that cannot be confined fail.
     fn confine(&mut self, _within: &Within) -> Result<()> {
         Err(Error::Unsupported {
-            what: "steps or categories with this method".to_owned(),
+            what: "steps, categories or several ways with this method".to_owned(),
             why: "its search cannot be confined".to_owned(),
+        })
+    }
+
+    /// From now on changes cost something else: people may have costs of their own. Methods that cannot be told fail.
+    fn reprice(&mut self, _cost: &Cost) -> Result<()> {
+        Err(Error::Unsupported {
+            what: "costs of a person's own with this method".to_owned(),
+            why: "it is prepared for one set of costs; use method probe".to_owned(),
         })
     }
 

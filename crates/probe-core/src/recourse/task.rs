@@ -95,6 +95,8 @@ pub enum Reason {
     NotCertified,
     /// The method looks for a change of the decision alone; the rate of what it found is above the target.
     RateIgnored,
+    /// There is no further way with other features.
+    NoOtherWay,
     /// The method's steps ended before the target was met; another method, or other settings, may still meet it.
     NotFound,
 }
@@ -112,6 +114,7 @@ impl Reason {
             Self::NotOneHot => "not-one-hot",
             Self::NotCertified => "not-certified",
             Self::RateIgnored => "rate-ignored",
+            Self::NoOtherWay => "no-other-way",
             Self::NotFound => "not-found",
         }
     }

@@ -1,6 +1,7 @@
 //! The action space: what a person may change, in scaled space.
 
 use super::group::Group;
+use super::relation::Tie;
 use crate::error::{Result, require};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,8 @@ pub enum Violation {
     Transition(usize),
     /// The feature moved to a value between its steps.
     Step(usize),
+    /// A relation between features is broken.
+    Relation(usize),
     /// More features changed than allowed.
     TooManyChanges(usize),
 }
@@ -91,12 +94,31 @@ impl Grid {
 pub struct Within {
     /// An interval per feature, also where the person is outside of it.
     pub limits: Vec<(f64, f64)>,
+    /// Features that stay as they are; empty for none.
+    pub held: Vec<bool>,
     /// Whether groups stay as they are.
     pub frozen: bool,
     /// At most so many changes.
     pub max_changes: Option<usize>,
     /// Whether nothing but a quick look is wanted where an answer is not found at once.
     pub hasty: bool,
+}
+
+impl Within {
+    /// Everything, but for those features that are held.
+    pub fn holding(actions: &Actions, held: Vec<bool>) -> Self {
+        Self {
+            limits: vec![(f64::NEG_INFINITY, f64::INFINITY); actions.n_features()],
+            held,
+            frozen: false,
+            max_changes: actions.max_changes(),
+            hasty: false,
+        }
+    }
+
+    fn holds(&self, j: usize) -> bool {
+        self.held.get(j).copied().unwrap_or(false)
+    }
 }
 
 /// What a person may change.
@@ -108,6 +130,8 @@ pub struct Actions {
     groups: Vec<Group>,
     /// Group of each column, if any.
     group_of: Vec<Option<usize>>,
+    /// Relations between columns.
+    ties: Vec<Tie>,
     max_changes: Option<usize>,
     strict: bool,
     /// Features whose value is missing.
@@ -135,6 +159,7 @@ impl Actions {
             grids: Vec::new(),
             groups: Vec::new(),
             group_of: vec![None; n],
+            ties: Vec::new(),
             max_changes: None,
             strict: false,
             missing: vec![false; n],
@@ -182,6 +207,54 @@ impl Actions {
         }
         self.grids = if grids.iter().all(Option::is_none) { Vec::new() } else { grids };
         Ok(self)
+    }
+
+    /// Adds relations between columns.
+    #[must_use]
+    pub fn with_ties(mut self, ties: Vec<Tie>) -> Self {
+        self.ties = ties;
+        self
+    }
+
+    /// Relations between columns.
+    pub fn ties(&self) -> &[Tie] {
+        &self.ties
+    }
+
+    /// Whether sums of columns are limited.
+    pub fn has_sums(&self) -> bool {
+        self.ties.iter().any(|tie| matches!(tie, Tie::Sum { .. }))
+    }
+
+    /// Whether columns stay under some condition.
+    pub fn has_conditions(&self) -> bool {
+        self.ties.iter().any(|tie| matches!(tie, Tie::Fixed { .. }))
+    }
+
+    /// Whether a group that may change may fail to.
+    pub fn has_failures(&self) -> bool {
+        (0..self.groups.len()).any(|g| self.groups[g].p_fail() > 0.0 && self.is_mutable_group(g))
+    }
+
+    /// What may come of a move from `from` to `to`: each group that changes stays as it is with its probability of failing, by itself,
+    /// while everything else happens. Probabilities and points, `to` itself first; empty where nothing can fail.
+    pub fn outcomes(&self, from: &[f64], to: &[f64]) -> Vec<(f64, Vec<f64>)> {
+        let changes = |group: &&Group| group.columns().iter().any(|&c| !same(from[c], to[c]));
+        let failing: Vec<&Group> =
+            self.groups.iter().filter(|group| group.p_fail() > 0.0).filter(changes).collect();
+        if failing.is_empty() {
+            return Vec::new();
+        }
+        let mut outcomes = vec![(1.0, to.to_vec())];
+        for group in failing {
+            for k in 0..outcomes.len() {
+                let (p, mut failed) = outcomes[k].clone();
+                group.columns().iter().for_each(|&c| failed[c] = from[c]);
+                outcomes[k].0 = p * (1.0 - group.p_fail());
+                outcomes.push((p * group.p_fail(), failed));
+            }
+        }
+        outcomes
     }
 
     /// The same without steps.
@@ -241,6 +314,16 @@ impl Actions {
         let broken = |group: &Group| group.columns().iter().any(|&c| missing[c]);
         for c in self.groups.iter().filter(|group| broken(group)).flat_map(Group::columns) {
             self.rooms[*c].mutable = false;
+        }
+        // What is tied to something unknown stays.
+        let kept: Vec<bool> = self.groups.iter().map(|group| !broken(group)).collect();
+        for tie in std::mem::take(&mut self.ties) {
+            let columns = tie.columns();
+            let unknown = columns.iter().any(|&c| missing[c]);
+            match tie.with_groups(&kept, missing) {
+                Some(tie) if !unknown => self.ties.push(tie),
+                _ => columns.iter().for_each(|&c| self.rooms[c].mutable = false),
+            }
         }
         self.groups.retain(|group| !broken(group));
         self.group_of.fill(None);
@@ -307,8 +390,11 @@ impl Actions {
 
     /// A group may change unless one of its columns is fixed.
     pub fn is_mutable_group(&self, g: usize) -> bool {
-        self.confined.as_ref().is_none_or(|within| !within.frozen)
-            && self.groups[g].columns().iter().all(|&c| self.rooms[c].mutable)
+        let columns = self.groups[g].columns();
+        self.confined
+            .as_ref()
+            .is_none_or(|within| !within.frozen && !columns.iter().any(|&c| within.holds(c)))
+            && columns.iter().all(|&c| self.rooms[c].mutable)
     }
 
     /// The values feature `j` may take for a person who has `x`; `None` if there are none (strict bounds only).
@@ -326,8 +412,28 @@ impl Actions {
             Direction::Decrease => high = high.min(x),
         }
         if let Some(confined) = &self.confined {
+            if confined.holds(j) {
+                return (low <= x && x <= high).then_some((x, x));
+            }
             low = low.max(confined.limits[j].0);
             high = high.min(confined.limits[j].1);
+        }
+        (low <= high).then_some((low, high))
+    }
+
+    /// The values feature `j` may take while the others stay what they are for the person with these values.
+    pub fn interval_alone(&self, j: usize, from: &[f64]) -> Option<(f64, f64)> {
+        let (mut low, mut high) = self.interval(j, from[j])?;
+        for tie in &self.ties {
+            let Tie::Sum { terms, equal, .. } = tie else { continue };
+            let k: f64 = terms.iter().filter(|(c, _)| *c == j).map(|(_, k)| *k).sum();
+            if k != 0.0 {
+                let end = from[j] + tie.room(from).unwrap_or(0.0) / k;
+                (low, high) = if k > 0.0 { (low, high.min(end)) } else { (low.max(end), high) };
+                if *equal {
+                    (low, high) = (low.max(from[j]), high.min(from[j]));
+                }
+            }
         }
         (low <= high).then_some((low, high))
     }
@@ -379,6 +485,8 @@ impl Actions {
                 _ => found.push(Violation::NotOneHot(g)),
             }
         }
+        let broken = |(_, tie): &(usize, &Tie)| !tie.is_kept(self, from, to);
+        found.extend(self.ties.iter().enumerate().filter(broken).map(|(i, _)| Violation::Relation(i)));
         let changed = self.n_changed(from, to);
         if self.max_changes.is_some_and(|k| changed > k) {
             found.push(Violation::TooManyChanges(changed));

@@ -182,14 +182,23 @@ impl Encoding {
             if let Some(costs) = feature.transition_costs() {
                 group = group.costing(costs);
             }
-            Some(group)
+            Some(group.failing(feature.p_fail.unwrap_or(0.0)))
         };
         (0..self.features.len()).filter_map(group).collect()
     }
 
     /// What may change, in scaled space; see [`Schema::actions`].
     pub fn actions(&self, learned_bounds: bool) -> Result<Actions> {
-        self.columns.actions(learned_bounds).with_groups(self.groups())?.with_grids(self.columns.grids())
+        let actions = self
+            .columns
+            .actions(learned_bounds)
+            .with_groups(self.groups())?
+            .with_grids(self.columns.grids())?;
+        let mut ties = Vec::new();
+        for relation in &self.columns.relations {
+            ties.extend(relation.ties(self)?);
+        }
+        Ok(actions.with_ties(ties).with_max_changes(self.columns.max_changes))
     }
 
     fn check_told_apart(&self) -> Result<()> {
@@ -320,9 +329,10 @@ impl Feature {
                 || self.encoding.is_some()
                 || !self.columns.is_empty()
                 || !self.transitions.is_empty()
-                || !self.transition_costs.is_empty();
+                || !self.transition_costs.is_empty()
+                || self.p_fail.is_some();
             return if given {
-                refuse("categories", "only a feature of kind categorical has any")
+                refuse("categories, transitions or p_fail", "only a feature of kind categorical has any")
             } else {
                 Ok(())
             };
@@ -351,6 +361,9 @@ impl Feature {
         let numbers = [self.min, self.max, self.center, self.scale_by, self.noise, self.step];
         if numbers.iter().any(Option::is_some) || self.scale.is_some() || self.range.is_some() {
             return refuse("min, max, step, scale or noise", "a category has none");
+        }
+        if let Some(p) = self.p_fail {
+            require((0.0..1.0).contains(&p), &field("p_fail"), "at least 0 and below 1", p)?;
         }
         let known = |category: &String| match self.option(category) {
             Some(_) => Ok(()),

@@ -1,6 +1,7 @@
 //! The schema of a data set, as it stands in schema files and inside model files.
 
 use super::actions::{Actions, Direction, Grid, Room};
+use super::relation::Relation;
 use super::space::Space;
 use crate::error::{Error, Result, require};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -106,6 +107,9 @@ pub struct Feature {
     /// What becoming another category costs; a change that is not listed costs what its columns do.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub transition_costs: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Probability that the person does not manage a change of category.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p_fail: Option<f64>,
 }
 
 impl Default for Feature {
@@ -132,6 +136,7 @@ impl Default for Feature {
             columns: Vec::new(),
             transitions: BTreeMap::new(),
             transition_costs: BTreeMap::new(),
+            p_fail: None,
         }
     }
 }
@@ -238,9 +243,15 @@ pub struct Schema {
     /// What the model was trained on.
     #[serde(default)]
     pub model_input: ModelInput,
+    /// At most this many features may change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_changes: Option<usize>,
     /// The features.
     #[serde(rename = "feature")]
     pub features: Vec<Feature>,
+    /// What holds between features.
+    #[serde(default, rename = "relation", skip_serializing_if = "Vec::is_empty")]
+    pub relations: Vec<Relation>,
 }
 
 /// The schema version this build reads and writes.
@@ -249,7 +260,15 @@ const VERSION: u32 = 1;
 impl Schema {
     /// A schema of numeric features.
     pub fn new(features: Vec<Feature>) -> Self {
-        Self { version: VERSION, target: None, favourable: None, model_input: ModelInput::Scaled, features }
+        Self {
+            version: VERSION,
+            target: None,
+            favourable: None,
+            model_input: ModelInput::Scaled,
+            max_changes: None,
+            features,
+            relations: Vec::new(),
+        }
     }
 
     /// Fails on a wrong version, duplicate or empty names and values outside their domain, naming the feature.
@@ -264,7 +283,7 @@ impl Schema {
             }
             feature.check()?;
         }
-        Ok(())
+        self.relations.iter().try_for_each(|relation| relation.check(&self.features))
     }
 
     /// The feature called `name`.

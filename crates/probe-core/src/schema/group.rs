@@ -12,6 +12,8 @@ pub struct Group {
     allowed: Vec<Vec<bool>>,
     /// `costs[from][to]`, as a weighted move; empty where columns cost what they cost by themselves.
     costs: Vec<Vec<f64>>,
+    /// Probability that a person does not manage a change.
+    p_fail: f64,
 }
 
 impl Group {
@@ -24,7 +26,7 @@ impl Group {
 
     /// The columns' values under each option.
     pub fn of_options(columns: Vec<usize>, options: Vec<Vec<f64>>) -> Self {
-        Self { columns, options, allowed: Vec::new(), costs: Vec::new() }
+        Self { columns, options, allowed: Vec::new(), costs: Vec::new(), p_fail: 0.0 }
     }
 
     /// One column that holds a number per option: its place in an order, or 0 and 1.
@@ -46,7 +48,21 @@ impl Group {
         self
     }
 
-    /// Fails unless tables are square and costs positive.
+    /// The same with costs of its own, if it has any, times a factor.
+    #[must_use]
+    pub(crate) fn costs_times(&self, factor: f64) -> Self {
+        let costs = self.costs.iter().map(|row| row.iter().map(|cost| cost * factor).collect()).collect();
+        Self { costs, ..self.clone() }
+    }
+
+    /// With the probability that a person does not manage a change, and keeps the option they have.
+    #[must_use]
+    pub fn failing(mut self, p_fail: f64) -> Self {
+        self.p_fail = p_fail;
+        self
+    }
+
+    /// Fails unless tables are square, costs positive and `p_fail` a probability below 1.
     pub(super) fn check(&self, g: usize) -> Result<()> {
         let n = self.options.len();
         let shape = |found| Err(Error::Shape { what: "options of a group", expected: n.max(1), found });
@@ -58,6 +74,8 @@ impl Group {
                 return shape(rows);
             }
         }
+        let field = format!("p_fail of group {g}");
+        require((0.0..1.0).contains(&self.p_fail), &field, "at least 0 and below 1", self.p_fail)?;
         let wrong = |len: &usize| *len != n;
         if let Some(option) = self.options.iter().find(|option| option.len() != self.columns.len()) {
             return shape(option.len());
@@ -78,6 +96,11 @@ impl Group {
     /// The columns.
     pub fn columns(&self) -> &[usize] {
         &self.columns
+    }
+
+    /// Probability that a person does not manage a change.
+    pub fn p_fail(&self) -> f64 {
+        self.p_fail
     }
 
     /// Number of options.

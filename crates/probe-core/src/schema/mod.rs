@@ -4,10 +4,12 @@ mod actions;
 mod encoding;
 mod feature;
 mod group;
+mod relation;
 mod space;
 
 pub use actions::{Actions, Direction, Grid, Room, Violation, Within};
 pub use encoding::Encoding;
 pub use feature::{Coding, Feature, Kind, ModelInput, Schema};
 pub use group::Group;
+pub use relation::{Condition, Relation, Tie};
 pub use space::Space;

@@ -3,4 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod optimum;
+mod tied;
+mod ways;
 mod world;

@@ -81,7 +81,7 @@ fn the_cheapest_row_of_a_linear_model_is_found() {
 }
 
 /// A network whose score at `at` is minus `short`.
-fn network(at: &[f64], short: f64, stream: &mut Stream) -> Arc<dyn Model> {
+pub(crate) fn network(at: &[f64], short: f64, stream: &mut Stream) -> Arc<dyn Model> {
     let widths = [at.len(), 8, 1];
     let layer = |pair: &[usize], stream: &mut Stream| Dense {
         weight: (0..pair[0] * pair[1]).map(|_| stream.normal() * (2.0 / pair[0] as f64).sqrt()).collect(),
@@ -94,7 +94,7 @@ fn network(at: &[f64], short: f64, stream: &mut Stream) -> Arc<dyn Model> {
 }
 
 /// Trees of depth two whose score at `at` is minus `short`.
-fn trees(at: &[f64], short: f64, stream: &mut Stream) -> Arc<dyn Model> {
+pub(crate) fn trees(at: &[f64], short: f64, stream: &mut Stream) -> Arc<dyn Model> {
     let d = at.len();
     let tree = |stream: &mut Stream| Tree {
         feature: (0..7).map(|_| stream.below(d)).collect(),
@@ -111,7 +111,7 @@ fn trees(at: &[f64], short: f64, stream: &mut Stream) -> Arc<dyn Model> {
 }
 
 /// Makes a model whose score at a point is minus so much.
-type Maker = fn(&[f64], f64, &mut Stream) -> Arc<dyn Model>;
+pub(crate) type Maker = fn(&[f64], f64, &mut Stream) -> Arc<dyn Model>;
 
 /// How many of the cases had an answer that was within 5 % of the cheapest row, and how many had one at all.
 fn compare(n_cases: u64, make: Maker) -> (usize, usize) {

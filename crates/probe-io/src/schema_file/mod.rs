@@ -13,9 +13,6 @@ use serde_json::Value;
 use std::io::Write as _;
 use std::path::Path;
 
-/// Fields of a feature that the format has and the engine does not serve yet.
-const NOT_YET: [&str; 1] = ["p_fail"];
-
 /// Reads a schema file.
 pub fn load_schema(path: impl AsRef<Path>) -> Result<Schema> {
     let path = path.as_ref();
@@ -53,7 +50,7 @@ pub fn save_schema(schema: &Schema, path: impl AsRef<Path>) -> Result<()> {
 
 /// The schema in a JSON value, wherever that stands.
 pub(crate) fn from_value(node: &Node<'_>) -> Result<Schema> {
-    refuse_unserved(node)?;
+    refuse_unknown(node)?;
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(node.value(), &mut track);
     let schema: Schema = serde::Deserialize::deserialize(tracked).map_err(|error: serde_json::Error| {
@@ -68,8 +65,8 @@ pub(crate) fn from_value(node: &Node<'_>) -> Result<Schema> {
     Ok(schema)
 }
 
-/// Good messages for what the format allows and this build does not, before the deserialiser gives poorer ones.
-fn refuse_unserved(node: &Node<'_>) -> Result<()> {
+/// Good messages for what is likely, before the deserialiser gives poorer ones.
+fn refuse_unknown(node: &Node<'_>) -> Result<()> {
     let Some(features) = node.get("feature")? else { return Ok(()) };
     for (i, feature) in features.items()?.iter().enumerate() {
         let name = match feature.get("name")? {
@@ -85,12 +82,6 @@ fn refuse_unserved(node: &Node<'_>) -> Result<()> {
                     );
                     return Err(Error::file(node.file(), what));
                 }
-            }
-        }
-        for field in NOT_YET {
-            if feature.get(field)?.is_some() {
-                let what = format!("feature '{name}': {field} is not supported yet");
-                return Err(Error::file(node.file(), what));
             }
         }
     }

@@ -194,7 +194,7 @@ impl<'e> Session<'e> {
                 break;
             }
             let seen = sampler.mean;
-            let cost = self.setup().cost.between(&self.scaled, &self.target);
+            let cost = self.search_cost().between(&self.scaled, &self.target);
             if seen <= rate && best.as_ref().is_none_or(|(least, _)| cost < *least) {
                 best = Some((cost, proposal.clone()));
             }
@@ -284,7 +284,7 @@ impl<'e> Session<'e> {
         };
         answer.point.copy_from_slice(&self.printed);
         answer.score_after = self.worth(person)?.score;
-        answer.cost = Some(setup.cost.between(&self.scaled, &self.target));
+        answer.cost = Some(self.cost().between(&self.scaled, &self.target));
         answer.changed = setup.actions.n_changed(person, &self.printed);
         answer.outside_range = answer.outside_range.map(|_| self.outside_range(person));
         answer.rate_upper = attempt.upper;

@@ -1,6 +1,8 @@
 //! Samples around a printed row: scouts that look around it, fresh ones that a certificate reads, and others behind the reported rate. Lines for
 //! networks, errors as ranks for trees, plain draws for the rest, and exact rates where there are some.
 
+mod mixed;
+
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
 use crate::invalidation::{BLOCK, Boxes, Draws, Errors, Forest, Ladder, Lines, Models, Pool, has_lines};
@@ -9,6 +11,7 @@ use crate::noise::Residuals;
 use crate::recourse::Task;
 use crate::rows::{Rows, RowsMut};
 use crate::seed::{Key, Purpose, Stream};
+use std::cmp::Ordering;
 
 /// Attempts that a person has: each reads a segment of fresh samples of its own.
 pub(super) const ATTEMPTS: usize = 4;
@@ -128,6 +131,8 @@ pub(super) struct Sampler<'e> {
     from: Vec<f64>,
     point: Vec<f64>,
     active: Vec<bool>,
+    /// What may come of the point, where changes of category may fail.
+    outcomes: Vec<mixed::Outcome>,
     /// Mean and variance that the scouts saw.
     pub(super) mean: f64,
     variance: f64,
@@ -193,6 +198,7 @@ impl<'e> Sampler<'e> {
             from: vec![0.0; n],
             point: vec![0.0; n],
             active: vec![false; n],
+            outcomes: Vec::new(),
             mean: f64::NAN,
             variance: f64::NAN,
         })
@@ -237,8 +243,20 @@ impl<'e> Sampler<'e> {
     /// Looks around the `point` that a person at `from` is told to reach, on the search's samples, so that a certificate may
     /// rest on what is seen; turns lines the way the rate changes most.
     pub(super) fn look(&mut self, from: &[f64], point: &[f64], active: &[bool]) -> Result<()> {
-        self.point.copy_from_slice(point);
+        self.from.copy_from_slice(from);
         self.active.copy_from_slice(active);
+        let outcomes = self.task.actions.outcomes(from, point);
+        if !outcomes.is_empty() {
+            return self.look_at_outcomes(outcomes);
+        }
+        self.outcomes.clear();
+        self.look_at(point)
+    }
+
+    /// [`Sampler::look`] at one point, without regard to what may fail.
+    fn look_at(&mut self, point: &[f64]) -> Result<()> {
+        self.point.copy_from_slice(point);
+        let (from, active) = (&self.from, &self.active);
         if let Kind::Lines { pools, lines, gradient, .. } = &mut self.kind {
             lines.enter(from, point, active)?;
             lines.aim(point, None)?;
@@ -257,7 +275,6 @@ impl<'e> Sampler<'e> {
             self.variance = self.mean * (1.0 - self.mean);
             return Ok(());
         }
-        self.from.copy_from_slice(from);
         if let Kind::Shifted { .. } = self.kind {
             let mut seen = [0.0; SCOUT_MODELS];
             self.shifted_masses(Purpose::Search, 0, 0, &mut seen)?;
@@ -318,6 +335,9 @@ impl<'e> Sampler<'e> {
         segment: usize,
         further: bool,
     ) -> Result<Attempt> {
+        if !self.outcomes.is_empty() {
+            return self.certify_outcomes(max_rate, delta, segment);
+        }
         let own = (1.0 - SHARE_OF_BOUND) * delta;
         match &mut self.kind {
             Kind::Lines { pools, lines, masses, .. } => {
@@ -436,6 +456,14 @@ impl<'e> Sampler<'e> {
     /// The point's rate, from samples that neither search nor certificate saw, and more of them where the rate is hard to see
     /// beside the target.
     pub(super) fn audit(&mut self, max_rate: f64) -> Result<f64> {
+        if !self.outcomes.is_empty() {
+            return self.audit_outcomes(max_rate);
+        }
+        self.audit_at(max_rate)
+    }
+
+    /// [`Sampler::audit`] of the point that is looked at, without regard to what may fail.
+    fn audit_at(&mut self, max_rate: f64) -> Result<f64> {
         match &mut self.kind {
             Kind::Lines { pools, lines, .. } => {
                 let share = match self.task.noise.as_gaussian() {
@@ -497,7 +525,11 @@ impl<'e> Sampler<'e> {
         self.refused_of(errors)
     }
 
-    fn refused_of(&self, mut errors: Vec<f64>) -> Result<usize> {
+    fn refused_of(&self, errors: Vec<f64>) -> Result<usize> {
+        Ok(self.which_refused(errors)?.into_iter().filter(|refused| *refused).count())
+    }
+
+    fn which_refused(&self, mut errors: Vec<f64>) -> Result<Vec<bool>> {
         let d = self.point.len();
         for row in errors.chunks_exact_mut(d) {
             for (j, e) in row.iter_mut().enumerate() {
@@ -507,6 +539,9 @@ impl<'e> Sampler<'e> {
         let mut scores = vec![0.0; errors.len() / d];
         self.task.model.score_batch(Rows::new(&errors, d)?, &mut scores)?;
         // A NaN is no yes.
-        Ok(scores.len() - scores.iter().filter(|score| **score > 0.0).count())
+        Ok(scores
+            .into_iter()
+            .map(|score| !matches!(score.partial_cmp(&0.0), Some(Ordering::Greater)))
+            .collect())
     }
 }

@@ -6,8 +6,10 @@
 //! them. Over an exact solver the result is an optimum; over a search it is as good as the search, within a number of tries.
 
 mod choices;
+mod conditions;
 
 use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
+use crate::cost::Cost;
 use crate::error::{Error, Result};
 use crate::math::normal::upper_tail;
 use crate::schema::Within;
@@ -21,6 +23,9 @@ const EXACT_NODES: usize = 20_000;
 const SEARCHED_NODES: usize = 160;
 /// Searches for one choice of categories.
 const NODES_OF_A_CHOICE: usize = 48;
+/// Searches that find the rate which leaves room for changes of category that fail, and the least such rate.
+const TURNS: usize = 6;
+const LEAST_RATE: f64 = 1e-4;
 /// Steps of the bisection that spends a budget.
 const BISECTIONS: usize = 14;
 
@@ -28,14 +33,18 @@ const BISECTIONS: usize = 14;
 pub(super) struct DiscreteSolver {
     task: Arc<Task>,
     inner: Box<dyn Solver>,
-    /// Whether relaxations are solved exactly, categories included.
+    /// Whether relaxations are solved exactly.
     exact: bool,
+    /// Standard deviation of an affine score's noise.
+    sd: f64,
+    /// Whether categories are chosen here, and not by the solver of relaxations.
+    chosen: bool,
 }
 
 impl DiscreteSolver {
     pub(super) fn new(
         task: &Arc<Task>,
-        exact: bool,
+        (exact, chosen): (bool, bool),
         inner: impl Fn(&Arc<Task>) -> Result<Box<dyn Solver>>,
     ) -> Result<Self> {
         if task.actions.is_strict() && task.actions.has_grids() {
@@ -46,7 +55,14 @@ impl DiscreteSolver {
         }
         let mut relaxed = Task::clone(task);
         relaxed.actions = relaxed.actions.without_grids();
-        Ok(Self { inner: inner(&Arc::new(relaxed))?, task: Arc::clone(task), exact })
+        let active = task.noise_on.fixed(&task.actions).unwrap_or_default();
+        let sd = match (task.model.as_linear(), task.noise.as_gaussian()) {
+            (Some(linear), Some(gaussian)) if !active.is_empty() => {
+                gaussian.sd_along(linear.weights(), |j| active[j])
+            }
+            _ => 0.0,
+        };
+        Ok(Self { inner: inner(&Arc::new(relaxed))?, task: Arc::clone(task), exact, sd, chosen })
     }
 }
 
@@ -56,10 +72,12 @@ impl Solver for DiscreteSolver {
         let limits = vec![(f64::NEG_INFINITY, f64::INFINITY); n];
         Box::new(DiscreteWorker {
             solver: self,
+            task: Arc::clone(&self.task),
             inner: self.inner.worker(),
             within: Within {
                 limits,
-                frozen: !self.exact,
+                held: Vec::new(),
+                frozen: self.chosen,
                 max_changes: self.task.actions.max_changes(),
                 hasty: false,
             },
@@ -71,6 +89,8 @@ impl Solver for DiscreteSolver {
 
 struct DiscreteWorker<'a> {
     solver: &'a DiscreteSolver,
+    /// The solver's, but for costs of a person's own.
+    task: Arc<Task>,
     inner: Box<dyn Worker + 'a>,
     within: Within,
     found: Proposal,
@@ -123,9 +143,29 @@ impl Worker for DiscreteWorker<'_> {
             Goal::Budget(budget) => self.spend(factual, budget, proposal),
         }
     }
+
+    fn confine(&mut self, within: &Within) -> Result<()> {
+        // Limits and categories are this solver's own business.
+        self.within.held.clone_from(&within.held);
+        Ok(())
+    }
+
+    fn reprice(&mut self, cost: &Cost) -> Result<()> {
+        self.task = Arc::new(Task { cost: cost.clone(), ..Task::clone(&self.task) });
+        self.inner.reprice(cost)
+    }
 }
 
 impl DiscreteWorker<'_> {
+    /// Whether feature `j` stays as it is.
+    fn holds(&self, j: usize) -> bool {
+        self.within.held.get(j).copied().unwrap_or(false)
+    }
+
+    fn holds_group(&self, g: usize) -> bool {
+        self.task.actions.groups()[g].columns().iter().any(|&c| self.holds(c))
+    }
+
     /// Relaxations that one person is worth.
     fn nodes(&self) -> usize {
         if self.solver.exact { EXACT_NODES } else { SEARCHED_NODES }
@@ -133,11 +173,15 @@ impl DiscreteWorker<'_> {
 
     /// The cheapest point on the grid of at most this rate.
     fn reach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
-        let task = &*self.solver.task;
+        let task = Arc::clone(&self.task);
+        let task = &*task;
         proposal.point.copy_from_slice(factual);
         proposal.verdict = Verdict::Short(Reason::NotOneHot);
         proposal.claimed = None;
-        let Some(mut choices) = Choices::new(task, factual, !self.solver.exact) else { return Ok(()) };
+        let Some(mut choices) = Choices::new(task, factual, |g| self.solver.chosen && !self.holds_group(g))
+        else {
+            return Ok(());
+        };
         let (total, nodes) = (f64::INFINITY, self.nodes());
         let mut best = Best { total, point: factual.to_vec(), nodes, stopped: false };
         let mut first = true;
@@ -155,7 +199,18 @@ impl DiscreteWorker<'_> {
             self.person.copy_from_slice(factual);
             choices.set(&choice, &mut self.person);
             self.within.max_changes = task.actions.max_changes().map(|most| most - choice.n_changed);
-            self.branch(rate, choice.total, &mut best)?;
+            let Some(rooms) = conditions::rooms(&task.actions, factual, &self.person, self.outer_limits())
+            else {
+                continue;
+            };
+            match self.rate_of_success(factual, rate, &rooms)? {
+                Some(rate) => self.branch(rate, choice.total, rooms, &mut best)?,
+                // Whatever else is done, the changes of category fail too often.
+                None => {
+                    self.found.point.copy_from_slice(&self.person);
+                    self.found.verdict = Verdict::Short(Reason::RateNotReachable);
+                }
+            }
             if first && best.total.is_infinite() {
                 // Why nothing is found without another category, and how near it comes.
                 proposal.point.copy_from_slice(&self.found.point);
@@ -179,15 +234,19 @@ impl DiscreteWorker<'_> {
 
     /// The best point on the grid with the categories of `self.person`, whose choice costs `spent`. What the first relaxation
     /// finds stays in `self.found` where nothing better does.
-    fn branch(&mut self, rate: f64, spent: f64, best: &mut Best) -> Result<()> {
-        let task = &*self.solver.task;
+    fn branch(&mut self, rate: f64, spent: f64, rooms: Vec<Vec<(f64, f64)>>, best: &mut Best) -> Result<()> {
+        let task = Arc::clone(&self.task);
+        let task = &*task;
         let norm = task.cost.norm();
         let mut root = Proposal::new(0);
         let mut heap = BinaryHeap::new();
         let mut number = 0;
         let most = if self.solver.exact { usize::MAX } else { NODES_OF_A_CHOICE };
         let mut used = 0;
-        heap.push(Node { bound: spent, number, limits: self.outer_limits() });
+        for limits in rooms {
+            heap.push(Node { bound: spent, number, limits });
+            number += 1;
+        }
         while let Some(node) = heap.pop() {
             if node.bound >= best.total {
                 break;
@@ -205,7 +264,7 @@ impl DiscreteWorker<'_> {
                 self.within.hasty = best.nodes + 1 < self.nodes();
                 self.inner.confine(&self.within)?;
                 self.inner.find(&self.person, Goal::Rate(rate), &mut self.found)?;
-                if number == 0 && root.point.is_empty() {
+                if root.point.is_empty() {
                     root = self.found.clone();
                 }
                 match self.found.verdict {
@@ -247,11 +306,72 @@ impl DiscreteWorker<'_> {
         Ok(())
     }
 
+    /// The rate that the point itself must have so that the person, who may fail to change the categories of `self.person`, has `rate` all
+    /// in all; `None` if there is none. Exact on affine scores, where a failure shifts the score by the same amount wherever it happens.
+    fn rate_of_success(
+        &mut self,
+        factual: &[f64],
+        rate: f64,
+        rooms: &[Vec<(f64, f64)>],
+    ) -> Result<Option<f64>> {
+        let outcomes = self.task.actions.outcomes(factual, &self.person);
+        if outcomes.is_empty() {
+            return Ok(Some(rate));
+        }
+        if let Some(linear) = self.task.model.as_linear().filter(|_| self.solver.exact) {
+            let scores: Vec<(f64, f64)> =
+                outcomes.iter().map(|(p, point)| (*p, linear.score_row(point))).collect();
+            return Ok(success_on_line(&scores, self.solver.sd, rate));
+        }
+        // Else by turns: how often the failures are refused beside the point that was found, and the point that this leaves.
+        let success = outcomes[0].0;
+        let mut asked = if rate > 1.0 - success { (rate - (1.0 - success)) / success } else { 0.1 * rate };
+        let mut enough: Option<f64> = None;
+        for _ in 0..TURNS {
+            let mut refused = f64::INFINITY;
+            for limits in rooms {
+                self.within.limits.copy_from_slice(limits);
+                self.within.hasty = true;
+                self.inner.confine(&self.within)?;
+                self.inner.find(&self.person, Goal::Rate(asked), &mut self.found)?;
+                if self.found.verdict != Verdict::Reached {
+                    continue;
+                }
+                let mut failures = 0.0;
+                for (p, point) in &outcomes[1..] {
+                    // The failure, and everything else as it was found.
+                    let mut failed = self.found.point.clone();
+                    for (j, to) in failed.iter_mut().enumerate().filter(|(j, _)| point[*j] != self.person[*j])
+                    {
+                        *to = point[j];
+                    }
+                    failures += p * self.inner.rate_at(factual, &failed)?;
+                }
+                refused = f64::min(refused, failures);
+            }
+            let left = (rate - refused) / success;
+            if left >= asked && enough.is_none_or(|so_far| asked > so_far) {
+                enough = Some(asked);
+            }
+            if (left - asked).abs() <= 0.01 * asked {
+                break;
+            }
+            asked = if left > 0.0 { (asked * left).sqrt() } else { 0.2 * asked };
+            if asked < LEAST_RATE {
+                break;
+            }
+        }
+        Ok(enough)
+    }
+
     /// What each feature may become, cut to its outermost steps.
     fn outer_limits(&self) -> Vec<(f64, f64)> {
-        let actions = &self.solver.task.actions;
+        let actions = &self.task.actions;
         let cut = |j: usize| {
             let x = self.person[j];
+            if self.holds(j) {
+                return (x, x);
+            }
             let (low, high) = actions.interval(j, x).unwrap_or((x, x));
             let Some(grid) = actions.grid(j) else { return (low, high) };
             let from = if low.is_finite() { grid.above(low).max(low).min(x) } else { low };
@@ -263,7 +383,8 @@ impl DiscreteWorker<'_> {
 
     /// The feature that is furthest between two of its steps, in terms of what it costs, with these steps.
     fn between_steps(&self) -> Option<(usize, f64, f64)> {
-        let task = &*self.solver.task;
+        let task = Arc::clone(&self.task);
+        let task = &*task;
         let mut most: Option<(f64, (usize, f64, f64))> = None;
         for (j, (&to, &from)) in self.found.point.iter().zip(&self.person).enumerate() {
             let Some(grid) = task.actions.grid(j).filter(|grid| to != from && !grid.has(to)) else {
@@ -286,7 +407,7 @@ impl DiscreteWorker<'_> {
 
     /// Puts what lies on a step but for rounding on it.
     fn snap(&self, point: &mut [f64]) {
-        let actions = &self.solver.task.actions;
+        let actions = &self.task.actions;
         for (j, (to, &from)) in point.iter_mut().zip(&self.person).enumerate() {
             if let Some(grid) = actions.grid(j).filter(|_| *to != from) {
                 let (low, high) = actions.interval(j, from).unwrap_or((from, from));
@@ -297,7 +418,8 @@ impl DiscreteWorker<'_> {
 
     /// The most robust point that the budget pays: bisection over what the cheapest point of a rate costs.
     fn spend(&mut self, factual: &[f64], budget: f64, proposal: &mut Proposal) -> Result<()> {
-        let task = &*self.solver.task;
+        let task = Arc::clone(&self.task);
+        let task = &*task;
         let mut best: Option<Proposal> = None;
         let (mut low, mut high) = (-6.0_f64, 6.0_f64);
         for _ in 0..BISECTIONS {
@@ -320,4 +442,27 @@ impl DiscreteWorker<'_> {
         }
         Ok(())
     }
+}
+
+/// The rate that an affine score must have where everything succeeds, so that `outcomes`, of these probabilities and scores, have
+/// `rate` together; `None` if they cannot. The score's noise has standard deviation `sd`.
+fn success_on_line(outcomes: &[(f64, f64)], sd: f64, rate: f64) -> Option<f64> {
+    let own = outcomes[0].1;
+    if sd == 0.0 {
+        // Nothing that is free moves the score: it is refused or not.
+        let refused: f64 = outcomes.iter().filter(|(_, score)| *score <= 0.0).map(|(p, _)| p).sum();
+        return (refused <= rate).then_some(rate);
+    }
+    let mixed = |margin: f64| -> f64 {
+        outcomes.iter().map(|(p, score)| p * upper_tail(margin + (score - own) / sd)).sum()
+    };
+    let (mut low, mut high) = (-8.0, 37.0);
+    if mixed(high) > rate {
+        return None;
+    }
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if mixed(middle) <= rate { high = middle } else { low = middle }
+    }
+    Some(upper_tail(high))
 }

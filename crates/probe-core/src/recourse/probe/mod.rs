@@ -10,7 +10,8 @@ mod sequential;
 mod shifted;
 
 use super::{RecourseMethod, Solver, Task};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::noise::NoiseOn;
 use crate::registry::Entry;
 use std::sync::Arc;
 
@@ -31,9 +32,18 @@ impl RecourseMethod for Probe {
         true
     }
 
+    fn serves_ways(&self) -> bool {
+        true
+    }
+
+    fn serves_relations(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
         task.check()?;
         if let (Some(shift), Some(_)) = (task.shift, task.model.as_linear()) {
+            check_relations(task)?;
             return Ok(Box::new(shifted::ShiftedSolver::new(task, shift)?));
         }
         let exact = task.model.as_linear().is_some() && task.noise.as_gaussian().is_some();
@@ -43,9 +53,39 @@ impl RecourseMethod for Probe {
                 false => Box::new(sequential::SequentialSolver::new(task)?),
             })
         };
-        if task.actions.has_grids() || (task.actions.has_choices() && !exact) {
-            return Ok(Box::new(discrete::DiscreteSolver::new(task, exact, solver)?));
+        let actions = &task.actions;
+        check_relations(task)?;
+        // The exact solver chooses categories itself, unless what comes of them depends on the choice.
+        let chosen = !exact || actions.has_failures() || actions.has_sums() || actions.has_conditions();
+        if actions.has_grids() || actions.has_conditions() || (actions.has_choices() && chosen) {
+            return Ok(Box::new(discrete::DiscreteSolver::new(task, (exact, chosen), solver)?));
         }
         solver(task)
     }
+}
+
+/// Fails where relations between features, or categories that may not be reached, go with something that no solver here takes.
+fn check_relations(task: &Task) -> Result<()> {
+    let actions = &task.actions;
+    let refuse =
+        |what: &str, why: &str| Err(Error::Unsupported { what: what.to_owned(), why: why.to_owned() });
+    let (sums, tied) = (actions.has_sums(), !actions.ties().is_empty());
+    let norm = task.cost.norm();
+    if sums && !norm.is_linear() && norm.is_separable() {
+        return refuse("relations between features with cost l2", "use l1 or linf");
+    }
+    if task.noise_on == NoiseOn::Changed && (sums || actions.has_failures()) {
+        let why = "use noise on all or mutable features";
+        return refuse("relations between features, or p_fail, with noise on changed features only", why);
+    }
+    if task.shift.is_some() && (tied || actions.has_failures()) {
+        return refuse(
+            "relations between features, or p_fail, with a model that may change",
+            "leave out one of the two",
+        );
+    }
+    if actions.is_strict() && tied {
+        return refuse("strict bounds with relations between features", "let people stay outside the bounds");
+    }
+    Ok(())
 }

@@ -42,13 +42,13 @@ pub(super) struct Choices<'a> {
 }
 
 impl<'a> Choices<'a> {
-    /// The choices of a person; only the one they have unless it is to be `chosen` here. `None` if the person's columns are those of no option.
-    pub(super) fn new(task: &'a Task, factual: &[f64], chosen: bool) -> Option<Self> {
+    /// The choices of a person; only the option they have of groups that are not to be `chosen` here. `None` if the person's columns are those of no option.
+    pub(super) fn new(task: &'a Task, factual: &[f64], chosen: impl Fn(usize) -> bool) -> Option<Self> {
         let actions = &task.actions;
         let mut groups = Vec::new();
         for (g, group) in actions.groups().iter().enumerate() {
             let current = group.option_of(factual)?;
-            if !(chosen && actions.is_mutable_group(g)) {
+            if !(chosen(g) && actions.is_mutable_group(g)) {
                 continue;
             }
             let mut options: Vec<(usize, f64)> = (0..group.n_options())

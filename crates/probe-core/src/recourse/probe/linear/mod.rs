@@ -10,11 +10,12 @@
 
 mod branch;
 mod minimax;
+mod program;
 mod reduced;
 mod subset;
 
 use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
-use crate::cost::{Norm, Scratch};
+use crate::cost::{Cost, Norm, Scratch};
 use crate::error::{Error, Result};
 use crate::math::normal::upper_quantile;
 use crate::noise::NoiseOn;
@@ -67,10 +68,7 @@ impl LinearSolver {
             sd = gaussian.sd_along(linear.weights(), |j| active[j]);
             shift = gaussian.mean_along(linear.weights(), |j| active[j]);
         }
-        let changed = task.noise_on == NoiseOn::Changed;
-        let variance = |j: usize| if changed { (linear.weights()[j] * gaussian.sd(j)).powi(2) } else { 0.0 };
-        let layout = Layout::new(task, linear.weights(), variance);
-        Ok(Self { layout, task: Arc::clone(task), sd, shift })
+        Ok(Self { layout: layout_of(task), task: Arc::clone(task), sd, shift })
     }
 
     /// What `rate` asks of the score of a person who scores `score` now.
@@ -91,6 +89,7 @@ impl Solver for LinearSolver {
         Box::new(LinearWorker {
             solver: self,
             task: Arc::clone(&self.task),
+            layout: None,
             reduced: Reduced::default(),
             scratch: Scratch::default(),
             solution: Solution::default(),
@@ -100,8 +99,10 @@ impl Solver for LinearSolver {
 
 struct LinearWorker<'a> {
     solver: &'a LinearSolver,
-    /// The solver's, but for what the worker is confined to.
+    /// The solver's, but for what the worker is confined to, and costs of a person's own.
     task: Arc<Task>,
+    /// For costs of a person's own.
+    layout: Option<Layout>,
     reduced: Reduced,
     scratch: Scratch,
     solution: Solution,
@@ -112,6 +113,9 @@ impl Worker for LinearWorker<'_> {
         goal.check()?;
         if let Err(reason) = self.reduce(factual) {
             return self.impossible(factual, reason, proposal);
+        }
+        if self.task.actions.has_sums() {
+            return self.find_tied(factual, goal, proposal);
         }
         match goal {
             Goal::Rate(rate) => self.reach(factual, rate, proposal),
@@ -132,6 +136,9 @@ impl Worker for LinearWorker<'_> {
             Goal::Rate(rate).check()?;
             match impossible {
                 Some(reason) => self.impossible(factual, reason, proposal)?,
+                None if self.task.actions.has_sums() => {
+                    self.find_tied(factual, Goal::Rate(rate), proposal)?;
+                }
                 None => self.reach(factual, rate, proposal)?,
             }
             each(i, proposal)?;
@@ -143,18 +150,56 @@ impl Worker for LinearWorker<'_> {
         Arc::make_mut(&mut self.task).actions.confine(within);
         Ok(())
     }
+
+    fn reprice(&mut self, cost: &Cost) -> Result<()> {
+        let task = Arc::make_mut(&mut self.task);
+        task.cost.clone_from(cost);
+        self.layout = Some(layout_of(task));
+        Ok(())
+    }
 }
 
 impl LinearWorker<'_> {
     /// Reduces the person to items, sorted once.
     fn reduce(&mut self, factual: &[f64]) -> Result<(), Reason> {
-        let Self { solver, task, reduced, scratch, .. } = self;
+        let Self { solver, task, layout, reduced, scratch, .. } = self;
+        let layout = layout.as_ref().unwrap_or(&solver.layout);
         let score = task.model.as_linear().map_or(f64::NAN, |linear| linear.score_row(factual));
         let interval = |j: usize| task.actions.interval(j, factual[j]);
-        solver.layout.reduce_into(task, factual, score, interval, reduced)?;
+        layout.reduce_into(task, factual, score, interval, reduced)?;
         if reduced.is_plain() {
             task.cost.norm().prepare(&reduced.items, scratch);
         }
+        Ok(())
+    }
+
+    /// [`Worker::find`] where sums of features are limited.
+    fn find_tied(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
+        let task = &*self.task;
+        let Some(linear) = task.model.as_linear() else { return Ok(()) };
+        let (weights, score) = (linear.weights(), self.reduced.score);
+        let interval = |j: usize| task.actions.interval(j, factual[j]);
+        let budget = match goal {
+            Goal::Rate(rate) => {
+                let needed = self.solver.requirement(rate, score)?.score(0.0) - score;
+                let found = program::cheapest(task, factual, weights, needed, interval, &mut proposal.point);
+                if found != Found::Nothing {
+                    proposal.verdict = Verdict::Reached;
+                    return Ok(());
+                }
+                f64::INFINITY
+            }
+            Goal::Budget(budget) => budget,
+        };
+        program::furthest(task, factual, weights, budget, interval, &mut proposal.point);
+        let reached = linear.score_row(&proposal.point) > 0.0;
+        proposal.verdict = match goal {
+            Goal::Budget(_) if reached => Verdict::Reached,
+            Goal::Budget(_) => Verdict::Short(Reason::BudgetExhausted),
+            Goal::Rate(_) if proposal.point == factual => Verdict::Short(Reason::NoAdmissibleMove),
+            Goal::Rate(_) if reached => Verdict::Short(Reason::RateNotReachable),
+            Goal::Rate(_) => Verdict::Short(Reason::InfeasibleWithinBounds),
+        };
         Ok(())
     }
 
@@ -244,6 +289,13 @@ impl LinearWorker<'_> {
     }
 }
 
+/// What all people share under a task's costs.
+fn layout_of(task: &Task) -> Layout {
+    let weights = task.model.as_linear().map_or(&[][..], |linear| linear.weights());
+    let changed = task.noise.as_gaussian().filter(|_| task.noise_on == NoiseOn::Changed);
+    Layout::new(task, weights, |j| changed.map_or(0.0, |gaussian| (weights[j] * gaussian.sd(j)).powi(2)))
+}
+
 /// The cheapest solution that meets `requirement`. Plain problems must have been prepared.
 fn solve(
     norm: &dyn Norm,
@@ -284,6 +336,14 @@ impl Step {
         interval: impl Fn(usize) -> Option<(f64, f64)>,
         point: &mut [f64],
     ) -> bool {
+        if task.actions.has_sums() {
+            let gain = needed - value;
+            let found = program::cheapest(task, factual, weights, gain, &interval, point) != Found::Nothing;
+            return found || {
+                program::furthest(task, factual, weights, f64::INFINITY, &interval, point);
+                false
+            };
+        }
         let layout = Layout::new(task, weights, |_| 0.0);
         self.solve(task, (factual, value), &layout, Requirement::fixed(needed), interval, point)
     }
@@ -344,6 +404,9 @@ impl Step {
         interval: impl Fn(usize) -> Option<(f64, f64)>,
         point: &mut [f64],
     ) -> bool {
+        if task.actions.has_sums() {
+            return program::furthest(task, factual, weights, budget, interval, point);
+        }
         let Self { reduced, scratch, solution } = self;
         point.copy_from_slice(factual);
         let layout = Layout::new(task, weights, |_| 0.0);

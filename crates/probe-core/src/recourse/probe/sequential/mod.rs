@@ -16,9 +16,10 @@ mod supports;
 
 use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
 use super::linear::Step;
+use crate::cost::Cost;
 use crate::error::{Error, Result};
 use crate::invalidation::has_lines;
-use crate::math::normal::upper_quantile;
+use crate::math::normal::{upper_quantile, upper_tail};
 use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::schema::Within;
 use crate::seed::Purpose;
@@ -100,9 +101,22 @@ impl Worker for SequentialWorker<'_> {
         self.search_from(factual)?.reach(factual, rate - gap, Some(rate), proposal)
     }
 
+    fn rate_at(&mut self, from: &[f64], to: &[f64]) -> Result<f64> {
+        let search = self.search_from(from)?;
+        search.restrict_support(from, to);
+        let place = Place { from, to, active: &search.support };
+        Ok(upper_tail(search.landscape.anchor(place, None, COARSE)?))
+    }
+
     fn confine(&mut self, within: &Within) -> Result<()> {
         let search = self.search()?;
         Arc::make_mut(&mut search.task).actions.confine(within);
+        Ok(())
+    }
+
+    fn reprice(&mut self, cost: &Cost) -> Result<()> {
+        let search = self.search()?;
+        Arc::make_mut(&mut search.task).cost.clone_from(cost);
         Ok(())
     }
 }
@@ -368,7 +382,7 @@ impl<'a> Search<'a> {
         if !task.actions.is_mutable_numeric(j) || task.actions.max_changes() == Some(0) {
             return None;
         }
-        let (low, high) = task.actions.interval(j, factual[j])?;
+        let (low, high) = task.actions.interval_alone(j, factual)?;
         let room = if way > 0.0 { high - factual[j] } else { factual[j] - low };
         (room > 0.0).then_some(room)
     }

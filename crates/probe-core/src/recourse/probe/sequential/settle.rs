@@ -165,7 +165,8 @@ impl Search<'_> {
             for share in [1.02, 1.1, 1.3, 2.0] {
                 inside = outside;
                 outside = share;
-                reached = self.slack(&scaled(share), z, look)? >= 0.0;
+                let beyond = scaled(share);
+                reached = self.slack(&beyond, z, look)? >= 0.0 && self.is_admissible(factual, &beyond);
                 if reached {
                     break;
                 }

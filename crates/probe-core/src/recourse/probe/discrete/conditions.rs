@@ -1,0 +1,70 @@
+//! Conditions under which features stay: for one choice of categories, the rooms that are left, one for each way to keep them.
+
+use crate::schema::{Actions, Condition, Tie};
+
+/// Rooms for a person at `factual` who is given the categories of `person`, cut from `limits`; `None` if the choice itself breaks a condition.
+pub(super) fn rooms(
+    actions: &Actions,
+    factual: &[f64],
+    person: &[f64],
+    limits: Vec<(f64, f64)>,
+) -> Option<Vec<Vec<(f64, f64)>>> {
+    let mut rooms = vec![limits];
+    for tie in actions.ties() {
+        let Tie::Fixed { when, columns } = tie else { continue };
+        // Categories that were changed though they stay while the condition holds.
+        let broken = columns.iter().any(|&c| person[c] != factual[c]);
+        let held = |room: &Vec<(f64, f64)>| -> Vec<(f64, f64)> {
+            let stay = |j: usize, ends: (f64, f64)| {
+                if columns.contains(&j) { (factual[j], factual[j]) } else { ends }
+            };
+            room.iter().enumerate().map(|(j, ends)| stay(j, *ends)).collect()
+        };
+        rooms = match *when {
+            Condition::Option { .. } if !when.holds(actions, person) => rooms,
+            Condition::Option { .. } if broken => return None,
+            Condition::Option { .. } => rooms.iter().map(held).collect(),
+            Condition::AtMost(c, _) | Condition::AtLeast(c, _) => {
+                let mut both = Vec::new();
+                for room in &rooms {
+                    let mut out = room.clone();
+                    out[c] = outside(actions, *when, factual[c], room[c]);
+                    if out[c].0 <= out[c].1 {
+                        both.push(out);
+                    }
+                    if !broken {
+                        both.push(held(room));
+                    }
+                }
+                both
+            }
+        };
+    }
+    (!rooms.is_empty()).then_some(rooms)
+}
+
+/// The part of an interval in which a condition on a number does not hold, for a person who has `x`.
+fn outside(actions: &Actions, when: Condition, x: f64, (low, high): (f64, f64)) -> (f64, f64) {
+    /// How far beyond its limit a number without steps must be.
+    const BEYOND: f64 = 1e-6;
+    /// A share of a step that is no rounding.
+    const NEXT: f64 = 1e-3;
+    match when {
+        // Where the person is now is as good as a step.
+        Condition::AtMost(c, value) => {
+            let next = match actions.grid(c) {
+                Some(grid) => grid.above(value + NEXT * grid.step),
+                None => value + BEYOND,
+            };
+            (low.max(if x > value { next.min(x) } else { next }), high)
+        }
+        Condition::AtLeast(c, value) => {
+            let next = match actions.grid(c) {
+                Some(grid) => grid.below(value - NEXT * grid.step),
+                None => value - BEYOND,
+            };
+            (low, high.min(if x < value { next.max(x) } else { next }))
+        }
+        Condition::Option { .. } => (low, high),
+    }
+}

@@ -1,0 +1,174 @@
+//! Several ways for a person: each the cheapest one that does without some feature of every way before it.
+//!
+//! Ways differ in which features they change. After the cheapest answer the search goes on with one of its features held, for each of
+//! them, and so on from the cheapest answer left: a way that merely adds to an earlier one is not taken, but its features are held in turn.
+//! Over an exact solver no cheaper way is missed, within the number of searches that a person is worth.
+
+use super::{Goal, Notes, Proposal, Reason, Solver, Task, Verdict, Worker};
+use crate::cost::Cost;
+use crate::error::Result;
+use crate::schema::{Actions, Within};
+use std::sync::Arc;
+
+/// Searches for each way that is asked for.
+const SEARCHES: usize = 12;
+
+/// A solver that gives several ways.
+pub(crate) struct Ways {
+    inner: Box<dyn Solver>,
+    task: Arc<Task>,
+    n: usize,
+}
+
+impl Ways {
+    pub(crate) fn new(inner: Box<dyn Solver>, task: &Arc<Task>, n: usize) -> Self {
+        Self { inner, task: Arc::clone(task), n }
+    }
+}
+
+impl Solver for Ways {
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(WaysWorker {
+            task: Arc::clone(&self.task),
+            inner: self.inner.worker(),
+            n: self.n,
+            option: 0,
+            person: Vec::new(),
+            held: Vec::new(),
+        })
+    }
+
+    fn notes(&self) -> Option<Notes> {
+        self.inner.notes()
+    }
+}
+
+struct WaysWorker<'a> {
+    /// The solver's, but for costs of a person's own.
+    task: Arc<Task>,
+    inner: Box<dyn Worker + 'a>,
+    n: usize,
+    option: usize,
+    /// Whose ways are known.
+    person: Vec<f64>,
+    /// What each way leaves as it is.
+    held: Vec<Vec<bool>>,
+}
+
+/// A search that was made.
+struct Candidate {
+    cost: f64,
+    held: Vec<bool>,
+    /// Columns that change.
+    changed: Vec<bool>,
+}
+
+impl Worker for WaysWorker<'_> {
+    fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
+        if self.person != factual {
+            self.explore(factual, goal, proposal)?;
+            self.person = factual.to_vec();
+        }
+        match self.held.get(self.option).cloned() {
+            Some(held) => self.find_holding(factual, goal, held, proposal),
+            // Also where there is not even one: then the search itself says why.
+            None if self.option == 0 => self.find_holding(factual, goal, Vec::new(), proposal),
+            None => {
+                proposal.point.copy_from_slice(factual);
+                proposal.verdict = Verdict::Short(Reason::NoOtherWay);
+                proposal.claimed = None;
+                Ok(())
+            }
+        }
+    }
+
+    fn n_options(&self) -> usize {
+        self.n
+    }
+
+    fn turn_to_option(&mut self, option: usize) {
+        self.option = option;
+    }
+
+    fn reprice(&mut self, cost: &Cost) -> Result<()> {
+        self.task = Arc::new(Task { cost: cost.clone(), ..Task::clone(&self.task) });
+        self.person.clear();
+        self.inner.reprice(cost)
+    }
+}
+
+impl WaysWorker<'_> {
+    fn find_holding(
+        &mut self,
+        factual: &[f64],
+        goal: Goal,
+        held: Vec<bool>,
+        proposal: &mut Proposal,
+    ) -> Result<()> {
+        self.inner.confine(&Within::holding(&self.task.actions, held))?;
+        self.inner.find(factual, goal, proposal)
+    }
+
+    /// Finds out what each way leaves as it is.
+    fn explore(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
+        self.held.clear();
+        let mut taken: Vec<Vec<bool>> = Vec::new();
+        let mut open: Vec<Candidate> = Vec::new();
+        let mut tried: Vec<Vec<bool>> = Vec::new();
+        let mut next = vec![vec![false; factual.len()]];
+        while taken.len() < self.n {
+            for held in next.drain(..) {
+                if tried.len() >= SEARCHES * self.n || tried.contains(&held) {
+                    continue;
+                }
+                self.find_holding(factual, goal, held.clone(), proposal)?;
+                if matches!(proposal.verdict, Verdict::Reached | Verdict::Short(Reason::SearchLimit)) {
+                    let cost = self.task.cost.between(factual, &proposal.point);
+                    let changed = changed(&self.task.actions, factual, &proposal.point);
+                    open.push(Candidate { cost, held: held.clone(), changed });
+                }
+                tried.push(held);
+            }
+            // The first of the cheapest, so that the order is always the same.
+            let cheapest =
+                (0..open.len()).reduce(|best, i| if open[i].cost < open[best].cost { i } else { best });
+            let Some(Candidate { held, changed, .. }) = cheapest.map(|i| open.remove(i)) else { break };
+            let covers =
+                |earlier: &&Vec<bool>| earlier.iter().zip(&changed).all(|(earlier, own)| !earlier || *own);
+            let without = match taken.iter().find(covers) {
+                Some(earlier) => earlier.clone(),
+                None => {
+                    // The first way is free to end elsewhere at another rate; the others keep to their own features.
+                    let others = changed.iter().map(|changed| !changed).collect();
+                    self.held.push(if taken.is_empty() { held.clone() } else { others });
+                    taken.push(changed.clone());
+                    changed
+                }
+            };
+            for features in features(&self.task.actions, &without) {
+                let mut more = held.clone();
+                features.into_iter().for_each(|j| more[j] = true);
+                next.push(more);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Columns that differ; of a group all or none.
+fn changed(actions: &Actions, from: &[f64], to: &[f64]) -> Vec<bool> {
+    let mut changed: Vec<bool> = from.iter().zip(to).map(|(a, b)| a != b).collect();
+    for group in actions.groups() {
+        if group.columns().iter().any(|&c| changed[c]) {
+            group.columns().iter().for_each(|&c| changed[c] = true);
+        }
+    }
+    changed
+}
+
+/// The features among some columns: one column each, or those of a group.
+fn features(actions: &Actions, columns: &[bool]) -> Vec<Vec<usize>> {
+    let groups = actions.groups().iter().map(|group| group.columns().to_vec());
+    let numbers = (0..columns.len()).filter(|&j| !actions.is_grouped(j)).map(|j| vec![j]);
+    numbers.chain(groups).filter(|feature| feature.iter().any(|&j| columns[j])).collect()
+}

@@ -1,0 +1,125 @@
+//! Several ways, costs of a person's own and preferences, worked out by hand and against brute force.
+
+use super::world::World;
+use probe_core::{Answer, Engine, Feature, Linear, Purpose, Rows, Schema, Seed, Setup, Status};
+use std::sync::Arc;
+
+/// Score 4 a + 2 b + c - 5 of somebody at 0 who wants r = 0.1 with noise 0.1.
+fn setup() -> Setup {
+    let schema = Schema::new(["a", "b", "c"].map(Feature::numeric).to_vec());
+    let model = Arc::new(Linear::new(vec![4.0, 2.0, 1.0], -5.0, 0.0).unwrap());
+    let mut setup = Setup::new(model, schema.names(), Some(&schema), 0.1).unwrap();
+    setup.max_rate = 0.1;
+    setup
+}
+
+/// What the score must gain.
+fn needed() -> f64 {
+    5.0 + 1.281_551_565_544_600_4 * 0.1 * 21.0_f64.sqrt()
+}
+
+fn answers(engine: &Engine, person: &[f64]) -> Vec<Answer> {
+    let mut session = engine.session();
+    let mut answers = vec![Answer::new(person.len()); session.n_options()];
+    session.recourse_options(person, &mut answers).unwrap();
+    answers
+}
+
+#[test]
+fn each_way_is_the_cheapest_with_other_features() {
+    let mut setup = setup();
+    setup.ways = 4;
+    let found = answers(&Engine::new(setup).unwrap(), &[0.0; 3]);
+    for (answer, (j, gain)) in found.iter().zip([(0, 4.0), (1, 2.0), (2, 1.0)]) {
+        assert_eq!((answer.status, answer.changed), (Status::Certified, 1), "{answer:?}");
+        assert!((answer.point[j] - needed() / gain).abs() < 1e-9, "{answer:?}");
+    }
+    // There is no fourth that does not merely add to one of these.
+    assert_eq!(found[3].status, Status::None);
+    assert_eq!(found[3].reason.unwrap().code(), "no-other-way");
+}
+
+#[test]
+fn what_is_avoided_comes_last_and_costs_what_it_costs() {
+    let mut setup = setup();
+    setup.preference = vec![10.0, 1.0, 1.0];
+    let answer = &Engine::new(setup).unwrap().recourse(Rows::single(&[0.0; 3])).unwrap()[0];
+    assert!(answer.point[1] > 0.0 && answer.point[0] == 0.0, "{answer:?}");
+    assert!((answer.cost.unwrap() - needed() / 2.0).abs() < 1e-9);
+}
+
+#[test]
+fn people_have_costs_of_their_own() {
+    let engine = Engine::new(setup()).unwrap();
+    let mut session = engine.session();
+    let mut answer = Answer::new(3);
+    session.set_cost_factors(Some(&[3.0, 1.0, 1.0])).unwrap();
+    session.recourse(&[0.0; 3], &mut answer).unwrap();
+    assert!(answer.point[1] > 0.0 && (answer.cost.unwrap() - needed() / 2.0).abs() < 1e-9, "{answer:?}");
+    session.set_cost_factors(Some(&[1.5, 9.0, 9.0])).unwrap();
+    session.recourse(&[0.0; 3], &mut answer).unwrap();
+    assert!(
+        answer.point[0] > 0.0 && (answer.cost.unwrap() - 1.5 * needed() / 4.0).abs() < 1e-9,
+        "{answer:?}"
+    );
+    session.set_cost_factors(None).unwrap();
+    session.recourse(&[0.0; 3], &mut answer).unwrap();
+    assert!((answer.cost.unwrap() - needed() / 4.0).abs() < 1e-9, "{answer:?}");
+    assert!(session.set_cost_factors(Some(&[0.0, 1.0, 1.0])).is_err());
+}
+
+#[test]
+fn ways_are_those_of_brute_force() {
+    let mut several = 0;
+    for case in 0..400 {
+        let mut stream = Seed(21).stream(Purpose::Data, case);
+        let world = World::random(&mut stream);
+        let names = world.schema.column_names();
+        let weights: Vec<f64> = names.iter().map(|_| 2.0 * stream.uniform() - 1.0).collect();
+        let at = world.encoded(&world.person);
+        let model = |bias: f64| Arc::new(Linear::new(weights.clone(), bias, 0.0).unwrap());
+        let mut setup = Setup::new(model(0.0), names.clone(), Some(&world.schema), 0.1).unwrap();
+        let mut scaled = vec![0.0; at.len()];
+        setup.space.scale_into(&at, &mut scaled);
+        let now: f64 = weights.iter().zip(&scaled).map(|(w, x)| w * x).sum();
+        let bias = -now - 0.05 - 0.3 * stream.uniform();
+        setup.model = model(bias);
+        setup.max_rate = 0.3;
+        setup.ways = 3;
+        let space = setup.space.clone();
+        let sd: f64 = (0..names.len())
+            .filter(|&j| setup.actions.is_mutable_numeric(j))
+            .map(|j| (0.1 * weights[j]).powi(2))
+            .sum::<f64>()
+            .sqrt();
+        let found = answers(&Engine::new(setup).unwrap(), &at);
+        // The cheapest row for each set of features, then one set after the other that contains none before.
+        let mut cheapest: Vec<(f64, Vec<bool>)> = Vec::new();
+        world.rows(usize::MAX, &mut |row| {
+            space.scale_into(&world.encoded(row), &mut scaled);
+            let score = bias + weights.iter().zip(&scaled).map(|(w, x)| w * x).sum::<f64>();
+            let rate = if sd > 0.0 { probe_core::math::normal::upper_tail(score / sd) } else { 0.0 };
+            if score > 1e-9 && rate <= 0.3 {
+                let set: Vec<bool> = row.iter().zip(&world.person).map(|(a, b)| a != b).collect();
+                cheapest.push((world.costs(row)[0], set));
+            }
+        });
+        cheapest.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut ways: Vec<(f64, Vec<bool>)> = Vec::new();
+        for (cost, set) in cheapest {
+            let adds = ways.iter().any(|(_, way)| way.iter().zip(&set).all(|(way, own)| !way || *own));
+            if !adds {
+                ways.push((cost, set));
+            }
+        }
+        ways.truncate(3);
+        several += usize::from(ways.len() > 1);
+        let certified: Vec<f64> =
+            found.iter().filter(|a| a.status == Status::Certified).map(|a| a.cost.unwrap()).collect();
+        assert_eq!(certified.len(), ways.len(), "case {case}: {certified:?} {ways:?}");
+        for (cost, (least, _)) in certified.iter().zip(&ways) {
+            assert!((cost - least).abs() <= 1e-9 * least.max(1.0), "case {case}: {certified:?} {ways:?}");
+        }
+    }
+    assert!(several > 80, "{several}");
+}
