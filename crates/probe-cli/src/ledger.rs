@@ -7,13 +7,32 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
+/// What belongs to chunks, by their first row, until its turn comes.
+#[derive(Debug)]
+pub(crate) struct Queue<T>(BTreeMap<u64, T>);
+
+impl<T> Queue<T> {
+    pub(crate) fn new() -> Self {
+        Self(BTreeMap::new())
+    }
+
+    /// Takes what belongs to the chunk that starts at this row.
+    pub(crate) fn put(&mut self, first_row: u64, thing: T) {
+        self.0.insert(first_row, thing);
+    }
+
+    /// The next thing that belongs to the first `rows` rows.
+    pub(crate) fn next_before(&mut self, rows: u64) -> Option<T> {
+        self.0.first_entry().filter(|entry| *entry.key() < rows).map(|entry| entry.remove())
+    }
+}
+
 /// Records on their way to the trail.
 pub(crate) struct Ledger(Mutex<Waiting>);
 
 struct Waiting {
     trail: AuditTrail,
-    /// Records by the first row of their chunk.
-    records: BTreeMap<u64, Vec<Value>>,
+    records: Queue<Vec<Value>>,
     /// The first fault; nothing is written then.
     fault: Option<anyhow::Error>,
 }
@@ -21,21 +40,21 @@ struct Waiting {
 impl Ledger {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let trail = AuditTrail::open(path).context("--audit")?;
-        Ok(Self(Mutex::new(Waiting { trail, records: BTreeMap::new(), fault: None })))
+        Ok(Self(Mutex::new(Waiting { trail, records: Queue::new(), fault: None })))
     }
 
     /// Takes the records of the chunk that starts at this row.
     pub(crate) fn note(&self, first_row: u64, records: Vec<Value>) {
         if let Ok(mut waiting) = self.0.lock() {
-            waiting.records.insert(first_row, records);
+            waiting.records.put(first_row, records);
         }
     }
 
     /// Passes on what belongs to the first `rows` rows, which are written.
     pub(crate) fn pass(&self, rows: u64) {
         let Ok(mut waiting) = self.0.lock() else { return };
-        while let Some(entry) = waiting.records.first_entry().filter(|entry| *entry.key() < rows) {
-            for record in entry.remove() {
+        while let Some(records) = waiting.records.next_before(rows) {
+            for record in records {
                 if let Err(error) = waiting.trail.push(&record) {
                     waiting.fault.get_or_insert(error.into());
                 }

@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod interrupt;
 mod ledger;
+mod letters;
 mod printer;
 mod question;
 mod run;

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use indicatif::HumanCount;
 use probe_core::Setup;
 use probe_io::{
-    AtomicOutput, Batch, Chunk, ChunkLimit, Chunks, Columns, Field, Format, Job, Summary, TableReader,
+    AtomicOutput, Batch, Chunk, ChunkLimit, Chunks, Columns, Field, Format, Job, Prose, Summary, TableReader,
     TableWriter, run_pipeline,
 };
 use serde_json::Value;
@@ -36,6 +36,17 @@ pub(crate) struct Stream<'a> {
     work: Work,
     /// Hears how many rows are written.
     written: Option<&'a (dyn Fn(u64) + Sync)>,
+    /// What is written instead of a table.
+    instead: Option<Instead>,
+}
+
+/// What is written instead of a table.
+#[derive(Debug, Clone)]
+pub(crate) enum Instead {
+    /// Texts, one after the other.
+    Prose(Prose),
+    /// JSON that is not the table's.
+    Json(Format),
 }
 
 /// How much work one person is.
@@ -68,7 +79,7 @@ impl<'a> Stream<'a> {
         printer: &'a Printer,
         work: Work,
     ) -> Self {
-        Self { ask, tables, common, printer, work, written: None }
+        Self { ask, tables, common, printer, work, written: None, instead: None }
     }
 
     /// Tells `written` how many rows are written, as they are.
@@ -76,8 +87,16 @@ impl<'a> Stream<'a> {
         Self { written: Some(written), ..self }
     }
 
+    /// Writes something else than a table.
+    pub(crate) fn writing(self, instead: Option<Instead>) -> Self {
+        Self { instead, ..self }
+    }
+
     /// The format of the output.
     pub(crate) fn format(&self) -> Format {
+        if let Some(Instead::Json(format)) = self.instead {
+            return format;
+        }
         let by_ending = || self.tables.output.as_deref().map_or(Format::Csv, Format::of_path);
         self.tables.format.unwrap_or_else(by_ending)
     }
@@ -106,7 +125,9 @@ impl<'a> Stream<'a> {
         };
         self.check_names(&fields, with_features.then_some(&features))?;
         self.check_output()?;
-        self.warn_of_ending();
+        if self.instead.is_none() {
+            self.warn_of_ending();
+        }
         let size = text_size(&self.ask.people, self.tables.input_format);
         // Where people are slow the file is read long before they are answered: they are counted first.
         let people = match size {
@@ -137,7 +158,10 @@ impl<'a> Stream<'a> {
         // JSON Lines carry the meta object in every row instead: each line stands for itself.
         let meta = Some(&meta).filter(|_| self.format() != Format::Jsonl);
         let summary = holding_output(|| {
-            let writer = TableWriter::create(path, self.format(), fields, meta)?;
+            let writer = match &self.instead {
+                Some(Instead::Prose(prose)) => TableWriter::create_prose(path, prose.clone())?,
+                _ => TableWriter::create(path, self.format(), fields, meta)?,
+            };
             let job = Job { reader, writer, threads: self.common.threads, cancelled: &CANCELLED };
             run_pipeline(job, scratch, work, |rows| {
                 if let Some(written) = self.written {

@@ -64,7 +64,8 @@ pub use error::{Error, Place, Result};
 pub use model_file::ModelFile;
 pub use noise_file::{NoiseFile, fit_to_json, load_noise, parse_noise, residuals_to_json, save_noise};
 pub use output::{
-    AtomicOutput, Batch, Cell, Column, Encoded, Encoder, Field, FieldKind, JsonRows, TableWriter, Verbatim,
+    AtomicOutput, Batch, Cell, Column, Encoded, Encoder, Field, FieldKind, JsonRows, Prose, TableWriter,
+    Verbatim,
 };
 pub use pairs::{IMPLEMENTED, Pairs, read_pairs};
 pub use pipeline::{Job, Summary, run_pipeline};

@@ -1,10 +1,12 @@
 //! What can be typed, and nothing else: the commands here, what they share in `asked`, `train` by itself.
 
 mod asked;
+mod letters;
 mod train;
 mod values;
 
 pub(crate) use asked::{Ask, Assurance, Bounds, Scope, Seek, Tables};
+pub(crate) use letters::{Explain, Form};
 pub(crate) use train::{ClassWeight, Kind, Train};
 
 use asked::ASSURANCE;
@@ -118,6 +120,8 @@ Examples:
   probe recourse model.json people.csv -r 0.35 --method probe-gradient --option keep=best
   probe recourse model.json people.csv --options 3 --prefer savings --avoid income
   probe recourse network.json people.csv --method dice --option count=4 --reference train.csv
+  probe recourse model.json people.csv -r 0.1 --explain                 letters to read on the terminal
+  probe recourse model.json people.csv -o out.csv --explain-out letters.html --language de --id customer
   cat people.csv | probe recourse model.json - --quiet > out.csv")]
 pub(crate) struct Recourse {
     #[command(flatten)]
@@ -146,6 +150,8 @@ pub(crate) struct Recourse {
     /// Append a record of every answer to this file (JSON Lines), each chained to the one before by its hash; see `probe audit verify`.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) audit: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) explain: Explain,
     #[command(flatten)]
     pub(crate) table: Tables,
 }

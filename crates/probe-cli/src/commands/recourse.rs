@@ -5,9 +5,10 @@ use super::rows;
 use crate::args::{Common, Recourse};
 use crate::interrupt::{self, holding_output};
 use crate::ledger::Ledger;
+use crate::letters::{Letters, Post, check_path};
 use crate::printer::Printer;
 use crate::question::Question;
-use crate::run::{Stream, at_row};
+use crate::run::{Instead, Stream, at_row};
 use anyhow::Result;
 use probe_core::{Answer, Engine, Reason, Session, Status};
 use probe_io::{Batch, Checksum, Chunk, Column, Field, JsonRows};
@@ -58,14 +59,23 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     let costs = args.costs.as_deref().map(|path| Costs::read(path, args, &question.setup)).transpose()?;
     let engine = Engine::new(question.setup.clone())?;
     question.warn_of_small_rates(&engine, &[args.seek.max_rate], printer);
+    let mut meta = question.meta("recourse");
+    question.tell_notes(&engine, &mut meta, printer);
+    let letters = Letters::new(&args.explain, &args.table, &engine)?;
+    let post = post(args, letters.as_ref(), &meta)?;
+    let instead = letters.as_ref().filter(|_| post.is_none());
     let ledger = args.audit.as_deref().map(Ledger::open).transpose()?;
     let written = |rows: u64| {
         if let Some(ledger) = &ledger {
             ledger.pass(rows);
         }
+        if let Some(post) = &post {
+            post.pass(rows);
+        }
     };
-    let stream =
-        Stream::new(&args.ask, &args.table, common, printer, question.work(printer)).telling(&written);
+    let stream = Stream::new(&args.ask, &args.table, common, printer, question.work(printer))
+        .telling(&written)
+        .writing(instead.map(instead_of_table).transpose()?);
     if args.tolerance {
         warn_of_tolerance(&engine, stream.is_json(), printer);
     }
@@ -84,29 +94,38 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         Field::integer("changed"),
         Field::integer("outside_range").optional(),
     ]);
-    let mut meta = question.meta("recourse");
-    question.tell_notes(&engine, &mut meta, printer);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let tally = Mutex::new(Tally::default());
     let setting = setting(&question, &meta);
     let scratch = || Worker { session: engine.session(), options, people: Vec::new(), answers: Vec::new() };
-    let summary = stream.run(&question.setup, fields, true, meta.clone(), scratch, |worker, chunk| {
-        question.check_rows(chunk)?;
-        worker.answer(chunk, costs.as_ref())?;
-        if let Ok(mut tally) = tally.lock() {
-            tally.count(&worker.answers, args.seek.max_rate);
-        }
-        if let Some(ledger) = &ledger {
-            ledger.note(chunk.first_row(), worker.records(&question, chunk, &setting));
-        }
-        if as_objects {
-            worker.objects(&engine, &question, chunk, per_line.then_some(&meta))
-        } else {
-            worker.columns(chunk)
-        }
-    })?;
+    let with_features = instead.is_none();
+    let summary =
+        stream.run(&question.setup, fields, with_features, meta.clone(), scratch, |worker, chunk| {
+            question.check_rows(chunk)?;
+            worker.answer(chunk, costs.as_ref())?;
+            if let Ok(mut tally) = tally.lock() {
+                tally.count(&worker.answers, args.seek.max_rate);
+            }
+            if let Some(ledger) = &ledger {
+                ledger.note(chunk.first_row(), worker.records(&question, chunk, &setting));
+            }
+            if let Some(letters) = &letters {
+                let batch =
+                    letters.write(&mut worker.session, chunk, &worker.people, &worker.answers, &meta)?;
+                let Some(post) = &post else { return Ok(batch) };
+                post.note(chunk.first_row(), &batch)?;
+            }
+            if as_objects {
+                worker.objects(&engine, &question, chunk, per_line.then_some(&meta))
+            } else {
+                worker.columns(chunk)
+            }
+        })?;
     if let Some(chain) = ledger.map(|ledger| holding_output(|| ledger.commit())).transpose()? {
         printer.note(&format!("audit: {} records, last hash {}", chain.records, chain.last));
+    }
+    if let Some(post) = post {
+        holding_output(|| post.commit())?;
     }
     let tally = tally.into_inner().unwrap_or_default();
     let uncertified = match tally.uncertified {
@@ -119,6 +138,21 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         summary.rows_in, tally.certified, tally.above, tally.none, tally.favourable
     ));
     Ok(())
+}
+
+/// Where letters go, if not in the place of the table.
+fn post(args: &Recourse, letters: Option<&Letters<'_>>, meta: &Value) -> Result<Option<Post>> {
+    let (Some(path), Some(letters)) = (args.explain.explain_out.as_deref(), letters) else { return Ok(None) };
+    check_path(path, &args.table, [("model", &args.ask.model), ("people", &args.ask.people)])?;
+    Post::open(letters, path, meta).map(Some)
+}
+
+/// What is written where letters take the place of the table.
+fn instead_of_table(letters: &Letters<'_>) -> Result<Instead> {
+    Ok(match (letters.prose()?, letters.format()) {
+        (Some(prose), _) => Instead::Prose(prose),
+        (None, format) => Instead::Json(format.unwrap_or(probe_io::Format::Json)),
+    })
 }
 
 /// What the records of a run have in common.

@@ -138,6 +138,8 @@ pub enum Batch<'c> {
     Objects(Vec<Value>),
     /// The same, written already: no tree of values is built on the way.
     Json(JsonRows),
+    /// One text per row, for [`TableWriter::create_prose`](super::TableWriter::create_prose).
+    Prose(Vec<String>),
 }
 
 impl Batch<'_> {
@@ -147,6 +149,7 @@ impl Batch<'_> {
             Self::Columns(columns) => columns.first().map_or(0, Column::len),
             Self::Objects(objects) => objects.len(),
             Self::Json(rows) => rows.ends.len(),
+            Self::Prose(texts) => texts.len(),
         }
     }
 }

@@ -18,6 +18,7 @@ pub(super) fn encode(batch: &Batch<'_>, fields: &[Field], separator: &[u8]) -> R
         match batch {
             Batch::Objects(objects) => append(&mut out, &objects[row])?,
             Batch::Json(rows) => out.extend_from_slice(rows.row(row)),
+            Batch::Prose(texts) => append(&mut out, &texts[row])?,
             Batch::Columns(columns) => append_flat(&mut out, columns, fields, row)?,
         }
     }

@@ -11,4 +11,4 @@ mod writer;
 pub use atomic::AtomicOutput;
 pub use batch::{Batch, Cell, Column, JsonRows, Verbatim};
 pub use field::{Field, FieldKind};
-pub use writer::{Encoded, Encoder, TableWriter};
+pub use writer::{Encoded, Encoder, Prose, TableWriter};

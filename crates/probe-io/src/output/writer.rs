@@ -15,8 +15,27 @@ use std::sync::Arc;
 /// Turns batches into what the writer puts down. Cheap to clone and to share between threads.
 #[derive(Debug, Clone)]
 pub struct Encoder {
-    format: Format,
+    style: Style,
     fields: Arc<[Field]>,
+}
+
+/// What rows are written as.
+#[derive(Debug, Clone)]
+enum Style {
+    Table(Format),
+    /// Texts with this between them.
+    Prose(Arc<str>),
+}
+
+/// What stands around texts that are written one after the other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prose {
+    /// Before the first.
+    pub opening: String,
+    /// Between two.
+    pub separator: String,
+    /// After the last.
+    pub closing: String,
 }
 
 /// An encoded batch.
@@ -33,11 +52,6 @@ enum Body {
 }
 
 impl Encoder {
-    /// How the table is stored.
-    pub fn format(&self) -> Format {
-        self.format
-    }
-
     /// The declared columns.
     pub fn fields(&self) -> &[Field] {
         &self.fields
@@ -49,7 +63,17 @@ impl Encoder {
         if let Batch::Columns(columns) = batch {
             batch::check(columns, &self.fields)?;
         }
-        let body = match (self.format, batch) {
+        let format = match (&self.style, batch) {
+            (Style::Prose(separator), Batch::Prose(texts)) => {
+                return Ok(Encoded { n_rows, body: Body::Bytes(texts.join(separator).into_bytes()) });
+            }
+            (Style::Table(format), Batch::Columns(_) | Batch::Objects(_) | Batch::Json(_)) => *format,
+            (Style::Prose(_), _) | (_, Batch::Prose(_)) => {
+                let what = "texts belong to prose, and nothing else does".to_owned();
+                return Err(Error::Output { column: "all".to_owned(), what });
+            }
+        };
+        let body = match (format, batch) {
             (Format::Json, _) => Body::Bytes(json::encode(batch, &self.fields, b",\n")?),
             (Format::Jsonl, _) => {
                 let mut bytes = json::encode(batch, &self.fields, b"\n")?;
@@ -60,8 +84,8 @@ impl Encoder {
             }
             (Format::Csv, Batch::Columns(columns)) => Body::Bytes(csv::encode(columns, n_rows)),
             (Format::Parquet, Batch::Columns(columns)) => Body::Columns(parquet::pack(columns, &self.fields)),
-            (Format::Csv | Format::Parquet, Batch::Objects(_) | Batch::Json(_)) => {
-                let what = format!("rows were given as objects, which {} cannot hold", self.format);
+            (Format::Csv | Format::Parquet, _) => {
+                let what = format!("rows were given as objects, which {format} cannot hold");
                 return Err(Error::Output { column: "all".to_owned(), what });
             }
         };
@@ -83,6 +107,10 @@ pub struct TableWriter {
     sink: Sink,
     /// What comes before the first row; held back so that a run that fails at once prints nothing.
     opening: Vec<u8>,
+    /// What comes before each batch but the first.
+    between: Vec<u8>,
+    /// What comes after the last row.
+    closing: Vec<u8>,
     rows: u64,
 }
 
@@ -103,12 +131,12 @@ impl TableWriter {
     ) -> Result<Self> {
         check_distinct(&fields)?;
         let output = AtomicOutput::create(path)?;
-        let encoder = Encoder { format, fields: fields.into() };
+        let encoder = Encoder { style: Style::Table(format), fields: fields.into() };
         let sink = match format {
             Format::Parquet => Sink::Parquet(Box::new(ParquetWriter::new(output, &encoder.fields, meta)?)),
             _ => Sink::Text(output),
         };
-        let mut opening = Vec::new();
+        let (mut opening, mut between, mut closing) = (Vec::new(), Vec::new(), Vec::new());
         match format {
             Format::Csv => opening = csv::header(&encoder.fields),
             Format::Json => {
@@ -118,7 +146,9 @@ impl TableWriter {
                     json::append(&mut opening, meta)?;
                     opening.extend_from_slice(b",\n");
                 }
-                opening.extend_from_slice(b"\"rows\":[");
+                opening.extend_from_slice(b"\"rows\":[\n");
+                between.extend_from_slice(b",\n");
+                closing.extend_from_slice(b"\n]}\n");
             }
             Format::Jsonl => {
                 if let Some(meta) = meta {
@@ -128,7 +158,20 @@ impl TableWriter {
             }
             Format::Parquet => {}
         }
-        Ok(Self { encoder, sink, opening, rows: 0 })
+        Ok(Self { encoder, sink, opening, between, closing, rows: 0 })
+    }
+
+    /// Opens `path` (`-` for standard output) for texts instead of a table.
+    pub fn create_prose(path: impl AsRef<Path>, prose: Prose) -> Result<Self> {
+        let Prose { opening, separator, closing } = prose;
+        Ok(Self {
+            sink: Sink::Text(AtomicOutput::create(path)?),
+            opening: opening.into_bytes(),
+            between: separator.clone().into_bytes(),
+            closing: closing.into_bytes(),
+            encoder: Encoder { style: Style::Prose(separator.into()), fields: Arc::new([]) },
+            rows: 0,
+        })
     }
 
     /// What turns batches into what [`TableWriter::write`] takes.
@@ -147,13 +190,14 @@ impl TableWriter {
         match (body, &mut self.sink) {
             (Body::Columns(columns), Sink::Parquet(writer)) => writer.write(columns, n_rows)?,
             (Body::Bytes(bytes), Sink::Text(_)) => {
-                if self.encoder.format == Format::Json && n_rows > 0 {
-                    self.put(if self.rows == 0 { b"\n" } else { b",\n" })?;
+                if self.rows > 0 && n_rows > 0 {
+                    let between = self.between.clone();
+                    self.put(&between)?;
                 }
                 self.put(&bytes)?;
             }
             _ => {
-                let what = format!("a batch for another format than {}", self.encoder.format);
+                let what = "a batch that was encoded for another format".to_owned();
                 return Err(Error::Output { column: "all".to_owned(), what });
             }
         }
@@ -163,7 +207,8 @@ impl TableWriter {
 
     /// Completes the table and makes it the target's content.
     pub fn finish(mut self) -> Result<()> {
-        self.put(if self.encoder.format == Format::Json { b"\n]}\n" } else { b"" })?;
+        let closing = std::mem::take(&mut self.closing);
+        self.put(&closing)?;
         match self.sink {
             Sink::Text(output) => output.commit(),
             Sink::Parquet(writer) => writer.finish()?.commit(),

@@ -1,0 +1,240 @@
+//! Letters of a run: in place of the table, or beside it.
+
+use crate::args::{Explain, Form, Tables};
+use crate::ledger::Queue;
+use crate::usage::Usage;
+use anyhow::{Context as _, Result};
+use probe_core::{Answer, Engine, Session};
+use probe_io::{Batch, Chunk, Encoded, Encoder, Field, Format, JsonRows, Prose, TableWriter};
+use probe_words::{Addressee, Language, Layout, Letter, Pages, Record, Source, Witness};
+use serde_json::Value;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// What was asked for.
+pub(crate) struct Letters<'e> {
+    witness: Witness<'e>,
+    language: Language,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Prose(Layout),
+    /// JSON, or JSON Lines.
+    Json(Format),
+}
+
+impl<'e> Letters<'e> {
+    /// Reads templates and language; `None` where no letters are asked for. Fails on flags that do not go together.
+    pub(crate) fn new(args: &Explain, tables: &Tables, engine: &'e Engine) -> Result<Option<Self>> {
+        let path = args.explain_out.as_deref();
+        if args.explain.is_none() && path.is_none() {
+            let idle = [("--language", args.language.is_some()), ("--templates", args.templates.is_some())];
+            return match idle.iter().find(|(_, given)| *given) {
+                Some((flag, _)) => Err(Usage::of(flag, "it belongs to --explain").into()),
+                None => Ok(None),
+            };
+        }
+        let kind = kind(args, tables)?;
+        let language = language(args)?;
+        Ok(Some(Self { witness: Witness::new(engine)?, language, kind }))
+    }
+
+    /// The format of the output, where letters are JSON.
+    pub(crate) fn format(&self) -> Option<Format> {
+        match self.kind {
+            Kind::Json(format) => Some(format),
+            Kind::Prose(_) => None,
+        }
+    }
+
+    /// What stands around the letters, where they are texts.
+    pub(crate) fn prose(&self) -> Result<Option<Prose>> {
+        let Kind::Prose(layout) = self.kind else { return Ok(None) };
+        let Pages { opening, closing } = Pages::new(&self.language, layout)?;
+        Ok(Some(Prose { opening, separator: layout.separator().to_owned(), closing }))
+    }
+
+    /// Letters of a chunk: `options` answers to each of its people.
+    pub(crate) fn write(
+        &self,
+        session: &mut Session<'_>,
+        chunk: &Chunk,
+        people: &[f64],
+        answers: &[Answer],
+        meta: &Value,
+    ) -> Result<Batch<'static>> {
+        let n = chunk.plan().n_columns();
+        let options = answers.len() / chunk.n_rows().max(1);
+        let per_line = self.kind == Kind::Json(Format::Jsonl);
+        let mut texts = Vec::new();
+        let mut rows = JsonRows::new(per_line.then_some(meta))?;
+        for (i, answer) in answers.iter().enumerate() {
+            let row = i / options;
+            let to = Addressee {
+                row: chunk.first_row() + row as u64,
+                option: (options > 1).then_some(i % options),
+                ids: ids(chunk, row)?,
+            };
+            let person = &people[row * n..(row + 1) * n];
+            let facts = self.witness.facts(session, to, person, answer)?;
+            let letter = Letter::new(&self.language, &facts)?;
+            match self.kind {
+                Kind::Prose(layout) => texts.push(letter.lay_out(&self.language, &facts, layout)?),
+                Kind::Json(_) => rows.push(&Record { facts: &facts, letter: &letter })?,
+            }
+        }
+        Ok(match self.kind {
+            Kind::Prose(_) => Batch::Prose(texts),
+            Kind::Json(_) => Batch::Json(rows),
+        })
+    }
+}
+
+/// The id columns of a row, as texts.
+fn ids(chunk: &Chunk, row: usize) -> Result<Vec<(String, String)>> {
+    let text = |value: Value| match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    let id = |k: usize| Ok((chunk.plan().id(k).to_owned(), text(chunk.id(row, k)?.to_json())));
+    (0..chunk.plan().n_ids()).map(id).collect()
+}
+
+fn kind(args: &Explain, tables: &Tables) -> Result<Kind> {
+    let (flag, path) = match args.explain_out.as_deref() {
+        Some(path) => ("--explain-out", Some(path)),
+        None => ("--explain", tables.output.as_deref()),
+    };
+    let ending = path.and_then(Path::extension).and_then(|ending| ending.to_str()).map(str::to_lowercase);
+    let by_ending = match ending.as_deref() {
+        Some("txt") => Some(Form::Text),
+        Some("md") => Some(Form::Markdown),
+        Some("html" | "htm") => Some(Form::Html),
+        Some("json" | "jsonl") => Some(Form::Json),
+        _ => None,
+    };
+    let Some(form) = args.explain.or(by_ending) else {
+        let what =
+            "the ending stands for no form of letters (txt, md, html, json, jsonl); --explain says which";
+        return Err(Usage::of(flag, what).into());
+    };
+    // The table has its own format, unless the letters stand in its place.
+    let format = tables.format.filter(|_| args.explain_out.is_none());
+    let jsonl = || if ending.as_deref() == Some("jsonl") { Format::Jsonl } else { Format::Json };
+    match (form, format) {
+        (Form::Json, None) => Ok(Kind::Json(jsonl())),
+        (Form::Json, Some(format @ (Format::Json | Format::Jsonl))) => Ok(Kind::Json(format)),
+        (Form::Text, None) => Ok(Kind::Prose(Layout::Text)),
+        (Form::Markdown, None) => Ok(Kind::Prose(Layout::Markdown)),
+        (Form::Html, None) => Ok(Kind::Prose(Layout::Html)),
+        (_, Some(_)) => {
+            let what = "it is the table's; --explain-out writes letters beside the table";
+            Err(Usage::of("--format", what).into())
+        }
+    }
+}
+
+fn language(args: &Explain) -> Result<Language> {
+    let name = args.language.as_deref().unwrap_or("en");
+    let mut sources = Vec::new();
+    if let Some(path) = args.templates.as_deref() {
+        let read = |path: &Path| -> Result<Source> {
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("--templates: {}: cannot be read", path.display()))?;
+            Ok(Source { file: path.display().to_string(), text })
+        };
+        if path.is_dir() {
+            let names = Language::file_names(name);
+            let found: Vec<_> = names.iter().map(|name| path.join(name)).filter(|p| p.is_file()).collect();
+            if found.is_empty() {
+                let what = format!("{}: none of {} is there", path.display(), names.join(", "));
+                return Err(Usage::of("--templates", what).into());
+            }
+            for file in found {
+                sources.push(read(&file)?);
+            }
+        } else {
+            sources.push(read(path)?);
+        }
+    }
+    Ok(Language::new(name, &sources)?)
+}
+
+/// Letters on their way to a file of their own, in the order of the rows.
+pub(crate) struct Post {
+    encoder: Encoder,
+    waiting: Mutex<Waiting>,
+}
+
+struct Waiting {
+    writer: TableWriter,
+    queue: Queue<Encoded>,
+    /// The first fault; nothing is left behind then.
+    fault: Option<anyhow::Error>,
+}
+
+impl Post {
+    pub(crate) fn open(letters: &Letters<'_>, path: &Path, meta: &Value) -> Result<Self> {
+        let writer = match (letters.prose()?, letters.format()) {
+            (Some(prose), _) => TableWriter::create_prose(path, prose)?,
+            (None, format) => {
+                let format = format.unwrap_or(Format::Json);
+                let meta = Some(meta).filter(|_| format != Format::Jsonl);
+                TableWriter::create(path, format, vec![Field::integer("row")], meta)?
+            }
+        };
+        let encoder = writer.encoder();
+        Ok(Self { encoder, waiting: Mutex::new(Waiting { writer, queue: Queue::new(), fault: None }) })
+    }
+
+    /// Takes the letters of the chunk that starts at this row.
+    pub(crate) fn note(&self, first_row: u64, letters: &Batch<'_>) -> Result<()> {
+        let encoded = self.encoder.encode(letters)?;
+        if let Ok(mut waiting) = self.waiting.lock() {
+            waiting.queue.put(first_row, encoded);
+        }
+        Ok(())
+    }
+
+    /// Passes on what belongs to the first `rows` rows, which are written.
+    pub(crate) fn pass(&self, rows: u64) {
+        let Ok(mut waiting) = self.waiting.lock() else { return };
+        while let Some(encoded) = waiting.queue.next_before(rows) {
+            if let Err(error) = waiting.writer.write(encoded) {
+                waiting.fault.get_or_insert(error.into());
+            }
+        }
+    }
+
+    /// Makes the letters the file's content.
+    pub(crate) fn commit(self) -> Result<()> {
+        self.pass(u64::MAX);
+        let waiting =
+            self.waiting.into_inner().map_err(|_| anyhow::anyhow!("--explain-out: a worker failed"))?;
+        match waiting.fault {
+            Some(fault) => Err(fault.context("--explain-out")),
+            None => waiting.writer.finish().context("--explain-out"),
+        }
+    }
+}
+
+/// Fails where letters would replace what they are made from, or share a file with the table.
+pub(crate) fn check_path(path: &Path, tables: &Tables, inputs: [(&str, &Path); 2]) -> Result<()> {
+    let same = |other: &Path| match (path.canonicalize(), other.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => path == other,
+    };
+    let table = tables.output.as_deref().unwrap_or(Path::new("-"));
+    if same(table) {
+        return Err(Usage::of("--explain-out", format!("{} has the table already", path.display())).into());
+    }
+    match inputs.into_iter().find(|(_, input)| same(input)) {
+        None => Ok(()),
+        Some((what, _)) => {
+            let problem = format!("{} is the {what} file, which would be overwritten", path.display());
+            Err(Usage::of("--explain-out", problem).into())
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What a letter may say about one answer, and nothing else: every number of a letter is one of these.
+
+use probe_core::Status;
+use serde::Serialize;
+
+/// A value of a feature, in the person's units.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// A category by name.
+    Category(String),
+}
+
+/// Which side of the advice a [`Room`] is on, and what holds there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RoomSide {
+    /// A lower value is still a yes, if everything else is exactly as told.
+    Below,
+    /// A higher value is still a yes, if everything else is exactly as told.
+    Above,
+    /// Aiming so far off on either side, at this feature alone, keeps the promised rate.
+    Either,
+}
+
+/// How far a target may be missed, in the person's units.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Room {
+    /// Where.
+    pub side: RoomSide,
+    /// How far.
+    pub by: f64,
+}
+
+/// One feature that the answer changes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// The feature's name in the data.
+    pub feature: String,
+    /// Its unit.
+    pub unit: Option<String>,
+    /// Today.
+    pub from: Value,
+    /// What to aim for: the certified value.
+    pub to: Value,
+    /// Cost of this change by itself, in scaled space, as it is for everybody.
+    pub cost: f64,
+    /// Root mean square of how far people miss, where the noise acts on it.
+    pub usual_miss: Option<f64>,
+    /// How far it may be missed, where that is proven.
+    pub room: Option<Room>,
+    /// Whether the answer without this change, and otherwise exact, still is a yes: the change is there for safety.
+    pub spare: bool,
+    /// Probability that the person does not manage it, where that was allowed for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p_fail: Option<f64>,
+}
+
+/// A feature that stays as it is, but may drift.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Drift {
+    /// The feature's name in the data.
+    pub feature: String,
+    /// Its unit.
+    pub unit: Option<String>,
+    /// Root mean square of how far it drifts.
+    pub usual_miss: f64,
+}
+
+/// What stops a feature from helping more.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// It may not change.
+    Immutable,
+    /// It may only move the other way.
+    Direction,
+    /// Its highest allowed value.
+    AtMost(f64),
+    /// Its lowest allowed value.
+    AtLeast(f64),
+    /// Only so many features may change.
+    MaxChanges,
+}
+
+/// A feature and what stops it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Limited {
+    /// The feature's name in the data.
+    pub feature: String,
+    /// Its unit.
+    pub unit: Option<String>,
+    /// What stops it.
+    pub stop: Stop,
+}
+
+/// A rule that would have to give for there to be an answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Relaxation {
+    /// The feature's name in the data.
+    pub feature: String,
+    /// Its unit.
+    pub unit: Option<String>,
+    /// What it would have to be.
+    pub to: Value,
+}
+
+/// How the principal reasons were found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// By what the advice is worth: the score that is lost if one change is left out. Names only what the advice changes.
+    Advice,
+    /// Against approved people of a reference: the mean gain in score if this feature alone were theirs. Names any feature.
+    Reference,
+}
+
+/// Who a letter is to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Addressee {
+    /// Row of the input, from 0.
+    pub row: u64,
+    /// Which of the person's answers, from 0, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub option: Option<usize>,
+    /// Id columns, names and values.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<(String, String)>,
+}
+
+/// Everything that a letter may say.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Facts {
+    /// Who it is to.
+    #[serde(flatten)]
+    pub to: Addressee,
+    /// What became of the person.
+    pub status: Status,
+    /// Why, by its code, where the goal was missed.
+    pub reason: Option<String>,
+    /// What changes, the costliest first.
+    pub changes: Vec<Change>,
+    /// What stays but may drift.
+    pub drifts: Vec<Drift>,
+    /// The share of attempts that was allowed to fail.
+    pub max_rate: f64,
+    /// The share that fails, as far as is known.
+    pub rate: f64,
+    /// Upper bound on it.
+    pub rate_upper: f64,
+    /// The lowest share that could be reached, where the target was missed.
+    pub best_rate: Option<f64>,
+    /// Whether the rate of a certified answer is exact.
+    pub exact: bool,
+    /// Confidence of the bound, where it is not.
+    pub confidence: f64,
+    /// Principal reasons for the no: features, the weightiest first.
+    pub reasons: Vec<String>,
+    /// How they were found.
+    pub reasons_by: Basis,
+    /// What stands in the way, where the goal was missed.
+    pub limits: Vec<Limited>,
+    /// What would help, where there is no answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub relaxations: Vec<Relaxation>,
+    /// Changed features outside the range seen in training, where known.
+    pub outside_range: Option<usize>,
+    /// Whether a change of the model was allowed for.
+    pub model_may_change: bool,
+}

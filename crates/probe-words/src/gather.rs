@@ -1,0 +1,241 @@
+//! From an engine and its answer to the facts of a letter.
+
+use crate::facts::{Addressee, Basis, Change, Drift, Facts, Limited, Room, RoomSide, Stop, Value};
+use probe_core::{
+    Answer, Encoding, Engine, Feature, Limit, Noise, Result, Session, Setup, Side, Status, Tolerance,
+};
+
+/// Features that are named as principal reasons, at most: Regulation B's commentary on § 1002.9(b)(2) takes more than four to be of little help.
+const REASONS: usize = 4;
+/// Approved people that reasons are found against, at most.
+const APPROVED: usize = 256;
+
+/// Turns answers of an engine into facts.
+pub struct Witness<'e> {
+    engine: &'e Engine,
+    /// Approved rows of the reference, one after the other; empty without one.
+    approved: Vec<f64>,
+}
+
+impl<'e> Witness<'e> {
+    /// For answers of `engine`. Fails where the rows of its reference cannot be scored.
+    pub fn new(engine: &'e Engine) -> Result<Self> {
+        let n = engine.setup().names.len();
+        let mut approved = Vec::new();
+        for row in engine.setup().reference.as_deref().unwrap_or_default().chunks_exact(n.max(1)) {
+            if approved.len() < APPROVED * n && engine.score(row)? > 0.0 {
+                approved.extend_from_slice(row);
+            }
+        }
+        Ok(Self { engine, approved })
+    }
+
+    /// The facts of `answer` to `person`; `session` is one of the same engine.
+    pub fn facts(
+        &self,
+        session: &mut Session<'_>,
+        to: Addressee,
+        person: &[f64],
+        answer: &Answer,
+    ) -> Result<Facts> {
+        let setup = self.engine.setup();
+        let given = matches!(answer.status, Status::Certified | Status::Found);
+        let limits = if given { Vec::new() } else { self.limits(session, person, answer)? };
+        let (reasons, reasons_by) = self.reasons(person, answer)?;
+        let misses = self.misses(person, &answer.point)?;
+        let changes = if given { self.changes(person, answer, &misses)? } else { Vec::new() };
+        Ok(Facts {
+            to,
+            status: answer.status,
+            reason: answer.reason.map(|reason| reason.code().to_owned()),
+            drifts: self.drifts(&changes, &misses),
+            changes,
+            max_rate: setup.max_rate,
+            rate: answer.rate,
+            rate_upper: answer.rate_upper,
+            best_rate: answer.best_rate,
+            exact: answer.status == Status::Certified && self.engine.least_certifiable_rate(1).is_none(),
+            confidence: setup.confidence,
+            reasons,
+            reasons_by,
+            limits,
+            relaxations: Vec::new(),
+            outside_range: answer.outside_range.filter(|_| given),
+            model_may_change: setup.shift.is_some(),
+        })
+    }
+
+    fn changes(&self, person: &[f64], answer: &Answer, misses: &[Option<f64>]) -> Result<Vec<Change>> {
+        let (setup, encoding) = (self.engine.setup(), self.encoding());
+        let tolerance = self.engine.tolerance(person, answer)?;
+        let mut changes = Vec::new();
+        for k in changed(encoding, person, &answer.point) {
+            let feature = &encoding.features()[k];
+            let without = with_feature(encoding, k, &answer.point, person);
+            let alone = with_feature(encoding, k, person, &answer.point);
+            changes.push(Change {
+                feature: feature.name.clone(),
+                unit: feature.unit.clone(),
+                from: value(encoding, k, person),
+                to: value(encoding, k, &answer.point),
+                cost: setup.cost.between(&scaled(setup, person), &scaled(setup, &alone)),
+                usual_miss: misses[k],
+                room: tolerance.as_ref().and_then(|t| room(t, encoding, k)),
+                spare: self.engine.score(&without)? > 0.0,
+                p_fail: feature.p_fail.filter(|p| *p > 0.0),
+            });
+        }
+        changes.sort_by(|a, b| b.cost.total_cmp(&a.cost));
+        Ok(changes)
+    }
+
+    fn drifts(&self, changes: &[Change], misses: &[Option<f64>]) -> Vec<Drift> {
+        let stays = |feature: &Feature| changes.iter().all(|change| change.feature != feature.name);
+        let features = self.encoding().features().iter().zip(misses);
+        features
+            .filter(|(feature, _)| stays(feature))
+            .filter_map(|(feature, miss)| {
+                let (feature, unit) = (feature.name.clone(), feature.unit.clone());
+                miss.map(|usual_miss| Drift { feature, unit, usual_miss })
+            })
+            .collect()
+    }
+
+    /// How far each feature is usually missed on the way to `to`; `None` where no noise acts on it, and for categories.
+    fn misses(&self, person: &[f64], to: &[f64]) -> Result<Vec<Option<f64>>> {
+        let (setup, encoding) = (self.engine.setup(), self.encoding());
+        let mut active = vec![false; person.len()];
+        setup.noise_on.active_into(&setup.actions, person, to, &mut active);
+        let moved = setup.noise.at(&scaled(setup, person), &scaled(setup, to))?;
+        let noise: &dyn Noise = moved.as_ref().map_or(setup.noise.as_ref(), |gaussian| gaussian);
+        let miss = |k: usize| {
+            let j = encoding.column_of(k);
+            let noisy = active[j] && !encoding.is_category(k) && !person[j].is_nan();
+            let size = if noisy { root_mean_square(noise, j)? * setup.space.width(j) } else { 0.0 };
+            Some(size).filter(|size| *size > 0.0)
+        };
+        Ok((0..encoding.features().len()).map(miss).collect())
+    }
+
+    /// Features that count most against the person, and how that was found.
+    fn reasons(&self, person: &[f64], answer: &Answer) -> Result<(Vec<String>, Basis)> {
+        let basis = if self.approved.is_empty() { Basis::Advice } else { Basis::Reference };
+        if answer.status == Status::Favourable {
+            return Ok((Vec::new(), basis));
+        }
+        let encoding = self.encoding();
+        let mut weights: Vec<(usize, f64)> = Vec::new();
+        if basis == Basis::Reference {
+            let (now, n) = (self.engine.score(person)?, person.len());
+            let people = self.approved.len() / n;
+            for k in 0..encoding.features().len() {
+                let mut gain = 0.0;
+                for other in self.approved.chunks_exact(n) {
+                    gain += self.engine.score(&with_feature(encoding, k, person, other))? - now;
+                }
+                weights.push((k, gain / people as f64));
+            }
+        } else {
+            let best = if answer.nearest.is_empty() { &answer.point } else { &answer.nearest };
+            let score = self.engine.score(best)?;
+            for k in changed(encoding, person, best) {
+                weights.push((k, score - self.engine.score(&with_feature(encoding, k, best, person))?));
+            }
+        }
+        weights.retain(|(_, weight)| *weight > 0.0);
+        weights.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let name = |(k, _): &(usize, f64)| encoding.features()[*k].name.clone();
+        Ok((weights.iter().take(REASONS).map(name).collect(), basis))
+    }
+
+    /// What stands in the way, feature by feature, where that is known.
+    fn limits(&self, session: &mut Session<'_>, person: &[f64], answer: &Answer) -> Result<Vec<Limited>> {
+        let Some(shortfall) = session.shortfall(person, answer)? else { return Ok(Vec::new()) };
+        let encoding = self.encoding();
+        let mut limits: Vec<Limited> = Vec::new();
+        for (j, limit) in shortfall.limits {
+            let k = encoding.feature_of(j);
+            let feature = &encoding.features()[k];
+            let stop = match limit {
+                Limit::Immutable => Stop::Immutable,
+                // Columns of a category are not the person's: only whether it may change can be said of it.
+                _ if encoding.is_category(k) => continue,
+                Limit::Direction => Stop::Direction,
+                Limit::AtMost(value) => Stop::AtMost(value),
+                Limit::AtLeast(value) => Stop::AtLeast(value),
+                Limit::MaxChanges => Stop::MaxChanges,
+                _ => continue,
+            };
+            if limits.iter().all(|limited| limited.feature != feature.name) {
+                limits.push(Limited { feature: feature.name.clone(), unit: feature.unit.clone(), stop });
+            }
+        }
+        Ok(limits)
+    }
+
+    fn encoding(&self) -> &Encoding {
+        &self.engine.setup().encoding
+    }
+}
+
+/// Features whose value differs.
+fn changed(encoding: &Encoding, from: &[f64], to: &[f64]) -> Vec<usize> {
+    let differs = |k: &usize| {
+        let (a, b) = (encoding.value(*k, from), encoding.value(*k, to));
+        a != b && !(a.is_nan() && b.is_nan())
+    };
+    (0..encoding.features().len()).filter(differs).collect()
+}
+
+/// `row` with feature `k` of `other`.
+fn with_feature(encoding: &Encoding, k: usize, row: &[f64], other: &[f64]) -> Vec<f64> {
+    let pick = |j: usize| if encoding.feature_of(j) == k { other[j] } else { row[j] };
+    (0..row.len()).map(pick).collect()
+}
+
+fn value(encoding: &Encoding, k: usize, columns: &[f64]) -> Value {
+    match encoding.category(k, columns) {
+        Some(category) => Value::Category(category.to_owned()),
+        None => Value::Number(encoding.value(k, columns)),
+    }
+}
+
+fn scaled(setup: &Setup, raw: &[f64]) -> Vec<f64> {
+    let mut out = vec![0.0; raw.len()];
+    setup.space.scale_into(raw, &mut out);
+    // What is missing stays missing: it neither costs nor moves.
+    out.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+    out
+}
+
+/// How far a feature may be missed, where it is proven: until the yes is lost where that is known, else until the target is.
+fn room(tolerance: &Tolerance, encoding: &Encoding, k: usize) -> Option<Room> {
+    let of =
+        |slacks: &[probe_core::Slack]| slacks.iter().find(|s| encoding.feature_of(s.feature) == k).copied();
+    let until_no = of(&tolerance.favourable).and_then(|slack| {
+        let side = match slack.harmful {
+            Side::Below => RoomSide::Below,
+            Side::Above => RoomSide::Above,
+            Side::Either => return None,
+        };
+        Some(Room { side, by: slack.alone })
+    });
+    let until_target = || {
+        let slack = of(&tolerance.at_target).filter(|slack| slack.harmful == Side::Either)?;
+        Some(Room { side: RoomSide::Either, by: slack.alone })
+    };
+    until_no.or_else(until_target).filter(|room| room.by > 0.0 && room.by.is_finite())
+}
+
+/// √E ε², scaled, of column `j`; `None` where the noise does not say.
+fn root_mean_square(noise: &dyn Noise, j: usize) -> Option<f64> {
+    if let Some(gaussian) = noise.as_gaussian() {
+        return Some(gaussian.mean()[j].hypot(gaussian.sd(j)));
+    }
+    if let Some(independent) = noise.as_independent() {
+        return Some(independent.mean(j).hypot(independent.sd(j)));
+    }
+    let residuals = noise.as_residuals()?;
+    let sum: f64 = (0..residuals.n_rows()).map(|i| residuals.row(i)[j].powi(2)).sum();
+    Some((sum / residuals.n_rows() as f64).sqrt())
+}

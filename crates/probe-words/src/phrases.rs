@@ -1,0 +1,116 @@
+//! The phrases of a letter, by name, with what may stand in them.
+
+/// Every phrase and its placeholders.
+pub(crate) const PHRASES: &[(&str, &[&str])] = &[
+    ("who_row", &["row"]),
+    ("who_id", &["name", "value"]),
+    ("who_option", &["option"]),
+    ("title_advice", &[]),
+    ("title_none", &[]),
+    ("title_other", &[]),
+    ("title_favourable", &[]),
+    ("intro_advice", &[]),
+    ("intro_none", &[]),
+    ("intro_other", &[]),
+    ("intro_favourable", &[]),
+    ("heading_steps", &[]),
+    ("step_raise", &["feature", "from", "to"]),
+    ("step_lower", &["feature", "from", "to"]),
+    ("step_category", &["feature", "from", "to"]),
+    ("step_spare", &[]),
+    ("step_below", &["room"]),
+    ("step_above", &["room"]),
+    ("step_either", &["room"]),
+    ("step_p_fail", &["no", "out_of"]),
+    ("steps_all", &[]),
+    ("steps_more", &["total", "shown", "features"]),
+    ("steps_outside", &["count"]),
+    ("heading_sure", &[]),
+    ("sure_intro", &[]),
+    ("sure_misses", &["list"]),
+    ("sure_drifts", &["list"]),
+    ("sure_certified", &["yes", "out_of"]),
+    ("sure_exact", &[]),
+    ("sure_tested", &["confidence"]),
+    ("sure_above", &["no", "out_of", "asked", "asked_of"]),
+    ("sure_unproven", &["no", "out_of", "asked", "asked_of"]),
+    ("sure_best", &["no", "out_of"]),
+    ("sure_values", &["list"]),
+    ("sure_favourable", &["no", "out_of"]),
+    ("sure_rare", &["no", "out_of"]),
+    ("heading_why_none", &[]),
+    ("none_best", &["no", "out_of"]),
+    ("none_limits", &["list"]),
+    ("none_relaxations", &["list"]),
+    ("limit_immutable", &["feature"]),
+    ("limit_direction", &["feature"]),
+    ("limit_at_most", &["feature", "value"]),
+    ("limit_at_least", &["feature", "value"]),
+    ("limit_max_changes", &["feature"]),
+    ("relaxation", &["feature", "value"]),
+    ("reason_no_admissible_move", &[]),
+    ("reason_infeasible_within_bounds", &[]),
+    ("reason_infeasible_within_max_changes", &[]),
+    ("reason_rate_not_reachable", &[]),
+    ("reason_budget_exhausted", &[]),
+    ("reason_search_limit", &[]),
+    ("reason_not_one_hot", &[]),
+    ("reason_not_certified", &[]),
+    ("reason_rate_ignored", &[]),
+    ("reason_not_found", &[]),
+    ("reason_other", &["code"]),
+    ("heading_reasons", &[]),
+    ("reasons_advice", &["list"]),
+    ("reasons_reference", &["list"]),
+    ("heading_not", &[]),
+    ("not_promise", &[]),
+    ("not_model", &[]),
+    ("not_model_shift", &[]),
+    ("not_noise", &[]),
+    ("not_suited", &[]),
+    ("miss", &["feature", "size"]),
+    ("and", &[]),
+    ("comma", &[]),
+    ("more", &["count"]),
+];
+
+/// The placeholders of a phrase; `None` if there is no such phrase.
+pub(crate) fn placeholders(key: &str) -> Option<&'static [&'static str]> {
+    PHRASES.iter().find(|(name, _)| *name == key).map(|(_, known)| *known)
+}
+
+/// The phrase whose name is most like `key`: the one with which it shares most pairs of neighbouring letters.
+pub(crate) fn nearest(key: &str) -> &'static str {
+    let pairs = |text: &str| text.as_bytes().windows(2).map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let wanted = pairs(key);
+    let likeness = |name: &str| {
+        let of = pairs(name);
+        let shared = wanted.iter().filter(|pair| of.contains(pair)).count();
+        (200 * shared) / (wanted.len() + of.len()).max(1)
+    };
+    PHRASES.iter().map(|(name, _)| *name).max_by_key(|name| likeness(name)).unwrap_or("")
+}
+
+/// The templates of whole letters, with what may stand in them.
+pub(crate) const LAYOUTS: &[(&str, &[&str])] = &[
+    ("letter.txt", LETTER),
+    ("letter.md", LETTER),
+    ("letter.html", LETTER),
+    ("page.html", &["language", "title", "letters"]),
+];
+
+const LETTER: &[&str] =
+    &["language", "status", "title", "who", "intro", "steps", "sections", "odds", "facts", "loop"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_pen_finds_its_phrase() {
+        assert_eq!(nearest("step_rise"), "step_raise");
+        assert_eq!(nearest("sure_certifed"), "sure_certified");
+        assert_eq!(placeholders("miss"), Some(&["feature", "size"][..]));
+        assert_eq!(placeholders("step_rise"), None);
+    }
+}
