@@ -1,6 +1,7 @@
 //! Letters of a run: in place of the table, or beside it.
 
 use crate::args::{Explain, Form, Tables};
+use crate::interrupt::Hold;
 use crate::ledger::Queue;
 use crate::usage::Usage;
 use anyhow::{Context as _, Result};
@@ -166,6 +167,8 @@ fn language(args: &Explain) -> Result<Language> {
 pub(crate) struct Post {
     encoder: Encoder,
     waiting: Mutex<Waiting>,
+    /// Last, so that it outlives the file.
+    _hold: Hold,
 }
 
 struct Waiting {
@@ -177,6 +180,7 @@ struct Waiting {
 
 impl Post {
     pub(crate) fn open(letters: &Letters<'_>, path: &Path, meta: &Value) -> Result<Self> {
+        let hold = Hold::new()?;
         let writer = match (letters.prose()?, letters.format()) {
             (Some(prose), _) => TableWriter::create_prose(path, prose)?,
             (None, format) => {
@@ -186,7 +190,11 @@ impl Post {
             }
         };
         let encoder = writer.encoder();
-        Ok(Self { encoder, waiting: Mutex::new(Waiting { writer, queue: Queue::new(), fault: None }) })
+        Ok(Self {
+            encoder,
+            waiting: Mutex::new(Waiting { writer, queue: Queue::new(), fault: None }),
+            _hold: hold,
+        })
     }
 
     /// Takes the letters of the chunk that starts at this row.

@@ -104,7 +104,7 @@ fn parsed(value: f64, decimals: usize) -> f64 {
 fn floor_at(value: f64, scale: f64) -> f64 {
     let steps = value * scale;
     let near = steps.round();
-    (if (near - steps).abs() <= 1e-9 * near.abs() { near } else { steps.floor() }) / scale
+    (if (near - steps).abs() <= 1e-12 * near.abs() { near } else { steps.floor() }) / scale
 }
 
 /// A share as a count: `count` of `out_of`.

@@ -13,6 +13,7 @@ mod compare;
 mod demo;
 mod guarantee;
 mod interrupt;
+mod letters;
 mod methods;
 mod missing;
 mod mixed;
