@@ -18,8 +18,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Keys of JSON rows that are no columns of the other formats.
-const JSON_KEYS: [&str; 8] =
-    ["from", "to", "changes", "claimed_rate", "tolerance", "shortfall", "exact", "meta"];
+const JSON_KEYS: [&str; 9] =
+    ["from", "to", "changes", "claimed_rate", "tolerance", "shortfall", "relaxations", "exact", "meta"];
 
 /// Names the row that the engine refused. Finding a row's line reads the chunk, so only an error does it.
 pub(crate) fn at_row(chunk: &Chunk, row: usize) -> impl FnOnce(probe_core::Error) -> anyhow::Error {

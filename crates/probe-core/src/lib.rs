@@ -73,7 +73,9 @@ pub mod seed;
 pub mod theory;
 
 pub use cost::Cost;
-pub use engine::{Answer, Engine, Limit, Session, Setup, Shortfall, Side, Slack, Status, Tolerance};
+pub use engine::{
+    Answer, Engine, Limit, Relaxation, Relaxed, Session, Setup, Shortfall, Side, Slack, Status, Tolerance,
+};
 pub use error::{Error, ParamError, Result};
 pub use invalidation::{
     ClosedForm, Enumeration, Estimate, Exact, ExactOrSampled, InvalidationRate, LineSampling, MonteCarlo,

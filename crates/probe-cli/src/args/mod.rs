@@ -147,6 +147,10 @@ pub(crate) struct Recourse {
     /// under independent Gaussian noise; linear models have tolerances without it.
     #[arg(long, help_heading = ASSURANCE)]
     pub(crate) tolerance: bool,
+    /// Also say what would help those whom nothing helps: for each limit alone (a bound, a direction, a transition, the number of changes) how
+    /// far it would have to give way. The least is the column `relaxation`, all of them are `relaxations` in JSON.
+    #[arg(long)]
+    pub(crate) relax: bool,
     /// Append a record of every answer to this file (JSON Lines), each chained to the one before by its hash; see `probe audit verify`.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) audit: Option<PathBuf>,

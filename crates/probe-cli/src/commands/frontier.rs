@@ -104,6 +104,7 @@ fn objects<'c>(
             answer,
             row: chunk.first_row() + row as u64,
             option: None,
+            relaxations: None,
             target_rate: Some(rates[i % rates.len()]),
             details: None,
             ids: rows::ids(chunk, row)?,

@@ -10,7 +10,7 @@ use crate::printer::Printer;
 use crate::question::Question;
 use crate::run::{Instead, Stream, at_row};
 use anyhow::Result;
-use probe_core::{Answer, Engine, Reason, Session, Status};
+use probe_core::{Answer, Engine, Reason, Relaxation, Session, Status};
 use probe_io::{Batch, Checksum, Chunk, Column, Field, JsonRows};
 use serde_json::{Value, json};
 use std::sync::Mutex;
@@ -23,6 +23,8 @@ struct Worker<'e> {
     people: Vec<f64>,
     /// Person by person.
     answers: Vec<Answer>,
+    /// What would help, for each answer, where that is asked for.
+    relaxations: Option<Vec<Vec<Relaxation>>>,
 }
 
 /// What the people got, counted for the closing note.
@@ -94,10 +96,19 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         Field::integer("changed"),
         Field::integer("outside_range").optional(),
     ]);
+    if args.relax {
+        fields.push(Field::text("relaxation"));
+    }
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let tally = Mutex::new(Tally::default());
     let setting = setting(&question, &meta);
-    let scratch = || Worker { session: engine.session(), options, people: Vec::new(), answers: Vec::new() };
+    let scratch = || Worker {
+        session: engine.session(),
+        options,
+        people: Vec::new(),
+        answers: Vec::new(),
+        relaxations: args.relax.then(Vec::new),
+    };
     let with_features = instead.is_none();
     let summary =
         stream.run(&question.setup, fields, with_features, meta.clone(), scratch, |worker, chunk| {
@@ -203,6 +214,14 @@ impl Worker<'_> {
             }
             self.session.recourse_options(person, answers).map_err(at_row(chunk, row))?;
         }
+        if let Some(relaxations) = &mut self.relaxations {
+            relaxations.clear();
+            for (i, answer) in self.answers.iter().enumerate() {
+                let row = i / self.options;
+                let person = &self.people[row * n..(row + 1) * n];
+                relaxations.push(self.session.relaxations(person, answer).map_err(at_row(chunk, row))?);
+            }
+        }
         Ok(())
     }
 
@@ -255,6 +274,13 @@ impl Worker<'_> {
             Column::integers(answers.iter().map(|a| a.changed as i64)),
             Column::integers(answers.iter().map(|a| a.outside_range.map(|n| n as i64))),
         ]);
+        if let Some(relaxations) = &self.relaxations {
+            let setup = self.session.engine().setup();
+            let least = |all: &Vec<Relaxation>| {
+                all.first().map_or_else(String::new, |r| rows::relaxed_text(setup, r))
+            };
+            columns.push(Column::texts(relaxations.iter().map(least)));
+        }
         columns.extend(rows::feature_columns(
             chunk,
             &self.people,
@@ -288,6 +314,7 @@ impl Worker<'_> {
                 answer,
                 row: chunk.first_row() + row as u64,
                 option: (self.options > 1).then_some(i % self.options),
+                relaxations: self.relaxations.as_ref().map(|all| &all[i][..]),
                 target_rate: None,
                 details: Some((tolerance, shortfall)),
                 ids: rows::ids(chunk, row)?,

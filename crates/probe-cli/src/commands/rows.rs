@@ -1,7 +1,9 @@
 //! Answers as output rows: columns for tables, objects for JSON.
 
 use crate::question::Question;
-use probe_core::{Answer, Encoding, Engine, Feature, Limit, Session, Slack, Tolerance};
+use probe_core::{
+    Answer, Encoding, Engine, Feature, Limit, Relaxation, Relaxed, Session, Setup, Slack, Tolerance,
+};
 use probe_io::{Cell, Chunk, Column};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
@@ -62,6 +64,8 @@ pub(super) struct AnswerRow<'a> {
     pub(super) option: Option<usize>,
     /// The rate asked for, where there are several.
     pub(super) target_rate: Option<f64>,
+    /// What would help, where that is asked for.
+    pub(super) relaxations: Option<&'a [Relaxation]>,
     /// Tolerance and shortfall, where they are part of the row.
     pub(super) details: Option<(Option<ToleranceOf<'a>>, Value)>,
     pub(super) ids: Ids<'a>,
@@ -98,6 +102,11 @@ impl Serialize for AnswerRow<'_> {
         if let Some((tolerance, shortfall)) = &self.details {
             map.serialize_entry("tolerance", tolerance)?;
             map.serialize_entry("shortfall", shortfall)?;
+        }
+        if let Some(relaxations) = self.relaxations {
+            let setup = &self.question.setup;
+            let all: Vec<Value> = relaxations.iter().map(|r| relaxed_value(setup, r)).collect();
+            map.serialize_entry("relaxations", &all)?;
         }
         for (name, id) in &self.ids {
             map.serialize_entry(name, id)?;
@@ -253,6 +262,43 @@ pub(super) fn limit_words(limit: &Limit) -> String {
         Limit::AtLeast(value) => format!("at least {value}"),
         Limit::MaxChanges => "unused: only so many features may change".to_owned(),
         _ => "has no effect".to_owned(),
+    }
+}
+
+/// What a limit would have to become: the kind of limit, the feature and the value.
+fn relaxed(setup: &Setup, relaxation: &Relaxation) -> (&'static str, Option<String>, Value) {
+    let name = |j: usize| Some(setup.encoding.features()[setup.encoding.feature_of(j)].name.clone());
+    match relaxation.limit {
+        Relaxed::AtMost { column, needed } => ("at-most", name(column), json!(needed)),
+        Relaxed::AtLeast { column, needed } => ("at-least", name(column), json!(needed)),
+        Relaxed::Direction { column, needed } => ("direction", name(column), json!(needed)),
+        Relaxed::Transition { group, option } => {
+            let column = setup.actions.groups()[group].columns()[0];
+            let feature = &setup.encoding.features()[setup.encoding.feature_of(column)];
+            ("transition", name(column), json!(feature.categories[option]))
+        }
+        Relaxed::MaxChanges(most) => ("max-changes", None, json!(most)),
+        _ => ("other", None, Value::Null),
+    }
+}
+
+/// A relaxation as JSON.
+fn relaxed_value(setup: &Setup, relaxation: &Relaxation) -> Value {
+    let (limit, feature, needed) = relaxed(setup, relaxation);
+    let to = ByName(&setup.encoding, &relaxation.point);
+    json!({ "limit": limit, "feature": feature, "needed": needed, "beyond": relaxation.beyond, "rate": relaxation.rate, "to": to })
+}
+
+/// A relaxation in short, for a table.
+pub(super) fn relaxed_text(setup: &Setup, relaxation: &Relaxation) -> String {
+    let (limit, feature, needed) = relaxed(setup, relaxation);
+    let needed = needed.as_str().map_or_else(|| needed.to_string(), str::to_owned);
+    let feature = feature.unwrap_or_default();
+    match limit {
+        "at-most" => format!("{feature} <= {needed}"),
+        "at-least" => format!("{feature} >= {needed}"),
+        "max-changes" => format!("max-changes = {needed}"),
+        _ => format!("{feature} -> {needed}"),
     }
 }
 

@@ -132,7 +132,7 @@ fn people_say_what_they_would_rather_do() {
         .fails(2, &["income"]);
     // Costs of their own: to the first person income is nothing, to the second a house is.
     folder.write("costs.csv", "income,housing\n0.001,\n,0.001\n");
-    let own = recourse(&folder, "--costs costs.csv");
+    let own = recourse(&folder, "--costs costs.csv --max-changes 2");
     assert_ne!(own.get(0, "income"), "200");
     assert_eq!(own.get(1, "housing"), "own");
     let cost: f64 = own.get(0, "cost").parse().unwrap();
@@ -149,4 +149,28 @@ fn people_say_what_they_would_rather_do() {
     folder.write("both.csv", "income,loans,housing,cost:income\n200,5,rent,0.001\n100,2,rent,\n");
     let ran = folder.run("recourse model.json both.csv --schema schema.toml --costs both.csv --ignore-extra -r 0.1 --sigma 0.05 --quiet");
     assert_ne!(Csv::parse(&ran.text()).get(0, "income"), "200", "{}", ran.err);
+}
+
+#[test]
+fn what_would_help_is_said() {
+    // Score 3 income − 2 loans − 2 with income at most 400 and no house to be had: 1.2 − 2 at best.
+    let folder = folder("", 0.0);
+    let schema = folder.text("schema.toml").replace("scale = [0, 1000]", "scale = [0, 1000]\nmax = 400");
+    folder.write("schema.toml", &(schema + "transitions = { rent = [] }\n"));
+    let out = recourse(&folder, "--relax");
+    assert_eq!(out.get(0, "status"), "none");
+    // A third of the range of income is less than what a house costs: 0.4.
+    assert!(out.get(0, "relaxation").starts_with("income <= 743.67"), "{}", out.get(0, "relaxation"));
+    let ran = folder.run(
+        "recourse model.json people.csv --schema schema.toml -r 0.1 --sigma 0.05 --quiet --relax --format jsonl",
+    );
+    let row: serde_json::Value = serde_json::from_str(ran.text().lines().next().unwrap()).unwrap();
+    let all = row["relaxations"].as_array().unwrap();
+    let income = all.iter().find(|r| r["feature"] == "income").unwrap();
+    // 3 x − 2 must reach 1.28155 · 0.05 · √13.
+    let needed = (2.0 + 1.281_551_565_5 * 0.05 * 13.0_f64.sqrt()) / 3.0 * 1000.0;
+    assert_eq!(income["limit"], "at-most");
+    assert!((income["needed"].as_f64().unwrap() - needed).abs() < 0.01, "{income}");
+    assert_eq!(income["to"]["loans"], 0.0);
+    assert_eq!((&all[1]["limit"], &all[1]["needed"]), (&"transition".into(), &"own".into()));
 }

@@ -10,7 +10,7 @@ mod session;
 mod tolerance;
 
 pub use answer::{Answer, Limit, Shortfall, Status};
-pub use session::Session;
+pub use session::{Relaxation, Relaxed, Session};
 pub use tolerance::{Side, Slack, Tolerance};
 
 use crate::cost::Cost;
@@ -150,7 +150,9 @@ impl Setup {
     /// and strictness stay.
     pub fn set_bounds(&mut self, learned: bool) -> Result<()> {
         let (k, strict) = (self.actions.max_changes(), self.actions.is_strict());
-        self.actions = self.encoding.actions(learned)?.with_max_changes(k).with_strict_bounds(strict);
+        let actions = self.encoding.actions(learned)?;
+        let most = k.or(actions.max_changes());
+        self.actions = actions.with_max_changes(most).with_strict_bounds(strict);
         self.raw_bounds = self.encoding.columns().features.iter().map(|f| f.bounds(learned)).collect();
         Ok(())
     }

@@ -1,8 +1,10 @@
 //! One thread's work: propose, print, judge.
 
+mod relax;
 mod sampled;
 mod sampler;
 
+pub use relax::{Relaxation, Relaxed};
 pub(super) use sampler::Sampling;
 
 use super::answer::{Answer, Limit, Shortfall, Status};

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod optimum;
+mod relax;
 mod tied;
 mod ways;
 mod world;

@@ -304,6 +304,18 @@ impl<'e> Session<'e> {
         sampler.look(&self.scaled, &self.target, &self.active)
     }
 
+    /// The rate of the printed row, as scouts see it, or exact.
+    pub(super) fn rate_sampled(&mut self, sampling: &'e Sampling, person: &[f64]) -> Result<f64> {
+        let mut sampler = match self.sampler.take() {
+            Some(sampler) => sampler,
+            None => Sampler::new(sampling, self.engine.task())?,
+        };
+        let looked = self.look(&mut sampler, person);
+        let rate = sampler.mean;
+        self.sampler = Some(sampler);
+        looked.map(|()| rate)
+    }
+
     fn audited_rate(&mut self, sampler: &mut Sampler<'e>, person: &[f64], max_rate: f64) -> Result<f64> {
         self.look(sampler, person)?;
         sampler.audit(max_rate)

@@ -1,0 +1,220 @@
+//! What would help those whom nothing helps: for each limit, how far it would have to give way.
+//!
+//! Everything starts from the most robust point within the limits. One limit alone is taken away: a number goes on beyond its bound or
+//! against its direction until the target is met, a category becomes what it may not become, or more features change. What is reported
+//! would be enough, with everything else as at that point; on affine scores, where features add up, it is also the least. Features that may not
+//! change at all are never asked to: nobody is told to have another age.
+
+use super::{Judgement, Session, onto_step};
+use crate::engine::{Answer, Engine, Setup, Status};
+use crate::error::Result;
+use crate::schema::Direction;
+
+/// A limit that stands in the way, and what would be enough.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Relaxation {
+    /// Which limit.
+    pub limit: Relaxed,
+    /// The point that would be told then, raw.
+    pub point: Vec<f64>,
+    /// Its invalidation rate; an estimate where rates are sampled.
+    pub rate: f64,
+    /// How far beyond the limit it goes, in terms of what it costs.
+    pub beyond: f64,
+}
+
+/// A limit that gives way.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Relaxed {
+    /// A column's upper bound would have to be `needed`, raw.
+    AtMost {
+        /// The column.
+        column: usize,
+        /// What the bound would have to be.
+        needed: f64,
+    },
+    /// A column's lower bound would have to be `needed`, raw.
+    AtLeast {
+        /// The column.
+        column: usize,
+        /// What the bound would have to be.
+        needed: f64,
+    },
+    /// A column would have to move to `needed`, raw, against the direction it may move in.
+    Direction {
+        /// The column.
+        column: usize,
+        /// What it would have to become.
+        needed: f64,
+    },
+    /// A group would have to take an option that it may not take from where it is.
+    Transition {
+        /// The group.
+        group: usize,
+        /// The option.
+        option: usize,
+    },
+    /// So many features would have to change.
+    MaxChanges(usize),
+}
+
+/// Steps outward, doubling, and halvings back.
+const DOUBLINGS: usize = 12;
+const HALVINGS: usize = 24;
+/// The first step, in scaled units.
+const FIRST: f64 = 1.0 / 64.0;
+/// What a rate that is looked at must stay below, as a share of the target.
+const SPARE: f64 = 0.95;
+
+impl Session<'_> {
+    /// What would help `person`, whose `answer` missed its target: limits that, each by itself, would have to give way, the least
+    /// first. Empty where the target was met, where no single limit would do, and under a budget, which is a limit itself.
+    pub fn relaxations(&mut self, person: &[f64], answer: &Answer) -> Result<Vec<Relaxation>> {
+        let missed = matches!(answer.status, Status::None | Status::Found) && answer.best_rate.is_some();
+        if !missed || self.setup().budget.is_some() || person.iter().any(|x| x.is_nan()) {
+            return Ok(Vec::new());
+        }
+        let base = if answer.nearest.is_empty() { person.to_vec() } else { answer.nearest.clone() };
+        self.start(person, &mut Answer::new(person.len()))?;
+        let mut found = Vec::new();
+        for j in 0..base.len() {
+            if self.setup().actions.is_mutable_numeric(j) {
+                for way in [1.0, -1.0] {
+                    found.extend(self.beyond(person, &base, (j, way))?);
+                }
+            }
+        }
+        for g in 0..self.setup().actions.groups().len() {
+            found.extend(self.forbidden(person, &base, g)?);
+        }
+        found.sort_by(|a, b| a.beyond.total_cmp(&b.beyond));
+        if let Some(more) = self.more_changes(person)? {
+            found.insert(0, more);
+        }
+        Ok(found)
+    }
+
+    /// Score and rate of a raw row, as well as the search sees it.
+    fn weigh_up(&mut self, person: &[f64], raw: &[f64]) -> Result<Judgement> {
+        self.printed.copy_from_slice(raw);
+        let worth = self.worth(person)?;
+        match &self.engine.sampling {
+            None => Ok(worth),
+            Some(sampling) => {
+                let rate = self.rate_sampled(sampling, person)?;
+                Ok(Judgement { rate, ..worth })
+            }
+        }
+    }
+
+    /// Whether a raw row meets the target, with a little to spare where its rate is only looked at.
+    fn is_enough(&mut self, person: &[f64], raw: &[f64]) -> Result<bool> {
+        let worth = self.weigh_up(person, raw)?;
+        let sampled = self.engine.sampling.is_some();
+        let target = if sampled { SPARE * self.setup().max_rate } else { self.setup().max_rate };
+        Ok(worth.score > 0.0 && worth.rate <= target)
+    }
+
+    /// How far column `j` would have to go beyond its end, in one direction.
+    fn beyond(&mut self, person: &[f64], base: &[f64], (j, way): (usize, f64)) -> Result<Option<Relaxation>> {
+        let setup = self.setup();
+        let space = &setup.space;
+        let at = space.to_scaled(j, base[j]);
+        let end = setup
+            .actions
+            .interval(j, self.scaled[j])
+            .map_or(at, |(low, high)| if way > 0.0 { high } else { low });
+        // Only what is at its end, up to a step, is limited by it.
+        let near = setup.actions.grid(j).map_or(1e-9, |grid| grid.step);
+        if !end.is_finite() || (end - at).abs() > near {
+            return Ok(None);
+        }
+        let mut row = base.to_vec();
+        let raw = |u: f64| {
+            let raw = space.to_raw(j, end + way * u);
+            match setup.steps[j] {
+                Some(step) => {
+                    let far = space.to_raw(j, end + way * (u + 2.0 * near));
+                    onto_step(step, base[j], raw, (raw.min(far), raw.max(far)))
+                }
+                None => raw,
+            }
+        };
+        let (mut short, mut enough) = (0.0, f64::NAN);
+        for doubling in 0..DOUBLINGS {
+            let u = FIRST * (1_u64 << doubling) as f64;
+            row[j] = raw(u);
+            if self.is_enough(person, &row)? {
+                enough = u;
+                break;
+            }
+            short = u;
+        }
+        if enough.is_nan() {
+            return Ok(None);
+        }
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (short + enough);
+            row[j] = raw(middle);
+            if self.is_enough(person, &row)? {
+                enough = middle
+            } else {
+                short = middle
+            }
+            if enough - short <= 1e-4 * enough && self.engine.sampling.is_some() {
+                break;
+            }
+        }
+        row[j] = raw(enough);
+        let worth = self.weigh_up(person, &row)?;
+        let needed = row[j];
+        let against = if way > 0.0 { Direction::Decrease } else { Direction::Increase };
+        let limit = match setup.actions.room(j).direction == against {
+            true => Relaxed::Direction { column: j, needed },
+            false if way > 0.0 => Relaxed::AtMost { column: j, needed },
+            false => Relaxed::AtLeast { column: j, needed },
+        };
+        let beyond = self.cost().weight(j, way) * (space.to_scaled(j, needed) - end).abs();
+        Ok(Some(Relaxation { limit, point: row, rate: worth.rate, beyond }))
+    }
+
+    /// The cheapest option that group `g` may not take and that would be enough.
+    fn forbidden(&mut self, person: &[f64], base: &[f64], g: usize) -> Result<Option<Relaxation>> {
+        let setup = self.setup();
+        let group = &setup.actions.groups()[g];
+        let Some(current) = group.option_of(person).filter(|_| setup.actions.is_mutable_group(g)) else {
+            return Ok(None);
+        };
+        let mut best: Option<Relaxation> = None;
+        for option in (0..group.n_options()).filter(|&o| !group.allows(current, o)) {
+            let beyond = self.cost().norm().finish(self.cost().of_choice(group, current, option));
+            if best.as_ref().is_some_and(|best| best.beyond <= beyond) {
+                continue;
+            }
+            let mut row = base.to_vec();
+            group.set(option, &mut row);
+            if self.is_enough(person, &row)? {
+                let rate = self.weigh_up(person, &row)?.rate;
+                let limit = Relaxed::Transition { group: g, option };
+                best = Some(Relaxation { limit, point: row, rate, beyond });
+            }
+        }
+        Ok(best)
+    }
+
+    /// How many changes it would take without a limit on them.
+    fn more_changes(&mut self, person: &[f64]) -> Result<Option<Relaxation>> {
+        let setup = self.setup();
+        if setup.actions.max_changes().is_none() {
+            return Ok(None);
+        }
+        let actions = setup.actions.clone().with_max_changes(None);
+        let free = Engine::new(Setup { actions, ways: 1, ..setup.clone() })?;
+        let mut answer = Answer::new(person.len());
+        free.session().recourse(person, &mut answer)?;
+        let Answer { status, changed, point, rate, .. } = answer;
+        let limit = Relaxed::MaxChanges(changed);
+        Ok((status == Status::Certified).then_some(Relaxation { limit, point, rate, beyond: 0.0 }))
+    }
+}
