@@ -9,6 +9,7 @@ mod library;
 mod networks;
 mod offline;
 mod peers;
+mod people;
 mod python;
 mod stats;
 mod stream;
@@ -49,6 +50,8 @@ enum What {
     Networks(networks::Options),
     /// The same people by a batched PyTorch search and by the paper's procedure; a full run writes docs/peers.md
     Peers(peers::Options),
+    /// Real people in raw form: rules, flips and rates of printed rows, checked anew; a full run writes docs/people.md
+    People(people::Options),
     /// Scoring rows in batches, against a matrix product
     Kernels,
     /// Trees on real data: certificates, costs and speed, and exact rates; a full run writes docs/trees.md
@@ -63,6 +66,7 @@ fn main() -> Result<()> {
         What::Stream { people, probe } => stream::run(&probe, people),
         What::Networks(options) => networks::run(&options),
         What::Peers(options) => peers::run(&options),
+        What::People(options) => people::run(&options),
         What::Kernels => kernels::run(),
         What::Trees(options) => trees::run(&options),
     }

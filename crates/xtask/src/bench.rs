@@ -22,7 +22,7 @@ fn measure(what: &str, arguments: &[&str]) -> Result<()> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
     let mut bench = std::process::Command::new(target.join("release/probe-bench"));
     bench.current_dir(root()).arg(what).args(arguments);
-    if what == "stream" {
+    if matches!(what, "stream" | "people") {
         step("build the command", cargo().args(["build", "--release", "--quiet", "-p", "probe-cli"]))?;
         bench.arg("--probe").arg(target.join("release/probe"));
     }

@@ -10,7 +10,7 @@ const USAGE: &str = "\
 cargo xtask test            everything that must hold: format, lints, tests, doctests, docs
 cargo xtask test --full     that, and the slow extras: tests by the ten thousand, each feature alone, licences, sources
 cargo xtask bench           what is claimed about speed and memory, measured in one run: library and stream
-cargo xtask bench WHAT      one of library, stream, networks, peers, trees, kernels; `--help` after it lists its flags";
+cargo xtask bench WHAT      one of library, stream, networks, peers, people, trees, kernels; `--help` after it lists its flags";
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

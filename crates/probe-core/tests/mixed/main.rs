@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod any;
 mod optimum;
 mod relax;
 mod tied;
