@@ -261,12 +261,7 @@ fn columns_of_people(setup: &Setup) -> Columns {
     Columns { missing, encoding, ..Columns::features(&features) }
 }
 
-/// Rows of the given file as numbers, whole; for files that must be in memory. Columns that are no features are passed over.
-pub(crate) fn read_rows(path: &Path, features: &[String]) -> Result<Vec<f64>> {
-    read_columns(path, None, &Columns { ignore_extra: true, ..Columns::features(features) })
-}
-
-/// As [`read_rows`], for people, in a format that may be told, and failing on columns that are no features unless `ignore_extra`. A missing value is NaN,
+/// People of a file, whole, for files that must be in memory; in a format that may be told, failing on columns that are no features unless `ignore_extra`. A missing value is NaN,
 /// where the model takes it.
 pub(crate) fn read_people(
     path: &Path,

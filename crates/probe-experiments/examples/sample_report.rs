@@ -112,6 +112,7 @@ fn build(split: &[f64; 5]) -> Report {
         features,
         methods: methods(&chosen, &point(0.4999)),
         network: None,
+        letter: None,
         frontier: Some(Frontier { points, chosen: Some(7), cheapest_flip: Some(point(0.4999)) }),
         batch: Some(batch()),
     }

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
-use probe_io::{Batch, Cell, Column, Columns, Error, Field, Format, Id, JsonRows, TableReader, TableWriter};
+use probe_io::{
+    Batch, Cell, Column, Columns, Error, Field, Format, Id, JsonRows, Prose, TableReader, TableWriter,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -234,4 +236,25 @@ proptest! {
             prop_assert_eq!(&ids, &texts, "{}", name);
         }
     }
+}
+
+#[test]
+fn prose_is_written_with_what_stands_around_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("letters.txt");
+    let prose = || Prose { opening: "<".to_owned(), separator: "|".to_owned(), closing: ">".to_owned() };
+    let texts = |texts: &[&str]| Batch::Prose(texts.iter().map(|text| (*text).to_owned()).collect());
+    let mut writer = TableWriter::create_prose(&path, prose()).unwrap();
+    let encoder = writer.encoder();
+    for batch in [texts(&["a", "b"]), texts(&[]), texts(&["c"])] {
+        writer.write(encoder.encode(&batch).unwrap()).unwrap();
+    }
+    assert!(encoder.encode(&Batch::Objects(Vec::new())).is_err());
+    writer.finish().unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "<a|b|c>");
+    // Nobody to write to: what stands around is still there.
+    TableWriter::create_prose(&path, prose()).unwrap().finish().unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "<>");
+    let table = TableWriter::create(&path, Format::Csv, vec![Field::integer("row")], None).unwrap();
+    assert!(table.encoder().encode(&texts(&["a"])).is_err());
 }

@@ -76,7 +76,7 @@ pub struct Section {
 pub struct Share {
     /// In per cent of all.
     pub percent: f64,
-    /// As a text: `90 / 100`.
+    /// As a text: `90 / 100`, or `≈ 90 / 100` where it is an estimate.
     pub text: String,
 }
 
@@ -244,7 +244,7 @@ impl Writer<'_> {
                 });
             }
             Status::Found => {
-                let (odds, asked) = (Odds::about(facts.rate), Odds::at_most(facts.max_rate));
+                let (odds, asked) = (Odds::about(facts.rate), Odds::asked(facts.max_rate));
                 let phrase = if facts.rate > facts.max_rate { "sure_above" } else { "sure_unproven" };
                 let values = context! {
                     no => self.count(odds.count),
@@ -277,9 +277,14 @@ impl Writer<'_> {
             Status::Found | Status::Favourable => Odds::about(facts.rate),
             Status::None => return None,
         };
+        // All of them would say more than is known.
+        if odds.count == 0 && facts.rate_upper > 0.0 {
+            return None;
+        }
+        let about = if facts.status == Status::Certified { "" } else { "≈ " };
         Some(Share {
             percent: 100.0 * odds.others() as f64 / odds.out_of as f64,
-            text: format!("{} / {}", self.count(odds.others()), self.count(odds.out_of)),
+            text: format!("{about}{} / {}", self.count(odds.others()), self.count(odds.out_of)),
         })
     }
 

@@ -16,8 +16,9 @@ pub struct NumberStyle {
 
 /// Significant digits of what is rounded.
 const DIGITS: i32 = 3;
-/// The largest number that failures are counted out of.
+/// The largest number that failures are counted out of, and the largest for what was asked for.
 const MANY: u64 = 1_000_000;
+const MOST: u64 = 1_000_000_000_000;
 
 impl NumberStyle {
     /// The number itself: the shortest digits that read back to it, grouped.
@@ -119,21 +120,25 @@ pub struct Odds {
 impl Odds {
     /// No fewer than the share, and at most a twentieth more, out of as small a round number as that takes.
     pub fn at_most(share: f64) -> Self {
-        // A product that is whole but for rounding is whole.
-        Self::find(share, |n| if (n - n.round()).abs() <= 1e-9 * n { n.round() } else { n.ceil() })
+        Self::find(share, MANY, up)
+    }
+
+    /// The same for a share that was asked for, however small.
+    pub fn asked(share: f64) -> Self {
+        Self::find(share, MOST, up)
     }
 
     /// The share to the nearest, likewise.
     pub fn about(share: f64) -> Self {
-        Self::find(share, f64::round)
+        Self::find(share, MANY, f64::round)
     }
 
-    fn find(share: f64, round: impl Fn(f64) -> f64) -> Self {
+    fn find(share: f64, most: u64, round: fn(f64) -> f64) -> Self {
         let share = if share.is_nan() { 1.0 } else { share.clamp(0.0, 1.0) };
         let mut out_of = 100;
         loop {
             let (exact, count) = (share * out_of as f64, round(share * out_of as f64));
-            if out_of == MANY || (count - exact).abs() <= 0.05 * exact {
+            if out_of >= most || (count - exact).abs() <= 0.05 * exact {
                 return Self { count: count as u64, out_of };
             }
             out_of *= 10;
@@ -144,6 +149,11 @@ impl Odds {
     pub fn others(self) -> u64 {
         self.out_of - self.count.min(self.out_of)
     }
+}
+
+/// Rounded up; a product that is whole but for rounding is whole.
+fn up(n: f64) -> f64 {
+    if (n - n.round()).abs() <= 1e-9 * n { n.round() } else { n.ceil() }
 }
 
 #[cfg(test)]
@@ -207,6 +217,7 @@ mod tests {
             let odds = Odds::at_most(share);
             assert!(odds.count as f64 / odds.out_of as f64 >= share * (1.0 - 1e-9), "{share}: {odds:?}");
         }
+        assert_eq!(Odds::asked(1e-7), Odds { count: 1, out_of: 10_000_000 });
         assert_eq!(Odds::about(0.234), Odds { count: 23, out_of: 100 });
         assert_eq!(Odds::about(0.234).others(), 77);
     }

@@ -1,16 +1,17 @@
 //! `probe demo`: the whole path of a newcomer, by the same commands that they would type.
 
+mod letter;
 mod network;
 
 use crate::args::{Cli, Command, Common, Demo};
 use crate::interrupt::holding_output;
 use crate::printer::Printer;
 use crate::question::Question;
-use crate::run::{read_rows, write_text};
+use crate::run::{read_people, write_text};
 use anyhow::{Context as _, Result, bail};
 use clap::Parser as _;
 use probe_core::theory::{robust_score, wachter_point};
-use probe_core::{Answer, Engine, MonteCarlo, Rows, Seed, Status, affine_rate};
+use probe_core::{Answer, Engine, Feature, MonteCarlo, Rows, Seed, Status, affine_rate};
 use probe_experiments::number::{Odds, number, percent, quantity, step};
 use probe_experiments::report::{Method, ModelCard, PersonReport, Value, render, summary};
 use probe_io::{Column, Field, Format, TableWriter, save_schema};
@@ -42,14 +43,14 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
         bail!("the model turns nobody down; try another --seed");
     }
     write_people(&path("people.csv"), &data, denied.iter().copied(), false)?;
-    let people = read_rows(&path("people.csv"), &question.setup.names)?;
+    let people = read_people(&path("people.csv"), None, &question.setup, false)?;
     let people = Rows::new(&people, question.setup.names.len())?;
     let answers = engine.recourse(people)?;
     let mut by_both = Vec::with_capacity(answers.len());
     for person in people.iter() {
         by_both.push(network_engine.score(person)? <= 0.0);
     }
-    let chosen = example_of(&answers, &by_both);
+    let chosen = example_of(&engine, people, &answers, &by_both);
     let (person, answer) = (people.row(chosen), &answers[chosen]);
 
     let rates = rates_with(args.max_rate);
@@ -69,11 +70,16 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     }
     audit(&engine, person, answer, printer)?;
 
-    printer.heading(&format!("4. The same for all {} who were turned down", number(people.n_rows() as f64)));
+    printer.heading(&format!("4. What applicant {chosen} is written"));
+    let letter = letter::write(&engine, person, answer, chosen, &args.out)?;
+    printer.say(letter.trim_end());
+    page.letter = Some(letter);
+
+    printer.heading(&format!("5. The same for all {} who were turned down", number(people.n_rows() as f64)));
     page.methods = compare(&engine, people, &answers)?;
     print_methods(&page.methods, printer);
 
-    printer.heading(&format!("5. Applicant {chosen} before a network, trained on the same data"));
+    printer.heading(&format!("6. Applicant {chosen} before a network, trained on the same data"));
     let by_network = network_engine.recourse(Rows::single(person))?;
     let told = [
         network::Told { name: "linear", report: &report, engine: &engine, question: &question, answer },
@@ -172,13 +178,19 @@ fn write_people(
     rows: impl Iterator<Item = usize> + Clone,
     with_target: bool,
 ) -> Result<()> {
-    let mut fields: Vec<Field> = data.names.iter().map(|name| Field::float(name)).collect();
-    let mut columns: Vec<Column<'_>> = (0..data.names.len())
-        .map(|j| Column::floats(rows.clone().map(move |row| data.person(row)[j])))
-        .collect();
+    let field = |(k, name): (usize, &String)| match data.category(0, k) {
+        Some(_) => Field::text(name),
+        None => Field::float(name),
+    };
+    let column = |k: usize| match data.category(0, k) {
+        Some(_) => Column::texts(rows.clone().map(|row| data.category(row, k).unwrap_or_default())),
+        None => Column::floats(rows.clone().map(|row| data.person(row)[k])),
+    };
+    let mut fields: Vec<Field> = data.names.iter().enumerate().map(field).collect();
+    let mut columns: Vec<Column<'_>> = (0..data.names.len()).map(column).collect();
     if with_target {
         fields.push(Field::text(credit::TARGET));
-        columns.push(Column::texts(rows.map(|row| data.approved_text(row))));
+        columns.push(Column::texts(rows.clone().map(|row| data.approved_text(row))));
     }
     holding_output(|| {
         let mut writer = TableWriter::create(path, Format::Csv, fields, None)?;
@@ -190,29 +202,48 @@ fn write_people(
 
 /// Rows that the model turns down.
 fn denied(engine: &Engine, data: &credit::CreditData) -> Result<Vec<usize>> {
-    let order: Vec<usize> = engine
-        .setup()
-        .names
+    let encoding = &engine.setup().encoding;
+    let place = |name: &String| data.names.iter().position(|n| n == name);
+    let places: Vec<usize> = encoding
+        .features()
         .iter()
-        .map(|name| data.names.iter().position(|n| n == name).with_context(|| format!("no feature '{name}'")))
+        .map(|feature| place(&feature.name).with_context(|| format!("no feature '{}'", feature.name)))
         .collect::<Result<_>>()?;
+    let mut columns = vec![0.0; encoding.n_columns()];
     let mut rows = Vec::new();
     for row in 0..data.n_rows() {
-        let person: Vec<f64> = order.iter().map(|&j| data.person(row)[j]).collect();
-        if engine.score(&person)? <= 0.0 {
+        let person: Vec<f64> = places.iter().map(|&k| data.person(row)[k]).collect();
+        encoding.encode_into(&person, &mut columns);
+        if engine.score(&columns)? <= 0.0 {
             rows.push(row);
         }
     }
     Ok(rows)
 }
 
-/// The first person turned down by both models whose answer changes two or three features; else the first with such an
-/// answer, or with any; else the first.
-fn example_of(answers: &[Answer], by_both: &[bool]) -> usize {
+/// Names of the features that differ.
+fn changed_names(engine: &Engine, from: &[f64], to: &[f64]) -> Vec<String> {
+    let encoding = &engine.setup().encoding;
+    let differs = |(k, _): &(usize, &Feature)| encoding.value(*k, from) != encoding.value(*k, to);
+    encoding.features().iter().enumerate().filter(differs).map(|(_, f)| f.name.clone()).collect()
+}
+
+/// The first person turned down by both models whose answer changes two or three features, a category among them; else one without that; else
+/// the first with such an answer by one model, or with any; else the first.
+fn example_of(engine: &Engine, people: Rows<'_>, answers: &[Answer], by_both: &[bool]) -> usize {
+    let actions = &engine.setup().actions;
     let certified = |a: &Answer| a.status == Status::Certified;
     let telling = |a: &Answer| certified(a) && (2..=3).contains(&a.changed);
-    let both = (0..answers.len()).find(|&i| telling(&answers[i]) && by_both[i]);
-    both.or_else(|| answers.iter().position(telling))
+    let of_categories = |i: usize| {
+        let (from, to) = (people.row(i), &answers[i].point);
+        (0..from.len()).any(|j| actions.is_grouped(j) && from[j] != to[j])
+    };
+    let both = |i: &usize| telling(&answers[*i]) && by_both[*i];
+    let all = || 0..answers.len();
+    all()
+        .find(|i| both(i) && of_categories(*i))
+        .or_else(|| all().find(both))
+        .or_else(|| answers.iter().position(telling))
         .or_else(|| answers.iter().position(certified))
         .unwrap_or(0)
 }
@@ -232,12 +263,10 @@ fn card(report: &TrainReport, question: &Question) -> ModelCard {
 
 fn print_frontier(input: &PersonReport<'_>, printer: &Printer) -> Result<()> {
     let answers = input.engine.session().frontier(input.person, input.rates)?;
-    let names = &input.engine.setup().names;
     let chosen = input.engine.setup().max_rate;
     let row = |(answer, &rate): (&Answer, &f64)| {
-        let changed = (0..names.len()).filter(|&j| answer.point[j] != input.person[j]);
         let what = match answer.status {
-            Status::Certified => changed.map(|j| names[j].as_str()).collect::<Vec<_>>().join(", "),
+            Status::Certified => changed_names(input.engine, input.person, &answer.point).join(", "),
             _ => answer.reason.map_or("", probe_core::Reason::code).to_owned(),
         };
         let mark = if rate == chosen { "◀ chosen" } else { "" };
@@ -255,19 +284,32 @@ fn print_frontier(input: &PersonReport<'_>, printer: &Printer) -> Result<()> {
 
 fn print_changes(page: &probe_experiments::report::Report, printer: &Printer) {
     let row = |f: &probe_experiments::report::PersonFeature| {
-        let (Value::Number(from), Value::Number(to)) = (&f.current, &f.recommended) else {
-            return Vec::new();
-        };
         let unit = f.unit.as_deref();
-        let printed = step(*from, *to);
+        let (from, to) = from_and_to(f);
         let miss = f.tolerance.map_or_else(String::new, |t| format!("by {} at most", quantity(t, unit)));
         let noise = f.noise_sd.map_or_else(String::new, |sd| format!("± {}", quantity(sd, unit)));
-        vec![f.name.clone(), printed.from, printed.to, unit.unwrap_or("").to_owned(), noise, miss]
+        vec![f.name.clone(), from, to, unit.unwrap_or("").to_owned(), noise, miss]
     };
-    let rows: Vec<_> =
-        page.features.iter().filter(|f| f.changed()).map(row).filter(|r| !r.is_empty()).collect();
+    let rows: Vec<_> = page.features.iter().filter(|f| f.changed()).map(row).collect();
     let header = ["feature", "now", "aim for", "unit", "allowed for", "alone, may be missed"];
     printer.table(&header, &rows, &[1, 2]);
+}
+
+/// A change in print.
+fn from_and_to(f: &probe_experiments::report::PersonFeature) -> (String, String) {
+    match (&f.current, &f.recommended) {
+        (Value::Number(from), Value::Number(to)) => {
+            let printed = step(*from, *to);
+            (printed.from, printed.to)
+        }
+        (from, to) => {
+            let name = |value: &Value| match value {
+                Value::Category(name) => name.clone(),
+                Value::Number(value) => number(*value),
+            };
+            (name(from), name(to))
+        }
+    }
 }
 
 /// The promise, tried: noisy implementations drawn afresh.
@@ -352,6 +394,9 @@ fn closing(args: &Demo, printer: &Printer) {
     printer.heading("Written");
     printer.say(&format!("{out}/report.html     the report with pictures: open it in a browser"));
     printer.say(&format!(
+        "{out}/letter.html, letter-de.html    the letter, in English and German; each prints on one page"
+    ));
+    printer.say(&format!(
         "{out}/recourse.csv    one answer per person; {out}/frontier.csv the price of certainty"
     ));
     printer.say(&format!(
@@ -367,6 +412,10 @@ fn closing(args: &Demo, printer: &Printer) {
     ));
     printer.say(&format!(
         "  probe recourse {out}/model.json {out}/people.csv -r {} --sigma {} -o {out}/recourse.csv",
+        args.max_rate, args.sigma
+    ));
+    printer.say(&format!(
+        "  probe recourse {out}/model.json {out}/people.csv -r {} --sigma {} --explain html --language de --templates {out}/names-de.toml -o {out}/letters.html",
         args.max_rate, args.sigma
     ));
 }

@@ -2,10 +2,13 @@
 
 use crate::support::{Csv, Folder};
 
-const FILES: [&str; 8] = [
+const FILES: [&str; 11] = [
     "credit.csv",
     "frontier.csv",
+    "letter-de.html",
+    "letter.html",
     "model.json",
+    "names-de.toml",
     "network.json",
     "people.csv",
     "recourse.csv",
@@ -107,7 +110,7 @@ fn the_network_of_the_demo_answers_as_the_command_does() {
     assert_eq!(folder.run(&format!("{network} -o again.json")).code, Some(0));
     assert_eq!(folder.text("again.json"), folder.text("demo/network.json"));
 
-    let (_, applicant) = text.split_once("5. Applicant ").unwrap();
+    let (_, applicant) = text.split_once("6. Applicant ").unwrap();
     let row: usize = applicant.split(' ').next().unwrap().parse().unwrap();
     let cells = |start: &str| -> Vec<String> {
         let line = applicant.lines().find(|line| line.starts_with(&format!("│ {start} "))).unwrap();
@@ -126,4 +129,29 @@ fn the_network_of_the_demo_answers_as_the_command_does() {
     for word in ["The same person before a network", "probe-gradient", "probe-mc", ", tested", ", exactly"] {
         assert!(report.contains(word), "no {word}");
     }
+}
+
+#[test]
+fn the_letter_is_printed_and_written_and_names_no_column() {
+    let folder = Folder::new();
+    let ran = folder.run("demo --out demo --people 1000");
+    let text = ran.text();
+    let (_, letter) = text.split_once("4. What applicant ").unwrap();
+    let (letter, _) = letter.split_once("\n5. ").unwrap();
+    assert!(letter.contains("What to do") && letter.contains("still get a yes"), "{letter}");
+    let report = folder.text("demo/report.html");
+    assert!(report.contains("The letter") && report.contains("What this letter cannot say"));
+    let (english, german) = (folder.text("demo/letter.html"), folder.text("demo/letter-de.html"));
+    assert!(english.contains("How this no can become a yes") && german.contains("Wie aus dem Nein"));
+    for page in [&text, &report, &english, &german] {
+        for column in ["housing=", "employment=", "purpose="] {
+            assert!(!page.contains(column), "{column} in {page}");
+        }
+    }
+    // The same letter by the command, for everybody.
+    let row: usize =
+        text.split_once("4. What applicant ").unwrap().1.split(' ').next().unwrap().parse().unwrap();
+    let all = folder.run("recourse demo/model.json demo/people.csv -r 0.1 --sigma 0.05 --explain html --language de --templates demo/names-de.toml");
+    let article = german.split_once("<article").unwrap().1.split_once("</article>").unwrap().0.to_owned();
+    assert!(all.text().contains(&article), "{row}: {article}");
 }

@@ -8,7 +8,7 @@ use probe_train::{FitParams, credit, fit_model};
 const PEOPLE: usize = 10_000;
 const SIGMA: f64 = 0.05;
 
-/// The first person whom the demo's model turns down and whose answer changes two features.
+/// The first person whom the demo's model turns down and whose answer changes two numbers.
 pub struct Applicant {
     /// The engine that answered.
     pub engine: Engine,
@@ -28,19 +28,27 @@ impl Applicant {
         let data = credit::generate(PEOPLE, seed);
         let trained = fit_model(&data.labelled()?, Some(&credit::schema()), &FitParams::default(), seed)?;
         let (schema, model) = (trained.schema, trained.model);
-        let mut setup = Setup::new(model, schema.names(), Some(&schema), SIGMA)?;
+        let mut setup = Setup::new(model, schema.column_names(), Some(&schema), SIGMA)?;
         setup.seed = seed;
         let engine = Engine::new(setup)?;
-        let mut denied = Vec::new();
+        let encoding = &engine.setup().encoding;
+        let (mut denied, mut columns) = (Vec::new(), vec![0.0; encoding.n_columns()]);
         for row in 0..data.n_rows() {
-            if engine.score(data.person(row))? <= 0.0 {
-                denied.extend_from_slice(data.person(row));
+            encoding.encode_into(data.person(row), &mut columns);
+            if engine.score(&columns)? <= 0.0 {
+                denied.extend_from_slice(&columns);
             }
         }
-        let people = Rows::new(&denied, credit::N_FEATURES)?;
+        let people = Rows::new(&denied, columns.len())?;
         let answers = engine.recourse(people)?;
-        let telling = |answer: &Answer| answer.status == Status::Certified && answer.changed == 2;
-        let found = answers.into_iter().enumerate().find(|(_, answer)| telling(answer));
+        // Two numbers, for the two axes of a picture.
+        let is_number = |j: usize| !engine.setup().actions.is_grouped(j);
+        let telling = |number: usize, answer: &Answer| {
+            let changes = |j: &usize| answer.point[*j] != people.row(number)[*j];
+            let changed: Vec<usize> = (0..people.n_cols()).filter(changes).collect();
+            answer.status == Status::Certified && changed.len() == 2 && changed.into_iter().all(is_number)
+        };
+        let found = answers.into_iter().enumerate().find(|(number, answer)| telling(*number, answer));
         Ok(found.map(|(number, answer)| {
             let person = people.row(number).to_vec();
             Self { engine, schema, number, person, answer }

@@ -2,9 +2,9 @@
 
 use super::data::{
     Answer, Cloud, CloudAxis, Frontier, FrontierPoint, ModelCard, PersonFeature, Region, Report, Sample,
-    Settings,
+    Settings, Value,
 };
-use probe_core::{Engine, Key, Purpose, Reason, Result, Rows, RowsMut, Schema, Status};
+use probe_core::{Engine, Feature, Key, Purpose, Reason, Result, Rows, RowsMut, Schema, Status};
 
 /// Number of noisy implementations drawn for the cloud.
 const DRAWS: usize = 500;
@@ -25,29 +25,39 @@ pub struct PersonReport<'a> {
 
 /// The features of a person with what the answer asks of each.
 pub fn feature_rows(input: &PersonReport<'_>) -> Result<Vec<PersonFeature>> {
-    let PersonReport { engine, schema, person, answer, .. } = *input;
+    let PersonReport { engine, person, answer, .. } = *input;
     let (setup, gaussian) = (engine.setup(), engine.task().noise.as_gaussian());
+    let encoding = &setup.encoding;
     let tolerance = engine.tolerance(person, answer)?;
     let active = active(input);
-    let scaled = |j: usize, raw: f64| setup.space.to_scaled(j, raw);
-    let change = |j: usize| scaled(j, answer.point[j]) - scaled(j, person[j]);
-    let weighted = |j: usize| setup.cost.weight(j, change(j)) * change(j).abs();
-    let total: f64 = (0..person.len()).map(weighted).sum();
-    let row = |j: usize| {
-        let slack = tolerance.as_ref().and_then(|t| t.favourable.iter().find(|s| s.feature == j));
+    let (from, to) = (scaled(engine, person), scaled(engine, &answer.point));
+    // What this feature alone costs.
+    let cost = |k: usize| {
+        let alone: Vec<f64> =
+            (0..from.len()).map(|j| if encoding.feature_of(j) == k { to[j] } else { from[j] }).collect();
+        setup.cost.between(&from, &alone)
+    };
+    let total: f64 = (0..encoding.features().len()).map(cost).sum();
+    let row = |(k, feature): (usize, &Feature)| {
+        let (j, number) = (encoding.column_of(k), !encoding.is_category(k));
+        let slack = tolerance.as_ref().and_then(|t| t.favourable.iter().find(|s| s.feature == j && number));
+        let value = |columns: &[f64]| match encoding.category(k, columns) {
+            Some(category) => Value::Category(category.to_owned()),
+            None => Value::Number(encoding.value(k, columns)),
+        };
         PersonFeature {
-            name: setup.names[j].clone(),
-            unit: schema.and_then(|s| s.feature(&setup.names[j])).and_then(|f| f.unit.clone()),
+            name: feature.name.clone(),
+            unit: feature.unit.clone(),
             mutable: setup.actions.room(j).mutable,
-            current: person[j].into(),
-            recommended: answer.point[j].into(),
-            scaled_change: change(j),
-            cost_share: if total > 0.0 { weighted(j) / total } else { 0.0 },
+            current: value(person),
+            recommended: value(&answer.point),
+            scaled_change: if number { to[j] - from[j] } else { 0.0 },
+            cost_share: if total > 0.0 { cost(k) / total } else { 0.0 },
             tolerance: slack.map(|s| s.alone),
-            noise_sd: gaussian.filter(|_| active[j]).map(|g| g.sd(j) * setup.space.width(j)),
+            noise_sd: gaussian.filter(|_| active[j] && number).map(|g| g.sd(j) * setup.space.width(j)),
         }
     };
-    Ok((0..person.len()).map(row).collect())
+    Ok(encoding.features().iter().enumerate().map(row).collect())
 }
 
 /// The best point there is: the answer, or the nearest to one.
@@ -106,6 +116,7 @@ impl PersonReport<'_> {
             batch: None,
             methods: Vec::new(),
             network: None,
+            letter: None,
         })
     }
 
@@ -136,7 +147,8 @@ impl PersonReport<'_> {
         // Changed features first, the costliest change leading; then what the score reacts to most.
         let effect = |j: usize| (linear.weights()[j] * gaussian.sd(j)).abs();
         let moved = |j: usize| setup.cost.weight(j, to[j] - from[j]) * (to[j] - from[j]).abs();
-        let mut order: Vec<usize> = (0..to.len()).collect();
+        // A category has no axis.
+        let mut order: Vec<usize> = (0..to.len()).filter(|&j| !setup.actions.is_grouped(j)).collect();
         order.sort_by(|&a, &b| {
             moved(b)
                 .total_cmp(&moved(a))

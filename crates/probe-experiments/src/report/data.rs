@@ -31,6 +31,9 @@ pub struct Report {
     /// The same person before a network.
     #[serde(default)]
     pub network: Option<NetworkPart>,
+    /// What the person is written, as text.
+    #[serde(default)]
+    pub letter: Option<String>,
 }
 
 /// The same person before a network beside the report's own model, and methods on that network.

@@ -24,6 +24,13 @@ pub fn render(report: &Report) -> String {
     out.push_str(&verdict(report));
     out.push_str(&pictures(report));
     section(&mut out, "Details", &details::features(&report.features));
+    if let Some(letter) = &report.letter {
+        section(
+            &mut out,
+            "The letter",
+            &format!("<pre class=\"letter\">{}</pre>\n", escape(letter.trim_end())),
+        );
+    }
     if !report.methods.is_empty() {
         let table = details::methods(&report.methods, report.settings.max_rate);
         section(&mut out, "Compared with other methods", &format!("<div class=\"methods\">{table}</div>\n"));

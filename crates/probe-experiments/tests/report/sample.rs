@@ -93,6 +93,7 @@ pub(crate) fn sample() -> Report {
             certified: None,
         }],
         network: None,
+        letter: None,
     }
 }
 

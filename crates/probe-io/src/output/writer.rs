@@ -107,7 +107,9 @@ pub struct TableWriter {
     sink: Sink,
     /// What comes before the first row; held back so that a run that fails at once prints nothing.
     opening: Vec<u8>,
-    /// What comes before each batch but the first.
+    /// What comes before the first batch that has rows.
+    first: Vec<u8>,
+    /// What comes before each further one.
     between: Vec<u8>,
     /// What comes after the last row.
     closing: Vec<u8>,
@@ -136,7 +138,8 @@ impl TableWriter {
             Format::Parquet => Sink::Parquet(Box::new(ParquetWriter::new(output, &encoder.fields, meta)?)),
             _ => Sink::Text(output),
         };
-        let (mut opening, mut between, mut closing) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut opening, mut first) = (Vec::new(), Vec::new());
+        let (mut between, mut closing) = (Vec::new(), Vec::new());
         match format {
             Format::Csv => opening = csv::header(&encoder.fields),
             Format::Json => {
@@ -146,7 +149,8 @@ impl TableWriter {
                     json::append(&mut opening, meta)?;
                     opening.extend_from_slice(b",\n");
                 }
-                opening.extend_from_slice(b"\"rows\":[\n");
+                opening.extend_from_slice(b"\"rows\":[");
+                first.push(b'\n');
                 between.extend_from_slice(b",\n");
                 closing.extend_from_slice(b"\n]}\n");
             }
@@ -158,7 +162,7 @@ impl TableWriter {
             }
             Format::Parquet => {}
         }
-        Ok(Self { encoder, sink, opening, between, closing, rows: 0 })
+        Ok(Self { encoder, sink, opening, first, between, closing, rows: 0 })
     }
 
     /// Opens `path` (`-` for standard output) for texts instead of a table.
@@ -167,6 +171,7 @@ impl TableWriter {
         Ok(Self {
             sink: Sink::Text(AtomicOutput::create(path)?),
             opening: opening.into_bytes(),
+            first: Vec::new(),
             between: separator.clone().into_bytes(),
             closing: closing.into_bytes(),
             encoder: Encoder { style: Style::Prose(separator.into()), fields: Arc::new([]) },
@@ -190,9 +195,9 @@ impl TableWriter {
         match (body, &mut self.sink) {
             (Body::Columns(columns), Sink::Parquet(writer)) => writer.write(columns, n_rows)?,
             (Body::Bytes(bytes), Sink::Text(_)) => {
-                if self.rows > 0 && n_rows > 0 {
-                    let between = self.between.clone();
-                    self.put(&between)?;
+                if n_rows > 0 {
+                    let before = if self.rows == 0 { self.first.clone() } else { self.between.clone() };
+                    self.put(&before)?;
                 }
                 self.put(&bytes)?;
             }

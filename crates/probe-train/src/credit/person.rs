@@ -3,15 +3,15 @@
 use super::N_FEATURES;
 use probe_core::Stream;
 
-/// Draws one person's features, in the order of [`super::FEATURES`].
-pub(super) fn draw(stream: &mut Stream) -> [f64; N_FEATURES] {
+/// Draws one person's features, in the order of [`super::FEATURES`]: numbers by one stream, choices by another.
+pub(super) fn draw(stream: &mut Stream, choices: &mut Stream) -> [f64; N_FEATURES] {
     let affluence = stream.normal();
     let prudence = stream.normal();
     let age = age(stream);
     let income = income(stream, age, affluence);
     let savings = savings(stream, age, affluence, prudence);
     let debt = debt(stream, income, prudence);
-    let rent = rent(stream, income);
+    let housing_cost = housing_cost(stream, income);
     // The median person uses 30 % of the limit.
     let use_odds = libm::exp(-0.85 - 0.75 * prudence - 0.2 * affluence + 0.8 * stream.normal());
     let card_utilisation = (100.0 * use_odds / (1.0 + use_odds)).round();
@@ -28,14 +28,45 @@ pub(super) fn draw(stream: &mut Stream) -> [f64; N_FEATURES] {
         income,
         savings,
         debt,
-        rent,
+        housing_cost,
         card_utilisation,
         late_payments,
         credit_applications,
         open_accounts,
         months_employed,
         credit_history_years,
+        housing(choices, age, income),
+        employment(choices, months_employed),
+        education(choices, income),
+        pick(choices, &[0.35, 0.65, 0.85]),
     ]
+}
+
+/// The number of the option that a uniform number falls into, by the ends of all but the last.
+fn pick(choices: &mut Stream, ends: &[f64]) -> f64 {
+    let u = choices.uniform();
+    ends.iter().filter(|end| u >= **end).count() as f64
+}
+
+fn housing(choices: &mut Stream, age: f64, income: f64) -> f64 {
+    let owned = logistic(-0.8 + 0.05 * (age - 42.0) + 1.2 * libm::log(income / 34_000.0));
+    let family = (1.0 - owned) * if age < 30.0 { 0.35 } else { 0.1 };
+    pick(choices, &[1.0 - owned - family, 1.0 - family])
+}
+
+fn employment(choices: &mut Stream, months: f64) -> f64 {
+    if months < 3.0 {
+        pick(choices, &[0.5, 0.85])
+    } else if months < 24.0 {
+        pick(choices, &[0.0, 0.4, 0.85])
+    } else {
+        pick(choices, &[0.0, 0.1, 0.85])
+    }
+}
+
+fn education(choices: &mut Stream, income: f64) -> f64 {
+    let degree = logistic(-1.1 + 1.5 * libm::log(income / 34_000.0));
+    pick(choices, &[0.45 * (1.0 - degree), 1.0 - degree])
 }
 
 /// Truncated normal, by drawing again.
@@ -75,8 +106,8 @@ fn debt(stream: &mut Stream, income: f64, prudence: f64) -> f64 {
     to_nearest(libm::exp(log).clamp(500.0, 40_000.0), 100.0)
 }
 
-fn rent(stream: &mut Stream, income: f64) -> f64 {
-    // Who earns twice as much pays 1.4 times the rent.
+fn housing_cost(stream: &mut Stream, income: f64) -> f64 {
+    // Who earns twice as much pays 1.4 times as much.
     let log = libm::log(750.0) + 0.5 * libm::log(income / 34_000.0) + 0.3 * stream.normal();
     to_nearest(libm::exp(log).clamp(250.0, 2_000.0), 10.0)
 }

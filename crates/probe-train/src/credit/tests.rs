@@ -2,12 +2,12 @@ use super::*;
 use crate::fit::{FitParams, fit_model};
 
 /// Feature, documented lowest and highest value, grid of its values, and sign of its effect.
-const DOCUMENTED: [(&str, f64, f64, f64, f64); N_FEATURES] = [
+const DOCUMENTED: [(&str, f64, f64, f64, f64); N_NUMBERS] = [
     ("age", 20.0, 75.0, 1.0, 1.0),
     ("income", 12_000.0, 100_000.0, 100.0, 1.0),
     ("savings", 0.0, 60_000.0, 100.0, 1.0),
     ("debt", 0.0, 40_000.0, 100.0, -1.0),
-    ("rent", 250.0, 2_000.0, 10.0, -1.0),
+    ("housing_cost", 250.0, 2_000.0, 10.0, -1.0),
     ("card_utilisation", 0.0, 100.0, 1.0, -1.0),
     ("late_payments", 0.0, 10.0, 1.0, -1.0),
     ("credit_applications", 0.0, 8.0, 1.0, -1.0),
@@ -42,11 +42,14 @@ fn same_seed_same_bits() {
     let (one, two) = (generate(500, Seed(4)), generate(500, Seed(4)));
     assert!(one.rows.iter().zip(&two.rows).all(|(a, b)| a.to_bits() == b.to_bits()));
     assert_eq!(one, two);
-    assert_eq!(one.rows[..11 * 20], generate(20, Seed(4)).rows);
+    assert_eq!(one.rows[..N_FEATURES * 20], generate(20, Seed(4)).rows);
     assert_ne!(one.rows, generate(500, Seed(5)).rows);
     // The first person of seed 0, so that a change of the data set cannot go unnoticed.
     let first = generate(1, Seed(0));
-    assert_eq!(first.rows, [39.0, 67_600.0, 0.0, 18_800.0, 1_160.0, 36.0, 2.0, 0.0, 4.0, 156.0, 13.0]);
+    let numbers = [39.0, 67_600.0, 0.0, 18_800.0, 1_160.0, 36.0, 2.0, 0.0, 4.0, 156.0, 13.0];
+    assert_eq!(first.person(0)[..N_NUMBERS], numbers);
+    let choices: Vec<_> = (0..N_FEATURES).filter_map(|k| first.category(0, k)).collect();
+    assert_eq!(choices, ["owned", "permanent", "degree", "home"]);
     assert_eq!(first.approved_text(0), "yes");
     assert_eq!(generate(0, Seed(0)).n_rows(), 0);
 }
@@ -82,14 +85,16 @@ fn marginals_are_as_documented() {
     between("median of savings", median(without_zeros("savings")), 5_500.0, 8_000.0);
     between("no debt", share(&column("debt"), |v| v == 0.0), 0.2, 0.3);
     between("median of debt", median(without_zeros("debt")), 8_500.0, 10_500.0);
-    between("median rent", median(column("rent")), 700.0, 800.0);
+    between("median housing cost", median(column("housing_cost")), 700.0, 800.0);
     between("median card use", median(column("card_utilisation")), 27.0, 33.0);
     between("no late payment", share(&column("late_payments"), |v| v == 0.0), 0.45, 0.58);
     between("mean applications", column("credit_applications").iter().sum::<f64>() / 20_000.0, 0.9, 1.1);
     between("mean accounts", column("open_accounts").iter().sum::<f64>() / 20_000.0, 3.3, 3.7);
     between("median employment", median(column("months_employed")), 50.0, 72.0);
     // Capped values stay rare: they must not look like a class of their own.
-    for (name, cap) in [("income", 100_000.0), ("savings", 60_000.0), ("debt", 40_000.0), ("rent", 2_000.0)] {
+    for (name, cap) in
+        [("income", 100_000.0), ("savings", 60_000.0), ("debt", 40_000.0), ("housing_cost", 2_000.0)]
+    {
         between("share at the cap", share(&column(name), |v| v >= cap), -1.0, 0.02);
     }
     let approved = data.approved.iter().filter(|&&yes| yes).count() as f64 / 20_000.0;
@@ -102,7 +107,7 @@ fn correlations_have_their_documented_signs() {
     // Chance alone stays below 4 / sqrt(20,000) = 0.03.
     for (a, b, sign) in [
         ("income", "savings", 1.0),
-        ("income", "rent", 1.0),
+        ("income", "housing_cost", 1.0),
         ("income", "debt", 1.0),
         ("savings", "debt", -1.0),
         ("savings", "late_payments", -1.0),
@@ -145,6 +150,7 @@ fn a_trained_model_is_good_and_every_weight_has_its_documented_sign() {
                 fit_model(&data.labelled().unwrap(), Some(&schema), &FitParams::default(), Seed(seed))
                     .unwrap();
             assert!(trained.report.converged);
+            // Numbers first, then the columns of categories.
             for ((name, .., sign), weight) in
                 DOCUMENTED.into_iter().zip(trained.model.as_linear().unwrap().weights())
             {
@@ -168,7 +174,7 @@ fn the_schema_fits_the_data_and_moves_only_for_the_better() {
     let schema = schema();
     schema.check().unwrap();
     assert_eq!(schema.names(), FEATURES);
-    assert_eq!(FEATURES, DOCUMENTED.map(|d| d.0));
+    assert_eq!(FEATURES[..N_NUMBERS], DOCUMENTED.map(|d| d.0));
     for (feature, (name, low, _, _, sign)) in schema.features.iter().zip(DOCUMENTED) {
         assert_eq!(feature.mutable, name != "age" && name != "credit_history_years");
         assert!(feature.unit.is_some());
@@ -177,4 +183,47 @@ fn the_schema_fits_the_data_and_moves_only_for_the_better() {
             assert_eq!(feature.min, Some(low), "{name}");
         }
     }
+}
+
+#[test]
+fn categories_are_as_documented() {
+    let data = generate(20_000, Seed(3));
+    let share_of = |name: &str, category: &str| {
+        let k = FEATURES.iter().position(|f| *f == name).unwrap();
+        let n = (0..data.n_rows()).filter(|&row| data.category(row, k) == Some(category)).count();
+        n as f64 / data.n_rows() as f64
+    };
+    let near = |name: &str, category: &str, low: f64, high: f64| {
+        let share = share_of(name, category);
+        assert!((low..high).contains(&share), "{name} {category}: {share}");
+    };
+    near("housing", "owned", 0.28, 0.4);
+    near("employment", "permanent", 0.55, 0.68);
+    near("employment", "none", 0.02, 0.12);
+    near("purpose", "home", 0.28, 0.32);
+    assert!((0..data.n_rows()).all(|row| (N_NUMBERS..N_FEATURES).all(|k| data.category(row, k).is_some())));
+    assert_eq!(data.category(0, 0), None);
+    // Whoever has been with an employer for long has work.
+    assert!(
+        (0..data.n_rows()).all(|row| data.person(row)[9] < 3.0 || data.category(row, 12) != Some("none"))
+    );
+}
+
+#[test]
+fn a_trained_model_orders_the_categories() {
+    let data = generate(50_000, Seed(1));
+    let trained =
+        fit_model(&data.labelled().unwrap(), Some(&schema()), &FitParams::default(), Seed(1)).unwrap();
+    let names = trained.schema.column_names();
+    let linear = trained.model.as_linear().unwrap();
+    let weight = |name: &str| linear.weights()[names.iter().position(|n| n == name).unwrap()];
+    for (less, more) in [
+        ("housing=rented", "housing=owned"),
+        ("employment=none", "employment=temporary"),
+        ("employment=temporary", "employment=permanent"),
+        ("purpose=holiday", "purpose=home"),
+    ] {
+        assert!(weight(less) < weight(more), "{less} {more}");
+    }
+    assert!(weight("education") > 0.0);
 }

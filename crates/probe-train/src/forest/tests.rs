@@ -187,9 +187,8 @@ pub(crate) fn check_raw_input(learner: Learner) {
     assert_eq!(raw.report, scaled.report);
     assert_ne!(raw.model.as_trees().unwrap(), scaled.model.as_trees().unwrap());
     for person in labelled.rows.iter() {
-        let mut inside = vec![0.0; person.len()];
-        scaled.schema.space().scale_into(person, &mut inside);
-        assert_eq!(raw.model.score(person).unwrap(), scaled.model.score(&inside).unwrap());
+        let (person, inside) = credit::columns_of(&scaled.schema, person);
+        assert_eq!(raw.model.score(&person).unwrap(), scaled.model.score(&inside).unwrap());
     }
 }
 

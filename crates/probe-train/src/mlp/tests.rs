@@ -110,10 +110,8 @@ fn a_network_of_raw_input_is_the_same_function() {
     let labelled = data.labelled().unwrap();
     // Scores are of the order of 1; raw values reach 1e5, so a few digits of 1e-16 · 1e5 are lost.
     for i in 0..20 {
-        let person = labelled.rows.row(i);
-        let mut inside = vec![0.0; person.len()];
-        scaled.schema.space().scale_into(person, &mut inside);
-        let gap = raw.model.score(person).unwrap() - scaled.model.score(&inside).unwrap();
+        let (person, inside) = credit::columns_of(&scaled.schema, labelled.rows.row(i));
+        let gap = raw.model.score(&person).unwrap() - scaled.model.score(&inside).unwrap();
         assert!(gap.abs() < 1e-9, "{gap}");
     }
 }

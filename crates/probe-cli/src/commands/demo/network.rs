@@ -6,8 +6,8 @@ use crate::question::Question;
 use anyhow::{Result, bail};
 use clap::Parser as _;
 use probe_core::{Answer, Engine, MethodOptions, Rows, Status};
-use probe_experiments::number::{number, percent, step};
-use probe_experiments::report::{Bound, Method, ModelAnswer, NetworkPart, PersonReport, Value, feature_rows};
+use probe_experiments::number::{number, percent};
+use probe_experiments::report::{Bound, Method, ModelAnswer, NetworkPart, PersonReport, feature_rows};
 use probe_train::{TrainReport, credit};
 
 /// People that the methods are compared on: the paper's Algorithm 2 takes its time.
@@ -147,12 +147,9 @@ pub(super) fn print(part: &NetworkPart, max_rate: f64, printer: &Printer) {
 }
 
 fn changes(answer: &ModelAnswer) -> String {
-    let change = |f: &probe_experiments::report::PersonFeature| match (&f.current, &f.recommended) {
-        (Value::Number(from), Value::Number(to)) => {
-            let printed = step(*from, *to);
-            format!("{} {} → {}", f.name, printed.from, printed.to)
-        }
-        _ => f.name.clone(),
+    let change = |f: &probe_experiments::report::PersonFeature| {
+        let (from, to) = super::from_and_to(f);
+        format!("{} {from} → {to}", f.name)
     };
     let changed: Vec<String> = answer.features.iter().filter(|f| f.changed()).map(change).collect();
     if changed.is_empty() { "–".to_owned() } else { changed.join(", ") }
