@@ -25,11 +25,9 @@ pub fn render(report: &Report) -> String {
     out.push_str(&pictures(report));
     section(&mut out, "Details", &details::features(&report.features));
     if let Some(letter) = &report.letter {
-        section(
-            &mut out,
-            "The letter",
-            &format!("<pre class=\"letter\">{}</pre>\n", escape(letter.trim_end())),
-        );
+        // Line by line: its lines are part of it.
+        let lines: Vec<String> = letter.trim_end().lines().map(escape).collect();
+        section(&mut out, "The letter", &format!("<pre class=\"letter\">{}</pre>\n", lines.join("\n")));
     }
     if !report.methods.is_empty() {
         let table = details::methods(&report.methods, report.settings.max_rate);

@@ -22,27 +22,35 @@ impl Experiment for Loan {
         // Built-in data: the paper's figure shows a sketch and no data set.
         let Some(applicant) = Applicant::find(lab.inputs.seed)? else { return Ok(Made::default()) };
         let report = applicant.report("A credit applicant", &RATES)?;
-        let Applicant { engine, schema, person, .. } = &applicant;
+        let Applicant { engine, person, .. } = &applicant;
+        let encoding = &engine.setup().encoding;
+        let features = encoding.features();
+        let all = || 0..features.len();
+        let category = |k: usize, row: &[f64]| encoding.category(k, row).map(str::to_owned);
         let mut rows = Vec::new();
         let mut session = engine.session();
         for (rate, answer) in TOLD.iter().zip(session.frontier(person, &TOLD)?) {
-            let names = schema.names();
-            let change = |j: &usize| {
-                let unit = schema.feature(&names[*j]).and_then(|f| f.unit.as_deref());
-                format!("{} {} → {}", names[*j], quantity(person[*j], None), quantity(answer.point[*j], unit))
+            let told = |k: usize, row: &[f64], unit: Option<&str>| {
+                category(k, row).unwrap_or_else(|| quantity(encoding.value(k, row), unit))
             };
-            let changed: Vec<usize> = (0..names.len()).filter(|&j| answer.point[j] != person[j]).collect();
+            let change = |k: usize| {
+                let to = told(k, &answer.point, features[k].unit.as_deref());
+                format!("{} {} → {to}", features[k].name, told(k, person, None))
+            };
+            let changes = |k: &usize| encoding.value(*k, &answer.point) != encoding.value(*k, person);
             let cost = answer.cost.map_or_else(|| "–".to_owned(), |c| fixed(c, 3));
-            let changes: Vec<String> = changed.iter().map(change).collect();
+            let changes: Vec<String> = all().filter(changes).map(change).collect();
             rows.push(vec![format!("{} in 100 may fail", rate * 100.0), cost, changes.join("; ")]);
         }
-        let names = schema.names();
         let mut header = vec!["target", "cost", "rate"];
-        header.extend(names.iter().map(String::as_str));
-        let mut lines = vec![[f64::NAN, 0.0, f64::NAN].iter().chain(person).copied().map(number).collect()];
+        header.extend(features.iter().map(|feature| feature.name.as_str()));
+        let line = |told: [f64; 3], row: &[f64]| -> Vec<String> {
+            let value = |k: usize| category(k, row).unwrap_or_else(|| number(encoding.value(k, row)));
+            told.into_iter().map(number).chain(all().map(value)).collect()
+        };
+        let mut lines = vec![line([f64::NAN, 0.0, f64::NAN], person)];
         for (rate, answer) in RATES.iter().zip(session.frontier(person, &RATES)?) {
-            let told = [*rate, answer.cost.unwrap_or(f64::NAN), answer.rate];
-            lines.push(told.iter().chain(&answer.point).copied().map(number).collect());
+            lines.push(line([*rate, answer.cost.unwrap_or(f64::NAN), answer.rate], &answer.point));
         }
         let numbers = csv(&header, lines.into_iter());
         let table = Table {
