@@ -5,7 +5,7 @@ use crate::interrupt::Hold;
 use crate::ledger::Queue;
 use crate::usage::Usage;
 use anyhow::{Context as _, Result};
-use probe_core::{Answer, Engine, Session};
+use probe_core::{Answer, Engine, Relaxation, Session};
 use probe_io::{Batch, Chunk, Encoded, Encoder, Field, Format, JsonRows, Prose, TableWriter};
 use probe_words::{Addressee, Language, Layout, Letter, Pages, Record, Source, Witness};
 use serde_json::Value;
@@ -57,13 +57,14 @@ impl<'e> Letters<'e> {
         Ok(Some(Prose { opening, separator: layout.separator().to_owned(), closing }))
     }
 
-    /// Letters of a chunk: `options` answers to each of its people.
+    /// Letters of a chunk: as many as there are answers to each of its people.
     pub(crate) fn write(
         &self,
         session: &mut Session<'_>,
         chunk: &Chunk,
         people: &[f64],
         answers: &[Answer],
+        relaxations: Option<&[Vec<Relaxation>]>,
         meta: &Value,
     ) -> Result<Batch<'static>> {
         let n = chunk.plan().n_columns();
@@ -79,7 +80,8 @@ impl<'e> Letters<'e> {
                 ids: ids(chunk, row)?,
             };
             let person = &people[row * n..(row + 1) * n];
-            let facts = self.witness.facts(session, to, person, answer)?;
+            let mut facts = self.witness.facts(session, to, person, answer)?;
+            facts.relaxations = relaxations.map_or_else(Vec::new, |all| self.witness.reliefs(&all[i]));
             let letter = Letter::new(&self.language, &facts)?;
             match self.kind {
                 Kind::Prose(layout) => texts.push(letter.lay_out(&self.language, &facts, layout)?),

@@ -98,9 +98,9 @@ pub struct Limited {
 
 /// A rule that would have to give for there to be an answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Relaxation {
-    /// The feature's name in the data.
-    pub feature: String,
+pub struct Relief {
+    /// The feature's name in the data; none where it is the number of changes that is limited.
+    pub feature: Option<String>,
     /// Its unit.
     pub unit: Option<String>,
     /// What it would have to be.
@@ -164,7 +164,7 @@ pub struct Facts {
     pub limits: Vec<Limited>,
     /// What would help, where there is no answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub relaxations: Vec<Relaxation>,
+    pub relaxations: Vec<Relief>,
     /// Changed features outside the range seen in training, where known.
     pub outside_range: Option<usize>,
     /// Whether a change of the model was allowed for.

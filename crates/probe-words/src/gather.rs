@@ -1,8 +1,9 @@
 //! From an engine and its answer to the facts of a letter.
 
-use crate::facts::{Addressee, Basis, Change, Drift, Facts, Limited, Room, RoomSide, Stop, Value};
+use crate::facts::{Addressee, Basis, Change, Drift, Facts, Limited, Relief, Room, RoomSide, Stop, Value};
 use probe_core::{
-    Answer, Encoding, Engine, Feature, Limit, Noise, Result, Session, Setup, Side, Status, Tolerance,
+    Answer, Encoding, Engine, Feature, Limit, Noise, Relaxation, Relaxed, Result, Session, Setup, Side,
+    Status, Tolerance,
 };
 
 /// Features that are named as principal reasons, at most: Regulation B's commentary on § 1002.9(b)(2) takes more than four to be of little help.
@@ -171,6 +172,29 @@ impl<'e> Witness<'e> {
             }
         }
         Ok(limits)
+    }
+
+    /// What would help, in the person's words.
+    pub fn reliefs(&self, relaxations: &[Relaxation]) -> Vec<Relief> {
+        let (setup, encoding) = (self.engine.setup(), self.encoding());
+        let of = |column: usize, to: &dyn Fn(&Feature) -> Value| {
+            let feature = &encoding.features()[encoding.feature_of(column)];
+            Relief { feature: Some(feature.name.clone()), unit: feature.unit.clone(), to: to(feature) }
+        };
+        let relief = |relaxation: &Relaxation| match relaxation.limit {
+            Relaxed::AtMost { column, needed }
+            | Relaxed::AtLeast { column, needed }
+            | Relaxed::Direction { column, needed } => Some(of(column, &|_| Value::Number(needed))),
+            Relaxed::Transition { group, option } => {
+                let column = *setup.actions.groups().get(group)?.columns().first()?;
+                Some(of(column, &|feature| Value::Category(feature.categories[option].clone())))
+            }
+            Relaxed::MaxChanges(most) => {
+                Some(Relief { feature: None, unit: None, to: Value::Number(most as f64) })
+            }
+            _ => None,
+        };
+        relaxations.iter().filter_map(relief).collect()
     }
 
     fn encoding(&self) -> &Encoding {

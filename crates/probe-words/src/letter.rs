@@ -316,10 +316,15 @@ impl Writer<'_> {
         self.push_list(&mut sentences, "none_limits", &limits)?;
         let mut help = Vec::new();
         for relaxation in &facts.relaxations {
-            let value = self.value(&relaxation.feature, &relaxation.to, relaxation.unit.as_deref());
-            help.push(
-                self.say("relaxation", context! { feature => self.feature(&relaxation.feature), value })?,
-            );
+            let unit = relaxation.unit.as_deref();
+            help.push(match &relaxation.feature {
+                Some(name) => {
+                    let value = self.value(name, &relaxation.to, unit);
+                    self.say("relaxation", context! { feature => self.feature(name), value })?
+                }
+                None => self
+                    .say("relaxation_changes", context! { count => self.value("", &relaxation.to, unit) })?,
+            });
         }
         self.push_list(&mut sentences, "none_relaxations", &help)?;
         self.section("why-none", "heading_why_none", sentences)

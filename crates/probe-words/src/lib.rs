@@ -18,7 +18,7 @@ mod sample;
 mod shape;
 
 pub use error::{Error, Result};
-pub use facts::{Addressee, Basis, Change, Drift, Facts, Limited, Relaxation, Room, RoomSide, Stop, Value};
+pub use facts::{Addressee, Basis, Change, Drift, Facts, Limited, Relief, Room, RoomSide, Stop, Value};
 pub use gather::Witness;
 pub use language::{Language, Source};
 pub use letter::{Letter, SHOWN, Section, Share, Step, Steps};

@@ -48,6 +48,7 @@ pub(crate) const PHRASES: &[(&str, &[&str])] = &[
     ("limit_at_least", &["feature", "value"]),
     ("limit_max_changes", &["feature"]),
     ("relaxation", &["feature", "value"]),
+    ("relaxation_changes", &["count"]),
     ("reason_no_admissible_move", &[]),
     ("reason_infeasible_within_bounds", &[]),
     ("reason_infeasible_within_max_changes", &[]),

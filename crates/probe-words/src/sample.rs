@@ -1,9 +1,7 @@
 //! Letters that no one gets: every template is tried on them before the first real one.
 
 use crate::error::Result;
-use crate::facts::{
-    Addressee, Basis, Change, Drift, Facts, Limited, Relaxation, Room, RoomSide, Stop, Value,
-};
+use crate::facts::{Addressee, Basis, Change, Drift, Facts, Limited, Relief, Room, RoomSide, Stop, Value};
 use crate::language::Language;
 use crate::letter::Letter;
 use crate::output::{Layout, Pages};
@@ -70,7 +68,10 @@ fn facts(status: Status) -> Facts {
             limited(Stop::AtLeast(1.0)),
             limited(Stop::MaxChanges),
         ],
-        relaxations: vec![Relaxation { feature: "a".to_owned(), unit: unit(), to: low() }],
+        relaxations: vec![
+            Relief { feature: Some("a".to_owned()), unit: unit(), to: low() },
+            Relief { feature: None, unit: None, to: low() },
+        ],
         outside_range: Some(1),
         model_may_change: false,
     }

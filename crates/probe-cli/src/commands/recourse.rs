@@ -121,8 +121,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
                 ledger.note(chunk.first_row(), worker.records(&question, chunk, &setting));
             }
             if let Some(letters) = &letters {
-                let batch =
-                    letters.write(&mut worker.session, chunk, &worker.people, &worker.answers, &meta)?;
+                let batch = worker.letters(letters, chunk, &meta)?;
                 let Some(post) = &post else { return Ok(batch) };
                 post.note(chunk.first_row(), &batch)?;
             }
@@ -223,6 +222,12 @@ impl Worker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The answers in words.
+    fn letters(&mut self, letters: &Letters<'_>, chunk: &Chunk, meta: &Value) -> Result<Batch<'static>> {
+        let relaxations = self.relaxations.as_deref();
+        letters.write(&mut self.session, chunk, &self.people, &self.answers, relaxations, meta)
     }
 
     /// A record of each answer, for the audit file.

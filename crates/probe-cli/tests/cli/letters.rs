@@ -75,6 +75,19 @@ fn json_has_the_facts_and_the_sentences() {
 }
 
 #[test]
+fn several_ways_and_what_would_help_are_told() {
+    let folder = folder();
+    let text = folder.run(&format!("{ASK} --explain --options 2")).text();
+    assert!(text.contains("name: Ann <b>, Way 1") && text.contains("name: Ann <b>, Way 2"), "{text}");
+    // Of income alone 56,500 are needed, as above.
+    folder.write("model.json", &MODEL.replace("90000", "40000").replace("\"cost\": 2", "\"mutable\": false"));
+    let text = folder.run(&format!("{ASK} --explain --relax")).text();
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("income can be no higher than 40,000 EUR and housing cannot be changed"), "{text}");
+    assert!(flat.contains("as good as it may be: income: 56,500 EUR."), "{text}");
+}
+
+#[test]
 fn own_templates_are_taken_and_wrong_ones_named() {
     let folder = folder();
     folder
