@@ -20,7 +20,7 @@ const EDUCATION: f64 = 0.2;
 /// − 1.5 `debt` / `income` − 4 · 12 `housing_cost` / `income`
 /// − 0.006 `card_utilisation` − 0.02 max(`card_utilisation` − 30, 0) − 0.9 ln(1 + `late_payments`)
 /// − 0.5 ln(1 + `credit_applications`) − 0.15 `open_accounts` + 0.35 ln(1 + `months_employed` / 12)
-/// + 0.04 min(`credit_history_years`, 25) + 0.02 min(`age`, 60) + 0.2 `education`, and what the other choices are worth: 0, 0.4 and 0.1 for `housing`,
+/// plus 0.04 min(`credit_history_years`, 25) + 0.02 min(`age`, 60) + 0.2 `education`, and what the other choices are worth: 0, 0.4 and 0.1 for `housing`,
 /// −0.9, −0.35, 0.2 and 0 for `employment`, and 0, 0.2, −0.3 and −0.1 for `purpose`.
 pub fn approval_log_odds(person: &[f64; N_FEATURES]) -> f64 {
     let [
