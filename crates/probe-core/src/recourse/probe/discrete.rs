@@ -184,7 +184,7 @@ impl DiscreteWorker<'_> {
         };
         let (total, nodes) = (f64::INFINITY, self.nodes());
         let mut best = Best { total, point: factual.to_vec(), nodes, stopped: false };
-        let mut first = true;
+        let mut nearest: Option<f64> = None;
         while let Some(choice) = choices.next() {
             if choice.total >= best.total {
                 break;
@@ -211,16 +211,19 @@ impl DiscreteWorker<'_> {
                     self.found.verdict = Verdict::Short(Reason::RateNotReachable);
                 }
             }
-            if first && best.total.is_infinite() {
-                // Why nothing is found without another category, and how near it comes.
-                proposal.point.copy_from_slice(&self.found.point);
-                proposal.verdict = match self.found.verdict {
-                    Verdict::Reached => Verdict::Short(Reason::RateNotReachable),
-                    short => short,
-                };
-                task.actions.project(factual, &mut proposal.point);
+            if best.total.is_infinite() {
+                // Why nothing is found, and how near it comes, by the categories that come nearest.
+                task.actions.project(factual, &mut self.found.point);
+                let rate = self.mixed_rate(factual)?;
+                if nearest.is_none_or(|so_far| rate < so_far) {
+                    nearest = Some(rate);
+                    proposal.point.copy_from_slice(&self.found.point);
+                    proposal.verdict = match self.found.verdict {
+                        Verdict::Reached => Verdict::Short(Reason::RateNotReachable),
+                        short => short,
+                    };
+                }
             }
-            first = false;
         }
         if best.total.is_finite() {
             proposal.point.copy_from_slice(&best.point);
@@ -323,45 +326,43 @@ impl DiscreteWorker<'_> {
                 outcomes.iter().map(|(p, point)| (*p, linear.score_row(point))).collect();
             return Ok(success_on_line(&scores, self.solver.sd, rate));
         }
-        // Else by turns: how often the failures are refused beside the point that was found, and the point that this leaves.
+        // Else by turns, from above: the point that this rate leads to, and how often failures are refused there.
         let success = outcomes[0].0;
-        let mut asked = if rate > 1.0 - success { (rate - (1.0 - success)) / success } else { 0.1 * rate };
-        let mut enough: Option<f64> = None;
+        let mut asked = rate;
         for _ in 0..TURNS {
-            let mut refused = f64::INFINITY;
+            let mut least = f64::INFINITY;
             for limits in rooms {
                 self.within.limits.copy_from_slice(limits);
                 self.within.hasty = true;
                 self.inner.confine(&self.within)?;
                 self.inner.find(&self.person, Goal::Rate(asked), &mut self.found)?;
-                if self.found.verdict != Verdict::Reached {
-                    continue;
+                if self.found.verdict == Verdict::Reached {
+                    least = least.min(self.mixed_rate(factual)? - success * asked);
                 }
-                let mut failures = 0.0;
-                for (p, point) in &outcomes[1..] {
-                    // The failure, and everything else as it was found.
-                    let mut failed = self.found.point.clone();
-                    for (j, to) in failed.iter_mut().enumerate().filter(|(j, _)| point[*j] != self.person[*j])
-                    {
-                        *to = point[j];
-                    }
-                    failures += p * self.inner.rate_at(factual, &failed)?;
-                }
-                refused = f64::min(refused, failures);
             }
-            let left = (rate - refused) / success;
-            if left >= asked && enough.is_none_or(|so_far| asked > so_far) {
-                enough = Some(asked);
+            let left = (rate - least) / success;
+            if left >= 0.99 * asked {
+                return Ok(Some(asked));
             }
-            if (left - asked).abs() <= 0.01 * asked {
-                break;
+            if least.is_infinite() || asked < LEAST_RATE {
+                return Ok(None);
             }
-            asked = if left > 0.0 { (asked * left).sqrt() } else { 0.2 * asked };
-            if asked < LEAST_RATE {
-                break;
-            }
+            asked = if left > 0.0 { 0.998 * left } else { 0.2 * asked };
         }
-        Ok(enough)
+        Ok(Some(asked))
+    }
+
+    /// About the rate of the point that was found, failures included.
+    fn mixed_rate(&mut self, factual: &[f64]) -> Result<f64> {
+        let mut outcomes = self.task.actions.outcomes(factual, &self.found.point);
+        if outcomes.is_empty() {
+            outcomes.push((1.0, self.found.point.clone()));
+        }
+        let mut rate = 0.0;
+        for (p, point) in &outcomes {
+            rate += p * self.inner.rate_at(factual, point)?;
+        }
+        Ok(rate)
     }
 
     /// What each feature may become, cut to its outermost steps.

@@ -17,6 +17,7 @@ mod subset;
 use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
 use crate::cost::{Cost, Norm, Scratch};
 use crate::error::{Error, Result};
+use crate::invalidation::affine_rate;
 use crate::math::normal::upper_quantile;
 use crate::noise::NoiseOn;
 use crate::schema::Within;
@@ -144,6 +145,20 @@ impl Worker for LinearWorker<'_> {
             each(i, proposal)?;
         }
         Ok(())
+    }
+
+    fn rate_at(&mut self, from: &[f64], to: &[f64]) -> Result<f64> {
+        let (Some(linear), Some(gaussian)) = (self.task.model.as_linear(), self.task.noise.as_gaussian())
+        else {
+            return Ok(1.0);
+        };
+        let score = linear.score_row(to);
+        if self.task.noise_on != NoiseOn::Changed {
+            return Ok(affine_rate(score, self.solver.shift, self.solver.sd));
+        }
+        let mut active = vec![false; to.len()];
+        self.task.noise_on.active_into(&self.task.actions, from, to, &mut active);
+        Ok(affine_rate(score, 0.0, gaussian.sd_along(linear.weights(), |j| active[j])))
     }
 
     fn confine(&mut self, within: &Within) -> Result<()> {
