@@ -210,10 +210,12 @@ mod tests {
             assert_eq!(left(folder.path()), 0, "{answer}");
         }
         assert!(fetch(&ABC, "ftp://somewhere", &path, &mut |_| {}).unwrap_err().is::<Usage>());
-        // Another file of the name stays as it is.
-        std::fs::write(&path, "mine").unwrap();
-        let error = is_there(&ABC, &path).unwrap_err().to_string();
-        assert!(error.contains("--force") && error.contains(ABC.sha256), "{error}");
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+        // Another file of the name stays as it is, also one of the same length.
+        for other in ["mine", "abd"] {
+            std::fs::write(&path, other).unwrap();
+            let error = is_there(&ABC, &path).unwrap_err().to_string();
+            assert!(error.contains("--force") && error.contains(ABC.sha256), "{error}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), other);
+        }
     }
 }

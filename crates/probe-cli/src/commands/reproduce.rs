@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Reproduce, common: &Common, printer: &Printer) -> Resul
         let made = entry.item.make(&lab).with_context(|| entry.name)?;
         for table in &made.tables {
             printer.heading(&table.title);
-            printer.table(&table.header, &table.rows, &(1..table.header.len()).collect::<Vec<_>>());
+            printer.table(&table.header, &table.rows, &table.numbers());
         }
         made.remarks.iter().for_each(|remark| printer.say(remark));
         for (name, text) in &made.files {

@@ -90,3 +90,18 @@ fn everything_is_made_from_few_people_and_found_again() {
     assert_eq!(folder.run("reproduce table1 --data . --out made --people 2 --threads 1").code, Some(0));
     assert_eq!(folder.text("made/table1.csv"), table);
 }
+
+#[test]
+fn a_changed_file_of_the_same_length_is_refused_by_its_checksum() {
+    let folder = Folder::new();
+    let source = probe_experiments::sources::SOURCES.iter().find(|s| s.name == "compas").unwrap();
+    std::fs::create_dir(folder.path("copy")).unwrap();
+    folder.write(&format!("copy/{}", source.file), &"x".repeat(source.bytes as usize));
+    let copy = folder.path("copy");
+    let ran = folder.run(&format!("data download compas --out data --base-url file:{}", copy.display()));
+    ran.fails(1, &[source.file, "sha256", source.sha256, "nothing was written"]);
+    assert_eq!(std::fs::read_dir(folder.path("data")).unwrap().count(), 0);
+    // The same file in the place of the right one: it is neither believed nor replaced.
+    folder.write(&format!("data/{}", source.file), &"x".repeat(source.bytes as usize));
+    folder.run("data download compas --out data").fails(1, &["another file has this name", "--force"]);
+}

@@ -1,24 +1,41 @@
 //! `ar-lime`: actionable recourse for models that are not linear, on a likeness that is.
 //!
-//! Around each person the model is replaced by an affine likeness (`lime` beside this file), for which [`super::ar`] solves its integer
-//! program. Actions come in the order of their cost, each on another set of features (the flipset of Ustun, Spangher and Liu 2019,
-//! arXiv:1809.06514, section 3.3), until the model itself says yes or `tries` are used up; then there is no answer, as happens where the likeness is poor.
+//! Around a point the model is replaced by an affine likeness (`lime` beside this file), for which [`super::ar`] solves its integer program
+//! (Ustun, Spangher and Liu 2019, arXiv:1809.06514, with LIME as they propose for other models). The model itself says what the action is worth.
 //!
-//! Constraints and grid: those of `ar`. Any model is served.
+//! A likeness is seldom right where its action leads. So the first one, around the person, is followed by others around the last action, as in
+//! Newton's method: each has the model's own score at its centre, so that an action that the model refused is not proposed again. Where a likeness
+//! has no favourable action, the one that gains the most is taken. What the model accepts is taken back on the grid as
+//! far as it still does. All that is repeated for draws of several spreads, since a narrow likeness of trees is flat and a wide one of
+//! networks is blurred, and the cheapest action that the model accepts is the answer. While there is none, the same is tried with at most one change, two, four and
+//! so on, so that who has an answer under a limit on the changes has one without it.
 //!
-//! Settings: `step`, a share of the range; `tries`; `samples` and `spread` of the likeness.
+//! Constraints and grid: those of `ar`; only what may change is drawn. Any model is served.
+//!
+//! `version=library` takes one likeness, of the probability and as the recourse library CARLA has it (`lime`), and the first of up to 100 actions, by the cost of
+//! [`super::ar`]'s `version=library`, that the model accepts.
+//!
+//! Settings: `version` (`paper`, `library`); `step`, a share of the range; `tries`, likenesses one after the other for one spread; `samples` of a likeness; `spread` (a list), in
+//! deviations of each feature.
 //!
 //! Cost: one score per sample, and one integer program per try.
 
-use super::ar::{self, OnGrid, Source};
-use super::flip::Flip;
-use super::lime::{self, Affine, Lime};
-use super::{MethodOptions, RecourseMethod, Solver, Task, Worker};
+use super::ar::{self, Found, Grid, Percentiles, Program};
+use super::flip::{Flip, Search};
+use super::lime::{self, Draw, Lime};
+use super::reach::Reach;
+use super::version::Version;
+use super::{MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
 use crate::error::Result;
 use crate::registry::Entry;
+use crate::schema::Group;
 use std::sync::Arc;
 
 const NAME: &str = "ar-lime";
+/// Chosen on people of the training rows (`probe reproduce settings`).
+const SPREADS: [f64; 4] = [0.1, 0.3, 1.0, 3.0];
+/// Actions that the library lists.
+const LISTED: usize = 100;
 
 pub(super) const ENTRY: Entry<dyn RecourseMethod> = Entry {
     name: NAME,
@@ -39,10 +56,12 @@ impl RecourseMethod for ArLime {
 
     fn check_options(&self, options: &MethodOptions) -> Result<()> {
         let mut known = lime::NAMES.to_vec();
-        known.extend(["step", "tries"]);
+        known.extend(["step", "tries", "version"]);
         options.only(NAME, &known)?;
-        lime::settings(options)?;
+        lime::samples(options)?;
+        lime::spreads(options, &SPREADS)?;
         ar::step(options)?;
+        Version::new(options)?;
         tries(options).map(|_| ())
     }
 
@@ -52,8 +71,10 @@ impl RecourseMethod for ArLime {
         Ok(Box::new(Prepared {
             task: Arc::clone(task),
             lime: Lime::new(task)?,
+            spreads: lime::spreads(&task.options, &SPREADS)?,
             step: ar::step(&task.options)?,
             tries: tries(&task.options)?,
+            percentiles: ar::percentiles(NAME, task)?,
         }))
     }
 }
@@ -61,18 +82,134 @@ impl RecourseMethod for ArLime {
 struct Prepared {
     task: Arc<Task>,
     lime: Lime,
+    spreads: Vec<f64>,
     step: f64,
     tries: usize,
+    /// Only as the library has it.
+    percentiles: Option<Percentiles>,
 }
 
 impl Solver for Prepared {
     fn worker(&self) -> Box<dyn Worker + '_> {
-        Box::new(Flip::new(&self.task, OnGrid::new(&self.task, self.step, &self.lime, self.tries)))
+        let search = Chains { prepared: self, grids: ar::grids(&self.task, self.step), best: None };
+        Box::new(Flip::new(&self.task, search))
     }
 }
 
-impl Source for Lime {
-    fn model_for(&self, task: &Task, factual: &[f64]) -> Result<Affine> {
-        self.around(task, factual)
+/// One person's question.
+struct Person<'a> {
+    factual: &'a [f64],
+    /// The same, brought inside the reach.
+    start: &'a [f64],
+    reach: &'a Reach,
+    /// What may change.
+    features: Vec<usize>,
+    groups: Vec<(&'a Group, Vec<usize>)>,
+}
+
+struct Chains<'a> {
+    prepared: &'a Prepared,
+    grids: Vec<Grid>,
+    /// Cost and point of the cheapest action that the model accepts.
+    best: Option<(f64, Vec<f64>)>,
+}
+
+impl Chains<'_> {
+    /// The library's way: one likeness, and the first of its list of actions that the model accepts.
+    fn listed(&self, percentiles: &Percentiles, reach: &Reach, point: &mut [f64]) -> Result<bool> {
+        let Prepared { task, lime, .. } = self.prepared;
+        let start = point.to_vec();
+        let likeness = lime.of_probability(task, &start)?;
+        percentiles.actions(&likeness, &self.grids, reach, &start).each(LISTED, |action| {
+            point.copy_from_slice(action);
+            Ok(task.model.score(action)? > 0.0)
+        })
+    }
+
+    /// Likenesses one after the other, each around the action of the one before. Returns the action that the model liked best, with its score.
+    fn chain(&mut self, person: &Person<'_>, spread: f64, limit: Option<usize>) -> Result<(f64, Vec<f64>)> {
+        let Prepared { task, lime, tries, .. } = self.prepared;
+        let mut centre = person.start.to_vec();
+        let mut score = task.model.score(&centre)?;
+        let mut point = centre.clone();
+        let (mut liked, mut seen) = ((score, centre.clone()), Vec::new());
+        for _ in 0..*tries {
+            let Person { factual, start, reach, features, groups } = person;
+            let mut likeness = lime.near(task, &Draw { centre: &centre, spread, features, groups })?;
+            likeness.bias += score - likeness.score(&centre);
+            let parts = (&task.cost, &task.actions);
+            let mut program =
+                Program::new(parts, &likeness, &self.grids, reach, (factual, start)).with_max_changes(limit);
+            if program.cheapest(&mut point)? != Found::Action && !program.farthest(&mut point) {
+                break;
+            }
+            score = task.model.score(&point)?;
+            if score > 0.0 {
+                program.take_back(&*task.model, &mut point)?;
+                score = task.model.score(&point)?;
+                let cost = task.cost.between(factual, &point);
+                if self.best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                    self.best = Some((cost, point.clone()));
+                }
+            }
+            if score > liked.0 {
+                liked = (score, point.clone());
+            }
+            // From here on it would go in circles.
+            if seen.contains(&point) {
+                break;
+            }
+            seen.push(point.clone());
+            centre.copy_from_slice(&point);
+        }
+        Ok(liked)
+    }
+}
+
+impl Search for Chains<'_> {
+    fn search(
+        &mut self,
+        factual: &[f64],
+        reach: &Reach,
+        point: &mut [f64],
+    ) -> Result<std::result::Result<(), Reason>> {
+        if let Some(percentiles) = &self.prepared.percentiles {
+            let found = self.listed(percentiles, reach, point)?;
+            return Ok(if found { Ok(()) } else { Err(Reason::NotFound) });
+        }
+        let task = &self.prepared.task;
+        let start = point.to_vec();
+        let actions = &task.actions;
+        let mut groups = Vec::new();
+        for (_, group) in actions.groups().iter().enumerate().filter(|(g, _)| actions.is_mutable_group(*g)) {
+            let Some(current) = group.option_of(factual) else { continue };
+            let allowed = |o: &usize| *o == current || group.allows(current, *o);
+            groups.push((group, (0..group.n_options()).filter(allowed).collect()));
+        }
+        let features = (0..start.len()).filter(|&j| reach.is_open(j)).collect();
+        let person = Person { factual, start: &start, reach, features, groups };
+        self.best = None;
+        let own = actions.max_changes();
+        let most = own.unwrap_or(usize::MAX).min(person.features.len() + person.groups.len());
+        let fewer = std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|k| *k < most).map(Some);
+        let mut liked = (f64::NEG_INFINITY, start.clone());
+        for limit in std::iter::once(own).chain(fewer) {
+            for &spread in &self.prepared.spreads {
+                let found = self.chain(&person, spread, limit)?;
+                if found.0 > liked.0 {
+                    liked = found;
+                }
+            }
+            if let Some((_, best)) = &self.best {
+                point.copy_from_slice(best);
+                return Ok(Ok(()));
+            }
+        }
+        point.copy_from_slice(&liked.1);
+        Ok(Err(Reason::NotFound))
+    }
+
+    fn moves_groups(&self) -> bool {
+        self.prepared.percentiles.is_none()
     }
 }

@@ -12,7 +12,7 @@
 //! the person. One-hot groups stay as they are; a limit on the number of changes is refused.
 //!
 //! `version=library` takes plain steps of 0.1 from the person on, $\lambda$ from 1 on and nine tenths of it after every 50 steps, and the first point whose worst
-//! case is favourable.
+//! case is favourable. Its loss takes the probability for a score.
 //!
 //! Settings: `epsilon`, `version` (`paper`, `library`), `lambda` (a list), `kink` (`shortest`, `plain`; see `walk`), `inner-steps`, `learning-rate`, `steps` (for one $\lambda$).
 //!

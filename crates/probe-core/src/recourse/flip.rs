@@ -4,7 +4,7 @@
 //! `rate-ignored`. Hence any noise is served, a budget is not, and all rates of a frontier have one answer.
 
 use super::reach::Reach;
-use super::{Goal, Proposal, Reason, Task, Verdict, Worker};
+use super::{Goal, Proposal, Reason, Task, Verdict, Worker, shortcoming};
 use crate::error::{Error, Result};
 use crate::model::Model;
 
@@ -54,7 +54,14 @@ impl<'a, S: Search> Flip<'a, S> {
             }
             Ok(()) => {
                 self.reach.confine(&mut proposal.point);
-                self.search.search(factual, &self.reach, &mut proposal.point)?
+                let start = proposal.point.clone();
+                // What a search did not find may be proven not to be there.
+                self.search.search(factual, &self.reach, &mut proposal.point)?.map_err(
+                    |reason| match reason {
+                        Reason::NotFound => shortcoming::proven(self.task, &self.reach, (factual, &start)),
+                        reason => reason,
+                    },
+                )
             }
         };
         // What the rate comes to is the engine's to say: where it is low enough the reason is dropped.

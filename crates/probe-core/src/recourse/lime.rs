@@ -1,16 +1,16 @@
-//! An affine likeness of the score around a person, for methods made for linear models.
+//! An affine likeness of the score around a point, for methods made for linear models.
 //!
-//! Draws around the person, scores them with the model and fits a ridge regression in which near draws weigh more: LIME (Ribeiro,
-//! Singh and Guestrin 2016, arXiv:1602.04938) for numbers, with its kernel of width $0.75\sqrt d$ and penalty 1. Draws spread by `spread` times each
-//! feature's deviation in the reference rows, or that of a uniform law over its range where there are none. The response is
-//! the score, not the probability, so that the likeness is a linear model of the same kind, and the default spread of 0.1 is narrower than LIME's 1:
-//! on the paper's credit data a likeness from farther away tells nobody how to be accepted.
+//! Draws around the point, scores them with the model and fits a ridge regression in which near draws weigh more: LIME (Ribeiro,
+//! Singh and Guestrin 2016, arXiv:1602.04938), with its kernel of width $0.75\sqrt d$ and penalty 1. Numbers are drawn with `spread` times each
+//! feature's deviation in the reference rows, or that of a uniform law over its range where there are none; of a category another option is
+//! drawn half of the time. The response is the score, not the probability, so that the likeness is a linear model of the same kind.
 
 use super::{MethodOptions, Task};
 use crate::error::Result;
 use crate::math::cholesky::semidefinite;
 use crate::math::dot;
 use crate::rows::Rows;
+use crate::schema::Group;
 use crate::seed::{Key, Purpose};
 
 /// Names of the settings.
@@ -24,7 +24,8 @@ const PENALTY: f64 = 1.0;
 #[derive(Debug, Clone)]
 pub(super) struct Lime {
     samples: usize,
-    /// Standard deviation of the draws, by feature.
+    /// Mean and standard deviation of each feature among people.
+    mean: Vec<f64>,
     sd: Vec<f64>,
 }
 
@@ -41,41 +42,92 @@ impl Affine {
     }
 }
 
-/// Fails on settings outside their domain.
-pub(super) fn settings(options: &MethodOptions) -> Result<(usize, f64)> {
-    let positive = |v: f64| v > 0.0 && v.is_finite();
-    Ok((options.count("samples", 1_000)?, options.number("spread", 0.1, "positive and finite", positive)?))
+/// Number of draws; fails outside its domain.
+pub(super) fn samples(options: &MethodOptions) -> Result<usize> {
+    options.count("samples", 1_000)
+}
+
+/// Spreads of the draws; fails outside their domain.
+pub(super) fn spreads(options: &MethodOptions, default: &[f64]) -> Result<Vec<f64>> {
+    options.numbers("spread", default, "positive and finite", |v| v > 0.0 && v.is_finite())
+}
+
+/// What is drawn around a point, and how far.
+pub(super) struct Draw<'a> {
+    pub(super) centre: &'a [f64],
+    pub(super) spread: f64,
+    /// Features that are drawn.
+    pub(super) features: &'a [usize],
+    /// Groups of which an option is drawn, with the options.
+    pub(super) groups: &'a [(&'a Group, Vec<usize>)],
 }
 
 impl Lime {
     pub(super) fn new(task: &Task) -> Result<Self> {
-        let (samples, spread) = settings(&task.options)?;
-        Ok(Self { samples, sd: deviations(task).into_iter().map(|sd| spread * sd).collect() })
+        let (mean, sd) = moments(task);
+        Ok(Self { samples: samples(&task.options)?, mean, sd })
     }
 
-    /// The likeness around `factual`.
-    pub(super) fn around(&self, task: &Task, factual: &[f64]) -> Result<Affine> {
-        let n = factual.len();
+    /// The likeness around a person, of all features.
+    pub(super) fn around(&self, task: &Task, factual: &[f64], spread: f64) -> Result<Affine> {
+        let features: Vec<usize> = (0..factual.len()).collect();
         let key = Key::default().word(STREAM).values(factual).finish();
+        self.fit(task, &Draw { centre: factual, spread, features: &features, groups: &[] }, (key, |s| s))
+    }
+
+    /// The likeness as the recourse library CARLA has it: of the probability, in units of each feature's deviation from its mean, and then used as if it were a score
+    /// in the features' own units. It is there to compare with numbers that were made so.
+    pub(super) fn of_probability(&self, task: &Task, factual: &[f64]) -> Result<Affine> {
+        let features: Vec<usize> = (0..factual.len()).collect();
+        let draw = Draw { centre: factual, spread: 1.0, features: &features, groups: &[] };
+        let key = Key::default().word(STREAM).values(factual).word(1).finish();
+        let likeness = self.fit(task, &draw, (key, |score| 1.0 / (1.0 + libm::exp(-score))))?;
+        let weights: Vec<f64> = likeness.weights.iter().zip(&self.sd).map(|(w, sd)| w * sd).collect();
+        Ok(Affine { weights, bias: likeness.score(&self.mean) })
+    }
+
+    /// The likeness of what is drawn; other features have no slope.
+    pub(super) fn near(&self, task: &Task, draw: &Draw<'_>) -> Result<Affine> {
+        let key = Key::default().word(STREAM).values(draw.centre).values(&[draw.spread]).finish();
+        self.fit(task, draw, (key, |s| s))
+    }
+
+    /// With the `response` to each score.
+    fn fit(&self, task: &Task, draw: &Draw<'_>, (key, response): (u64, fn(f64) -> f64)) -> Result<Affine> {
+        let (centre, n) = (draw.centre, draw.centre.len());
         let mut stream = task.seed.stream(Purpose::Search, key);
         let mut units = vec![0.0; self.samples * n];
         let mut points = vec![0.0; self.samples * n];
+        // Columns of a group are in their own units.
+        let mut scale = vec![0.0; n];
+        draw.features.iter().for_each(|&j| scale[j] = draw.spread * self.sd[j]);
+        draw.groups.iter().flat_map(|(group, _)| group.columns()).for_each(|&j| scale[j] = 1.0);
         for (unit, point) in units.chunks_exact_mut(n).zip(points.chunks_exact_mut(n)) {
-            for j in 0..n {
+            point.copy_from_slice(centre);
+            for &j in draw.features {
                 unit[j] = stream.normal();
-                point[j] = factual[j] + self.sd[j] * unit[j];
+                point[j] = centre[j] + scale[j] * unit[j];
+            }
+            for (group, options) in draw.groups {
+                // Half of the draws leave the category as it is.
+                if stream.uniform() < 0.5 {
+                    group.set(options[stream.below(options.len())], point);
+                    group.columns().iter().for_each(|&j| unit[j] = point[j] - centre[j]);
+                }
             }
         }
         let mut scores = vec![0.0; self.samples];
         task.model.score_batch(Rows::new(&points, n)?, &mut scores)?;
-        let width = KERNEL_WIDTH * KERNEL_WIDTH * n as f64;
+        scores.iter_mut().for_each(|score| *score = response(*score));
+        let drawn = draw.features.len() + draw.groups.len();
+        let width = KERNEL_WIDTH * KERNEL_WIDTH * drawn.max(1) as f64;
         let weight: Vec<f64> =
             units.chunks_exact(n).map(|unit| (libm::exp(-dot(unit, unit) / width)).sqrt()).collect();
         let (slopes, level) = ridge(&units, &scores, &weight, n);
         // Units of the draws, back to those of the features; a feature that is not drawn has no slope.
-        let slope = |j: usize| if self.sd[j] > 0.0 { slopes[j] / self.sd[j] } else { 0.0 };
+        let slope = |j: usize| if scale[j] > 0.0 { slopes[j] / scale[j] } else { 0.0 };
         let weights: Vec<f64> = (0..n).map(slope).collect();
-        let bias = level - dot(&weights, factual);
+        let bias = level - dot(&weights, centre);
         Ok(Affine { weights, bias })
     }
 }
@@ -122,11 +174,12 @@ fn solve(factor: &[f64], mut b: Vec<f64>, n: usize) -> Vec<f64> {
     b
 }
 
-/// Standard deviation of each feature among people.
-fn deviations(task: &Task) -> Vec<f64> {
+/// Mean and standard deviation of each feature among people.
+fn moments(task: &Task) -> (Vec<f64>, Vec<f64>) {
     let reference = &task.reference;
     let Some(rows) = reference.rows() else {
-        return reference.ranges().iter().map(|[low, high]| (high - low) / 12.0_f64.sqrt()).collect();
+        let even = |[low, high]: &[f64; 2]| (0.5 * (low + high), (high - low) / 12.0_f64.sqrt());
+        return reference.ranges().iter().map(even).unzip();
     };
     let (n, count) = (rows.n_cols(), rows.n_rows() as f64);
     let mut mean = vec![0.0; n];
@@ -135,7 +188,7 @@ fn deviations(task: &Task) -> Vec<f64> {
     for row in rows.iter() {
         square.iter_mut().zip(row.iter().zip(&mean)).for_each(|(s, (v, m))| *s += (v - m) * (v - m) / count);
     }
-    square.into_iter().map(f64::sqrt).collect()
+    (mean, square.into_iter().map(f64::sqrt).collect())
 }
 
 #[cfg(test)]

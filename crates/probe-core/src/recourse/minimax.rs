@@ -54,6 +54,13 @@ pub(super) enum Ends {
     FirstSafe,
 }
 
+/// The logistic loss of the probability in the place of the score, which is what the library's ARAR descends on, and its slope.
+fn twice(score: f64) -> (f64, f64) {
+    let probability = 1.0 / (1.0 + libm::exp(-score));
+    let (loss, slope) = Loss::Bce.at(probability);
+    (loss, slope * probability * (1.0 - probability))
+}
+
 /// A change of the objective that is small to the library.
 const SMALL: f64 = 1e-3;
 
@@ -91,6 +98,13 @@ impl Params {
             steps: options.count("steps", steps)?,
             ends: library.then_some(program.ends),
         })
+    }
+}
+
+impl Params {
+    /// Whether the search is the library's.
+    pub(super) fn is_library(&self) -> bool {
+        self.ends.is_some()
     }
 }
 
@@ -142,7 +156,10 @@ impl<'a, A: Adversary> Minimax<'a, A> {
         for &lambda in &self.params.lambda {
             for _ in 0..self.params.steps {
                 let worst = self.adversary.worst(&self.walk.point, &mut self.gradient)?;
-                let (loss, slope) = Loss::Bce.at(worst);
+                let (loss, slope) = match ends {
+                    Ends::SmallChange => Loss::Bce.at(worst),
+                    Ends::FirstSafe => twice(worst),
+                };
                 let objective = loss + lambda * self.task.cost.between(factual, &self.walk.point);
                 point.copy_from_slice(&self.walk.point);
                 let done = match ends {

@@ -21,6 +21,7 @@ mod probe_tree;
 mod reach;
 mod reference;
 mod roar;
+mod shortcoming;
 mod task;
 mod version;
 mod wachter;

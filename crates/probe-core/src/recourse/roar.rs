@@ -13,6 +13,7 @@
 //! one-hot groups stay as they are; a limit on the number of changes is refused.
 //!
 //! `version=library` takes $\lambda$ = 0.01, plain steps of 0.01, and the first point at which the objective changes by no more than 0.001 from one step to the next.
+//! For models that are not linear its likeness is one of the probability, which it takes for a score (`lime`).
 //!
 //! Settings: `epsilon`, `version` (`paper`, `library`), `norm` (`linf`, `l2`), `lambda` (a list), `kink` (`shortest`, `plain`; see `walk`), `learning-rate`, `steps` (for one $\lambda$), `surrogate`, and with `lime`
 //! `samples` and `spread`.
@@ -51,12 +52,18 @@ enum Likeness {
     Gradient,
 }
 
+/// Narrower than LIME's 1: on the paper's credit data a likeness from farther away tells nobody how to be accepted.
+fn spread(options: &MethodOptions) -> Result<f64> {
+    options.number("spread", 0.1, "positive and finite", |v| v > 0.0 && v.is_finite())
+}
+
 fn params(options: &MethodOptions) -> Result<(Params, Norm, Likeness)> {
     let mut known = NAMES.to_vec();
     known.extend(["norm", "surrogate"]);
     known.extend(lime::NAMES);
     options.only(NAME, &known)?;
-    lime::settings(options)?;
+    lime::samples(options)?;
+    spread(options)?;
     let kinds = [("lime", Likeness::Lime), ("gradient", Likeness::Gradient)];
     Ok((
         Params::new(options, &LAMBDA, LIBRARY)?,
@@ -83,7 +90,14 @@ impl RecourseMethod for Roar {
                 why: "the model has no gradient; use surrogate=lime".to_owned(),
             });
         }
-        Ok(Box::new(Prepared { task: Arc::clone(task), params, norm, likeness, lime: Lime::new(task)? }))
+        Ok(Box::new(Prepared {
+            task: Arc::clone(task),
+            params,
+            norm,
+            likeness,
+            lime: Lime::new(task)?,
+            spread: spread(&task.options)?,
+        }))
     }
 }
 
@@ -93,6 +107,7 @@ struct Prepared {
     norm: Norm,
     likeness: Likeness,
     lime: Lime,
+    spread: f64,
 }
 
 impl Solver for Prepared {
@@ -121,7 +136,10 @@ impl Adversary for Shifted<'_> {
                 let score = model.score_and_gradient(factual, &mut self.model.weights)?;
                 self.model.bias = score - dot(&self.model.weights, factual);
             }
-            _ => self.model = self.prepared.lime.around(task, factual)?,
+            _ if self.prepared.params.is_library() => {
+                self.model = self.prepared.lime.of_probability(task, factual)?;
+            }
+            _ => self.model = self.prepared.lime.around(task, factual, self.prepared.spread)?,
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! `ar` and `ar-lime`: integer programs small enough to be solved by hand or by listing.
+//! `ar`: integer programs small enough to be solved by hand or by listing.
 
 use crate::support::{answer, assert_near, curved, linear, refusal, setup};
-use probe_core::{Actions, Answer, Group, Purpose, Reason, Room, Rows, Seed, Setup, Status};
+use probe_core::{Actions, Group, Purpose, Reason, Room, Seed, Status};
 use std::sync::Arc;
 
 #[test]
@@ -113,34 +113,80 @@ fn nothing_on_the_grid_is_cheaper() {
     assert!(answered > 30 && refused > 30, "{answered} {refused}");
 }
 
-fn lime(model: &Arc<dyn probe_core::Model>, options: &[&str]) -> Setup {
-    setup(model, "ar-lime", options)
+#[test]
+fn reasons_are_proven_or_not_given() {
+    let model = linear(&[3.0, 2.0, 0.0, 2.5], -6.0);
+    let room = |high: f64| Room { high, ..Room::default() };
+    let ask = |actions: Actions| {
+        let mut asked = setup(&model, "ar", &[]);
+        asked.actions = actions;
+        let found = answer(asked, &[0.0, 0.0, 1.0, 0.0]);
+        (found.status, found.reason)
+    };
+    let group = || vec![Group::one_hot(vec![2, 3])];
+    let tight =
+        || Actions::new(vec![room(0.5), room(0.5), room(1.0), room(1.0)]).with_groups(group()).unwrap();
+    // 1.5 + 1 + 2.5 < 6, whatever is done.
+    assert_eq!(ask(tight()), (Status::None, Some(Reason::InfeasibleWithinBounds)));
+    // Without bounds 3 x0 alone could gain it, but the grid ends at 1: 3 + 2 + 2.5 > 6 is there, two of them are not.
+    let free = || Actions::free(4).with_groups(group()).unwrap();
+    assert_eq!(ask(free()).0, Status::Found);
+    let two = ask(free().with_max_changes(Some(2)));
+    assert_eq!(two, (Status::None, Some(Reason::NotFound)), "beyond the grid it could be done");
+    let wide = Actions::new(vec![room(1.0), room(1.0), room(1.0), room(1.0)]).with_groups(group()).unwrap();
+    let two = ask(wide.with_max_changes(Some(2)));
+    assert_eq!(two, (Status::None, Some(Reason::InfeasibleWithinMaxChanges)));
+    // Only what does not matter may change.
+    let mut stuck = Actions::free(4).with_groups(group()).unwrap();
+    [0, 1, 3].into_iter().for_each(|j| stuck.fix(j));
+    assert_eq!(ask(stuck), (Status::None, Some(Reason::NoAdmissibleMove)));
 }
 
 #[test]
-fn a_likeness_of_a_gently_curved_score_leads_across_its_boundary() {
-    // tanh(2 x0 - x1) > 0.5 from 0: 2 x0 > 0.549, so 0.28. The likeness is the steeper tangent, stops at 0.26 and has no other set of features.
-    let model = curved(&[2.0, -1.0], 0.5);
-    let found = answer(lime(&model, &["samples=5000"]), &[0.0; 2]);
-    assert_eq!((found.status, found.reason), (Status::None, Some(Reason::NotFound)));
-    assert_near(&found.nearest, &[0.26, 0.0], 1e-12);
-    // For a nearly straight one the first try is right.
-    let model = curved(&[0.2, -0.1], 0.05);
-    let found = answer(lime(&model, &["samples=5000", "tries=1"]), &[0.0, 0.5]);
-    let on_grid = |x: f64| (100.0 * x - (100.0 * x).round()).abs() < 1e-9;
-    assert!(found.score_after > 0.0 && found.point.iter().all(|x| on_grid(*x)), "{found:?}");
-    // 0.2 x0 - 0.1 x1 > atanh(0.05) = 0.05004: 0.5004 / 2 + 0.25 to the next hundredth, one more for the likeness' error.
-    assert!((found.point[0] - 0.51).abs() < 0.011 && found.point[1] == 0.5, "{found:?}");
+fn the_finest_grid_loses_nobody_and_a_finer_one_is_refused() {
+    // 2 x0 > 1 from 0: the first of a million steps beyond a half.
+    let model = linear(&[2.0, 0.1], -1.0);
+    let found = answer(setup(&model, "ar", &["step=1e-6"]), &[0.0; 2]);
+    assert_near(&found.point, &[0.500_001, 0.0], 1.1e-6);
+    let mut draw = Seed(9).stream(Purpose::Data, 1);
+    for _ in 0..50 {
+        let weights: Vec<f64> = (0..5).map(|_| draw.normal()).collect();
+        let person: Vec<f64> = (0..5).map(|_| draw.uniform()).collect();
+        let model = linear(&weights, -draw.uniform());
+        let [coarse, fine] =
+            ["step=0.01", "step=1e-6"].map(|step| answer(setup(&model, "ar", &[step]), &person));
+        assert!(coarse.status == Status::None || fine.status != Status::None, "{weights:?} {person:?}");
+        if let (Some(coarse), Some(fine)) = (coarse.cost, fine.cost) {
+            assert!(fine <= coarse + 1e-9, "{fine} {coarse} {weights:?} {person:?}");
+        }
+    }
+    let refused = refusal(setup(&model, "ar", &["step=9e-7"]));
+    assert!(
+        refused.contains("step") && refused.contains("1e-6") && refused.contains("0.0000009"),
+        "{refused}"
+    );
 }
 
 #[test]
-fn likenesses_are_the_same_for_any_order_and_threads() {
-    let model = curved(&[0.2, -0.1], 0.05);
-    let engine = probe_core::Engine::new(lime(&model, &[])).unwrap();
-    let people = [0.0, 0.5, 0.1, 0.9];
-    let both: Vec<Answer> = engine.recourse(Rows::new(&people, 2).unwrap()).unwrap();
-    let turned = [0.1, 0.9, 0.0, 0.5];
-    let back: Vec<Answer> = engine.recourse(Rows::new(&turned, 2).unwrap()).unwrap();
-    assert_eq!(both, back.into_iter().rev().collect::<Vec<_>>());
-    assert!(refusal(lime(&model, &["tries=0"])).contains("tries"));
+fn the_library_charges_shifts_in_percentiles() {
+    // 1.2 x0 + x1 > 0.5 from 0 in quarters. By l1 x0 = 0.5 is cheapest. Nobody is between 0 and 0.75 in x1: going there passes nobody.
+    let model = linear(&[1.2, 1.0], -0.5);
+    let ask = |options: &[&str]| {
+        let mut asked = setup(&model, "ar", options);
+        asked.reference = Some(Arc::from([0.0, 0.0, 0.25, 0.0, 0.5, 0.0, 0.75, 0.9, 1.0, 1.0]));
+        asked
+    };
+    assert_near(&answer(ask(&["step=0.25"]), &[0.0; 2]).point, &[0.5, 0.0], 1e-12);
+    assert_near(&answer(ask(&["step=0.25", "version=library"]), &[0.0; 2]).point, &[0.0, 0.75], 1e-12);
+    let mut limited = ask(&["version=library"]);
+    limited.actions = limited.actions.with_max_changes(Some(1));
+    assert!(refusal(limited).contains("number of changes"));
+}
+
+#[test]
+fn steps_of_the_schema_are_kept() {
+    let grid = probe_core::schema::Grid { zero: 0.0, step: 0.3 };
+    let mut asked = setup(&linear(&[1.0], -0.4), "ar", &[]);
+    asked.actions = Actions::free(1).with_grids(vec![Some(grid)]).unwrap();
+    assert_near(&answer(asked, &[0.0]).point, &[0.6], 1e-12);
 }

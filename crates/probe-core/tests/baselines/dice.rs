@@ -44,6 +44,17 @@ fn distances_are_in_units_of_the_median_deviation() {
 }
 
 #[test]
+fn where_most_people_are_alike_the_range_is_the_unit() {
+    // x0: most people have 0, and the median deviation is 0. In units of the range a move costs 0.6 / 2, in x1 it costs 0.6 / (2 · 0.25).
+    let mut asked =
+        setup(&linear(&[1.0, 1.0], 0.5), "dice", &["sparsity=0", "proximity=0.6", "learning-rate=0.005"]);
+    asked.reference = Some(Arc::from([0.0, 0.0, 0.0, 0.25, 0.0, 0.5, 0.0, 0.75, 1.0, 1.0]));
+    let found = answer(asked, &[-0.5, 0.0]);
+    // From a score of 0 to the hinge's end at 1, as far as the range goes.
+    assert!(found.point[0] > 0.4 && found.point[1] == 0.0, "{found:?}");
+}
+
+#[test]
 fn a_weight_that_holds_everybody_back_is_lowered() {
     // Per unit of x0 the hinge falls by 4 and the distance rises by 200, 50, 12.5 and then 3.1.
     let found = answer(setup(&linear(&[4.0, 1.0], -1.0), "dice", &["proximity=100"]), &[0.0; 2]);

@@ -43,11 +43,11 @@ fn draws_keep_bounds_directions_and_immutables() {
     limited.actions = actions.clone();
     let found = answer(limited.clone(), &[0.0; 3]);
     assert!(found.status == Status::Found && found.point[1] <= 0.4 && found.point[2] <= 0.0, "{found:?}");
-    // Nothing is favourable inside the box: the spheres end with it.
+    // Nothing is favourable inside the box: the spheres end with it, and for a linear score that is a proof.
     actions.fix(0);
     limited.actions = actions;
     let none = answer(limited, &[0.0; 3]);
-    assert_eq!((none.status, none.reason), (Status::None, Some(Reason::NotFound)));
+    assert_eq!((none.status, none.reason), (Status::None, Some(Reason::InfeasibleWithinBounds)));
     assert_near(&none.point, &[0.0; 3], 0.0);
 }
 

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod ar;
+mod ar_lime;
 mod dice;
 mod growing_spheres;
 mod minimax;

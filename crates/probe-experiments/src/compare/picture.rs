@@ -41,7 +41,9 @@ pub fn comparison_picture(lines: &[Line], target: f64, id: &str, width: f64) -> 
         let [low, high] = line.cost.interval.map(|v| area.y.at(v));
         svg.line((left, py), (right, py), "axis");
         svg.line((px, low), (px, high), "axis");
-        labels.avoid((px, py), 5.0);
+        labels.avoid_line((left, py), (right, py));
+        labels.avoid_line((px, low), (px, high));
+        labels.mark((px, py), 5.0);
     }
     for line in &drawn {
         let ours = line.method == "probe";

@@ -8,7 +8,12 @@ use super::text::width;
 pub struct Labels {
     bounds: Rect,
     taken: Vec<Rect>,
+    /// Points that have labels of their own.
+    marks: Vec<(f64, f64)>,
 }
+
+/// What it costs to stand nearer to another mark than to one's own, in units of covered area.
+const MISTAKEN: f64 = 60.0;
 
 #[derive(Debug, Clone, Copy)]
 struct Rect {
@@ -19,6 +24,12 @@ struct Rect {
 }
 
 impl Rect {
+    /// How far a point is from here.
+    fn distance(&self, at: (f64, f64)) -> f64 {
+        let (x, y) = (at.0.clamp(self.left, self.right), at.1.clamp(self.top, self.bottom));
+        (at.0 - x).hypot(at.1 - y)
+    }
+
     fn overlap(&self, other: &Rect) -> f64 {
         let w = self.right.min(other.right) - self.left.max(other.left);
         let h = self.bottom.min(other.bottom) - self.top.max(other.top);
@@ -31,7 +42,7 @@ impl Labels {
     pub fn within(top_left: (f64, f64), bottom_right: (f64, f64)) -> Self {
         let bounds =
             Rect { left: top_left.0, top: top_left.1, right: bottom_right.0, bottom: bottom_right.1 };
-        Self { bounds, taken: Vec::new() }
+        Self { bounds, taken: Vec::new(), marks: Vec::new() }
     }
 
     /// Keeps labels away from a point of the drawing.
@@ -42,6 +53,12 @@ impl Labels {
             right: at.0 + radius,
             bottom: at.1 + radius,
         });
+    }
+
+    /// Keeps labels away from a point that will have a label itself, so that nobody takes another label for its own.
+    pub fn mark(&mut self, at: (f64, f64), radius: f64) {
+        self.avoid(at, radius);
+        self.marks.push(at);
     }
 
     /// Keeps labels away from a straight line.
@@ -70,7 +87,10 @@ impl Labels {
             let spot = Rect { left, top, right: left + w, bottom: top + h };
             let point = Rect { left: at.0 - 3.0, top: at.1 - 3.0, right: at.0 + 3.0, bottom: at.1 + 3.0 };
             let covered: f64 = self.taken.iter().map(|t| t.overlap(&spot)).sum();
-            let badness = covered + 20.0 * point.overlap(&spot) + order as f64 * 0.01;
+            let own = spot.distance(at);
+            let mistaken = self.marks.iter().filter(|m| **m != at && spot.distance(**m) < own + 2.0).count();
+            let badness =
+                covered + 20.0 * point.overlap(&spot) + MISTAKEN * mistaken as f64 + order as f64 * 0.01;
             if best.is_none_or(|(b, _)| badness < b) {
                 best = Some((badness, spot));
             }
@@ -91,11 +111,18 @@ impl Labels {
         for (i, (text, class)) in lines.iter().enumerate() {
             svg.text((x, spot.top + size * (1.3 * i as f64 + 1.0)), text, anchor, class);
         }
+        if spot.distance(at) > LEADER * gap {
+            let end = (at.0.clamp(spot.left, spot.right), at.1.clamp(spot.top, spot.bottom));
+            svg.line(at, end, "leader");
+        }
         self.taken.push(spot);
     }
 }
 
-/// Directions to try: first close by, then twice as far.
+/// A label farther away than so many gaps gets a line to its point.
+const LEADER: f64 = 2.5;
+
+/// Directions to try: first close by, then twice as far, then far.
 fn spots() -> Vec<(f64, f64)> {
     let near = [
         (1.0, -1.0),
@@ -107,12 +134,36 @@ fn spots() -> Vec<(f64, f64)> {
         (-1.0, 0.0),
         (-1.0, 1.0),
     ];
-    near.iter().copied().chain(near.iter().map(|(x, y)| (x * 1.4, y * 1.9))).collect()
+    let farther = |by: (f64, f64)| near.iter().map(move |(x, y)| (x * by.0, y * by.1));
+    near.iter().copied().chain(farther((1.4, 1.9))).chain(farther((1.8, 3.2))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn neighbours_keep_their_labels_apart() {
+        let mut labels = Labels::within((0.0, 0.0), (300.0, 200.0));
+        let points = [(150.0, 100.0), (157.0, 101.0), (160.0, 92.0)];
+        points.iter().for_each(|at| labels.mark(*at, 5.0));
+        let mut svg = Svg::new("t", 300.0, 200.0, "", "");
+        for at in points {
+            labels.place(&mut svg, at, 8.0, &[("a method", "label")], 13.0);
+        }
+        let boxes = &labels.taken[labels.taken.len() - 3..];
+        for (spot, own) in boxes.iter().zip(points) {
+            let others = points.iter().filter(|other| **other != own);
+            assert!(
+                others.clone().all(|other| spot.distance(*other) > spot.distance(own)),
+                "{spot:?} {own:?}"
+            );
+            assert!(points.iter().all(|point| spot.distance(*point) > 0.0), "{spot:?}");
+        }
+        for (i, a) in boxes.iter().enumerate() {
+            assert!(boxes[..i].iter().all(|b| a.overlap(b) == 0.0));
+        }
+    }
 
     #[test]
     fn labels_avoid_each_other_and_the_line() {

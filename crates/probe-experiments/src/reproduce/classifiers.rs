@@ -76,6 +76,10 @@ impl Experiment for Classifiers {
             "denied",
         ];
         let files = vec![("classifiers.csv", csv(&columns, numbers.into_iter()))];
-        Ok(Made { tables: vec![Table { title, header, rows }], remarks, files })
+        Ok(Made {
+            tables: vec![Table { title, header, rows, words: &["units"], ..Table::default() }],
+            remarks,
+            files,
+        })
     }
 }

@@ -45,10 +45,22 @@ pub struct Inputs {
 pub struct Table {
     /// What it is about, in a few words.
     pub title: String,
-    /// Column heads; all but the first column are numbers.
+    /// Column heads; all but the first column are numbers, unless they are among `words`.
     pub header: Vec<&'static str>,
+    /// Heads of further columns that hold words.
+    pub words: &'static [&'static str],
+    /// Whether the last column holds sentences: a page sets them below their rows.
+    pub sentences: bool,
     /// Rows of cells.
     pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Columns of numbers.
+    pub fn numbers(&self) -> Vec<usize> {
+        let end = self.header.len() - usize::from(self.sentences);
+        (1..end).filter(|&i| !self.words.contains(&self.header[i])).collect()
+    }
 }
 
 /// What came of it.

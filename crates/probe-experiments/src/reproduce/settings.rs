@@ -3,7 +3,7 @@
 
 use super::cell::{Kind, Run, Size, summary};
 use super::lab::Laboratory;
-use super::methods::{TARGET, subjects};
+use super::methods::{FIRST_POINT, TARGET, subjects};
 use super::{Experiment, Made, Table, csv, number};
 use crate::number::fixed;
 use crate::paper_data::{Error, PAPER_DATA};
@@ -26,26 +26,26 @@ struct Trial {
     options: &'static [&'static str],
     /// Whose they are.
     whose: &'static str,
-    /// On networks only: elsewhere they do not matter.
-    networks: bool,
+    /// On these classifiers only: elsewhere they do not matter.
+    only: Option<Kind>,
 }
 
 const fn trial(method: &'static str, options: &'static [&'static str], whose: &'static str) -> Trial {
-    Trial { method, options, whose, networks: false }
+    Trial { method, options, whose, only: None }
 }
 
 const fn on_networks(method: &'static str, options: &'static [&'static str], whose: &'static str) -> Trial {
-    Trial { method, options, whose, networks: true }
+    Trial { method, options, whose, only: Some(Kind::Network) }
+}
+
+const fn on_linear(method: &'static str, options: &'static [&'static str], whose: &'static str) -> Trial {
+    Trial { method, options, whose, only: Some(Kind::Linear) }
 }
 
 const DEFAULT: &str = "default";
 const PUBLISHED: &str = "published";
 
-/// The first favourable point of plain steps, which is what the library does for Wachter.
-const AS_WACHTER: [&str; 5] =
-    ["version=library", "epsilon=0", "lambda=0.01", "learning-rate=0.01", "steps=1000"];
-
-const TRIALS: [Trial; 27] = [
+const TRIALS: [Trial; 38] = [
     on_networks("wachter", &[], DEFAULT),
     on_networks("wachter", &["kink=plain"], "–"),
     trial("growing-spheres", &[], DEFAULT),
@@ -53,20 +53,31 @@ const TRIALS: [Trial; 27] = [
     trial("dice", &[], DEFAULT),
     trial("dice", &["sparsity=0.5"], "–"),
     trial("dice", &["sparsity=0.1"], PUBLISHED),
+    trial("dice", &["proximity=0.1"], "–"),
+    trial("dice", &["proximity=2"], "–"),
+    on_linear("ar", &[], DEFAULT),
+    on_linear("ar", &["step=0.1"], "–"),
+    on_linear("ar", &["version=library"], PUBLISHED),
     on_networks("ar-lime", &[], DEFAULT),
-    on_networks("ar-lime", &["spread=0.3"], "–"),
-    on_networks("ar-lime", &["spread=1"], PUBLISHED),
+    on_networks("ar-lime", &["tries=1"], "–"),
+    on_networks("ar-lime", &["spread=0.1"], "–"),
+    on_networks("ar-lime", &["spread=1"], "–"),
+    on_networks("ar-lime", &["version=library"], PUBLISHED),
     trial("roar", &[], DEFAULT),
     on_networks("roar", &["spread=0.3"], "–"),
     on_networks("roar", &["spread=1"], PUBLISHED),
     trial("roar", &["lambda=0.01"], "–"),
     trial("roar", &["kink=plain"], "–"),
     trial("roar", &["version=library"], PUBLISHED),
-    trial("roar", &["version=library", "lambda=0.1"], "–"),
+    trial("roar", &["version=library", "lambda=0.25"], "–"),
+    trial("roar", &["version=library", "lambda=0"], "tables"),
     trial("arar", &[], DEFAULT),
     trial("arar", &["kink=plain"], "–"),
     trial("arar", &["version=library"], PUBLISHED),
-    trial("arar", &AS_WACHTER, "published for Wachter"),
+    trial("arar", &["version=library", "learning-rate=0.03"], "–"),
+    trial("arar", &["version=library", "learning-rate=0.01"], "–"),
+    trial("arar", &["version=library", "learning-rate=0.001", "lambda=1"], "–"),
+    trial("arar", &FIRST_POINT, "published for Wachter"),
     trial("probe-gradient", &["learning-rate=0.01"], "tables"),
     trial("probe-gradient", &["learning-rate=0.02"], "–"),
     trial("probe-gradient", &["learning-rate=0.03"], "–"),
@@ -78,7 +89,7 @@ const TRIALS: [Trial; 27] = [
 impl Settings {
     fn trials() -> impl Iterator<Item = (&'static Trial, Run)> {
         subjects().into_iter().flat_map(|(data, kind)| {
-            TRIALS.iter().filter(move |t| !t.networks || kind == Kind::Network).map(move |t| {
+            TRIALS.iter().filter(move |t| t.only.is_none_or(|only| only == kind)).map(move |t| {
                 let options = t.options.iter().map(|&o| o.to_owned()).collect();
                 let (method, size) = (t.method, Size::Training);
                 (t, Run { data, kind, method, options, rate: TARGET, variance: VARIANCE, size })
@@ -133,7 +144,13 @@ impl Experiment for Settings {
             "seconds",
         ];
         Ok(Made {
-            tables: vec![Table { title, header, rows }],
+            tables: vec![Table {
+                title,
+                header,
+                rows,
+                words: &["settings", "whose"],
+                ..Table::default()
+            }],
             remarks: vec![
                 "version=library is a method as the recourse library CARLA has it, with which the paper's numbers were made. Plain steps (kink=plain) move all features at once, as \
                  Adam does; by default a feature stays put while it is worth less than it costs."

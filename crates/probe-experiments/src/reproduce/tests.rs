@@ -110,7 +110,7 @@ fn tables_are_made_kept_and_found_again() {
     };
     let first = made("sigma025", inputs.clone());
     let rows = &first.tables[0].rows;
-    let n = 6 * (methods::baselines().len() + 4);
+    let n = 6 * (methods::baselines().len() + 6);
     assert_eq!(rows.len(), n);
     for row in rows {
         assert!(row[2] == "1" || row[0].contains("AR"), "everybody gets an answer here: {row:?}");

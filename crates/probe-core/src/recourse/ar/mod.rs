@@ -5,27 +5,30 @@
 //! with $A(x)$ the actions that lead to grid points. Source: Ustun, Spangher and Liu 2019, arXiv:1809.06514: linear classifiers, actions
 //! discretised per feature, a mixed-integer program. The grid of a feature runs over its range in the reference rows (else of the
 //! schema, the bounds or [0, 1]) in steps of `step` times that range; beyond the range there are no actions, and people who would need
-//! one have no answer. The cost is the task's (`l1` or `linf`) instead of the paper's shifts in percentiles; grids are even instead
-//! of percentiles. See `program` beside this file for the program and its solver.
+//! one have no answer. The cost is the task's (`l1` or `linf`); `version=library` has the authors' own, shifts in percentiles (`percentile` beside this file). See `program` beside this file for the program and its solver.
 //!
-//! For an affine score the first action is the answer. [`super::ar_lime`] does the same on a likeness of other models.
+//! Features that have steps in the schema keep to those. [`super::ar_lime`] does the same on a likeness of other models.
 //!
 //! Constraints: all that the paper has, exactly: immutables, bounds, directions, one-hot groups (with their allowed changes), a limit on the
 //! number of changes.
 //!
-//! Settings: `step`, a share of the range.
+//! Settings: `step`, a share of the range, from 1e-6 to 1; `version` (`paper`, `library`; the latter without groups and limits on changes).
 //!
 //! Cost: one integer program with two variables per feature.
 
+mod percentile;
 mod program;
 
+use super::descent;
 use super::flip::{Flip, Search};
 use super::lime::Affine;
 use super::reach::Reach;
+use super::version::Version;
 use super::{MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
 use crate::error::{Error, Result};
 use crate::registry::Entry;
-use program::{Grid, Program};
+pub(super) use percentile::Percentiles;
+pub(super) use program::{Found, Grid, Program};
 use std::sync::Arc;
 
 const NAME: &str = "ar";
@@ -37,7 +40,7 @@ struct Ar;
 
 /// The grid's step as a share of each feature's range.
 pub(super) fn step(options: &MethodOptions) -> Result<f64> {
-    options.number("step", 0.01, "above 0 and at most 1", |v| v > 0.0 && v <= 1.0)
+    options.number("step", 0.01, "at least 1e-6 and at most 1", |v| (program::FINEST..=1.0).contains(&v))
 }
 
 /// Fails where no integer program can serve the task.
@@ -58,7 +61,8 @@ impl RecourseMethod for Ar {
     }
 
     fn check_options(&self, options: &MethodOptions) -> Result<()> {
-        options.only(NAME, &["step"])?;
+        options.only(NAME, &["step", "version"])?;
+        Version::new(options)?;
         step(options).map(|_| ())
     }
 
@@ -73,7 +77,8 @@ impl RecourseMethod for Ar {
         };
         let model =
             Affine { weights: linear.weights().to_vec(), bias: linear.bias() - task.model.threshold() };
-        Ok(Box::new(Prepared { task: Arc::clone(task), model, step: step(&task.options)? }))
+        let percentiles = percentiles(NAME, task)?;
+        Ok(Box::new(Prepared { task: Arc::clone(task), model, step: step(&task.options)?, percentiles }))
     }
 }
 
@@ -81,42 +86,45 @@ struct Prepared {
     task: Arc<Task>,
     model: Affine,
     step: f64,
+    /// Only as the library has it.
+    percentiles: Option<Percentiles>,
+}
+
+/// What the library's cost needs, where that is asked for. It has neither a limit on changes nor groups that move.
+pub(super) fn percentiles(method: &'static str, task: &Task) -> Result<Option<Percentiles>> {
+    if Version::new(&task.options)? == Version::Paper {
+        return Ok(None);
+    }
+    descent::check_limits(method, task)?;
+    Ok(Some(Percentiles::new(task)))
 }
 
 impl Solver for Prepared {
     fn worker(&self) -> Box<dyn Worker + '_> {
-        Box::new(Flip::new(&self.task, OnGrid::new(&self.task, self.step, &self.model, 1)))
+        let grids = grids(&self.task, self.step);
+        let percentiles = self.percentiles.as_ref();
+        Box::new(Flip::new(&self.task, OnGrid { task: &self.task, grids, model: &self.model, percentiles }))
     }
 }
 
-/// Where the affine score comes from.
-pub(super) trait Source {
-    fn model_for(&self, task: &Task, factual: &[f64]) -> Result<Affine>;
+/// Each feature's grid: the steps that its schema has, else steps of this share of its range.
+pub(super) fn grids(task: &Task, step: f64) -> Vec<Grid> {
+    let one = |(j, &[low, high]): (usize, &[f64; 2])| match task.actions.grid(j) {
+        Some(own) => Grid { low: own.above(low), high: own.below(high), step: own.step },
+        None => Grid { low, high, step: step * (high - low) },
+    };
+    task.reference.ranges().iter().enumerate().map(one).collect()
 }
 
-impl Source for Affine {
-    fn model_for(&self, _task: &Task, _factual: &[f64]) -> Result<Affine> {
-        Ok(self.clone())
-    }
-}
-
-/// The cheapest action that the model itself accepts, among the first `tries` that the affine score does.
-pub(super) struct OnGrid<'a, S> {
+/// The cheapest action.
+struct OnGrid<'a> {
     task: &'a Task,
     grids: Vec<Grid>,
-    source: &'a S,
-    tries: usize,
+    model: &'a Affine,
+    percentiles: Option<&'a Percentiles>,
 }
 
-impl<'a, S: Source> OnGrid<'a, S> {
-    /// With steps of this share of each feature's range.
-    pub(super) fn new(task: &'a Task, step: f64, source: &'a S, tries: usize) -> Self {
-        let grid = |&[low, high]: &[f64; 2]| Grid { low, high, step: step * (high - low) };
-        Self { task, grids: task.reference.ranges().iter().map(grid).collect(), source, tries }
-    }
-}
-
-impl<S: Source> Search for OnGrid<'_, S> {
+impl Search for OnGrid<'_> {
     fn search(
         &mut self,
         factual: &[f64],
@@ -124,22 +132,25 @@ impl<S: Source> Search for OnGrid<'_, S> {
         point: &mut [f64],
     ) -> Result<std::result::Result<(), Reason>> {
         let task = self.task;
-        let model = self.source.model_for(task, factual)?;
         let start = point.to_vec();
-        let parts = (&task.cost, &task.actions);
-        let mut program = Program::new(parts, &model, &self.grids, reach, (factual, &start));
-        for _ in 0..self.tries {
-            if !program.next(point)? {
-                break;
-            }
-            if task.model.score(point)? > 0.0 {
-                return Ok(Ok(()));
-            }
+        if let Some(percentiles) = self.percentiles {
+            let actions = percentiles.actions(self.model, &self.grids, reach, &start);
+            let found = actions.each(1, |action| {
+                point.copy_from_slice(action);
+                Ok(task.model.score(action)? > 0.0)
+            })?;
+            return Ok(if found { Ok(()) } else { Err(Reason::NotFound) });
         }
-        Ok(Err(Reason::NotFound))
+        let parts = (&task.cost, &task.actions);
+        let mut program = Program::new(parts, self.model, &self.grids, reach, (factual, &start));
+        Ok(match program.cheapest(point)? {
+            Found::Action if task.model.score(point)? > 0.0 => Ok(()),
+            Found::Stopped => Err(Reason::SearchLimit),
+            Found::Action | Found::Nothing => Err(Reason::NotFound),
+        })
     }
 
     fn moves_groups(&self) -> bool {
-        true
+        self.percentiles.is_none()
     }
 }

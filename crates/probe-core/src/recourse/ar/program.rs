@@ -1,14 +1,15 @@
 //! The integer program: the cheapest action on a grid with a favourable affine score.
 //!
 //! A feature that may help has a switch and a whole number: switched on, it goes to its first grid point in the direction that gains
-//! score, and so many steps further. An option of a one-hot group has a switch, at most one of a group is on. One inequality asks for the score, others
-//! count changes and forbid sets of features that were tried before.
+//! score, and so many steps further. An option of a one-hot group has a switch, at most one of a group is on. One inequality asks for the score, another
+//! counts changes.
 //!
 //! The solver is `microlp` (branch and bound on the simplex method), stopped after a fixed number of nodes; nothing of it shows
 //! outside this file.
 
 use crate::cost::Cost;
 use crate::error::{Error, Result};
+use crate::model::Model;
 use crate::recourse::flip::hair;
 use crate::recourse::lime::Affine;
 use crate::recourse::reach::Reach;
@@ -17,8 +18,8 @@ use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, SolveOpt
 
 /// Nodes after which the best action so far is taken.
 const NODES: u64 = 20_000;
-/// Steps of one feature, at most.
-const MOST_STEPS: f64 = 1e6;
+/// The finest grid, as a share of the range: numbers of steps stay far below what the solver's tolerances can tell apart.
+pub(in crate::recourse) const FINEST: f64 = 1e-6;
 
 /// What may be done: a numeric feature's way along its grid, or another option of a group.
 #[derive(Debug, Clone)]
@@ -40,29 +41,42 @@ struct Priced {
 }
 
 /// One person's program.
-pub(super) struct Program<'a> {
+pub(in crate::recourse) struct Program<'a> {
     cost: &'a Cost,
     actions: &'a Actions,
     model: &'a Affine,
-    factual: Vec<f64>,
+    /// The person, brought inside the reach.
+    start: Vec<f64>,
     choices: Vec<Priced>,
-    /// Sets of choices that were tried.
-    tried: Vec<Vec<bool>>,
     /// Score that must be gained.
     needed: f64,
+    /// Features and groups that may change, at most.
+    max_changes: Option<usize>,
+    /// Switches and further steps of the last action.
+    last: (Vec<bool>, Vec<f64>),
+}
+
+/// What came of looking for an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::recourse) enum Found {
+    Action,
+    /// No action on the grid has a favourable affine score.
+    Nothing,
+    /// The solver was stopped before it had one.
+    Stopped,
 }
 
 /// The grid of each feature: where it ends, and its step.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Grid {
-    pub(super) low: f64,
-    pub(super) high: f64,
-    pub(super) step: f64,
+pub(in crate::recourse) struct Grid {
+    pub(in crate::recourse) low: f64,
+    pub(in crate::recourse) high: f64,
+    pub(in crate::recourse) step: f64,
 }
 
 impl<'a> Program<'a> {
     /// For a person at `start`, which is inside `reach`.
-    pub(super) fn new(
+    pub(in crate::recourse) fn new(
         (cost, actions): (&'a Cost, &'a Actions),
         model: &'a Affine,
         grids: &[Grid],
@@ -89,31 +103,84 @@ impl<'a> Program<'a> {
                 }
             }
         }
-        let size =
-            model.bias.abs() + model.weights.iter().zip(start).map(|(w, x)| (w * x).abs()).sum::<f64>();
-        let needed = hair(size) - model.score(start);
-        Self { cost, actions, model, factual: start.to_vec(), choices, tried: Vec::new(), needed }
+        let needed = needed(model, start);
+        let max_changes = actions.max_changes();
+        let last = (vec![false; choices.len()], vec![0.0; choices.len()]);
+        Self { cost, actions, model, start: start.to_vec(), choices, needed, max_changes, last }
     }
 
-    /// Writes the next cheapest action's point, on features that were not changed together before; false if there is none.
-    pub(super) fn next(&mut self, point: &mut [f64]) -> Result<bool> {
+    /// With no more changes than this.
+    pub(in crate::recourse) fn with_max_changes(mut self, most: Option<usize>) -> Self {
+        self.max_changes = most;
+        self
+    }
+
+    /// Writes the cheapest action's point.
+    pub(in crate::recourse) fn cheapest(&mut self, point: &mut [f64]) -> Result<Found> {
         // Rounding in the solver may leave the score a little short: ask for a little more.
         for more in [0.0, 1e-7, 1e-6, 1e-5] {
-            let Some((on, steps)) = self.solve(self.needed + more * self.needed.abs())? else {
-                return Ok(false);
-            };
-            self.write(&on, &steps, point);
+            match self.solve(self.needed + more * self.needed.abs())? {
+                Ok(action) => self.last = action,
+                Err(nothing) => return Ok(nothing),
+            }
+            self.write(point);
             if self.model.score(point) > 0.0 {
-                self.tried.push(on);
-                return Ok(true);
+                return Ok(Found::Action);
             }
         }
-        Ok(false)
+        Ok(Found::Stopped)
     }
 
-    fn write(&self, on: &[bool], steps: &[f64], point: &mut [f64]) {
-        point.copy_from_slice(&self.factual);
-        for ((priced, on), further) in self.choices.iter().zip(on).zip(steps) {
+    /// Writes the point of the action that gains the most affine score; false if there is none.
+    pub(in crate::recourse) fn farthest(&mut self, point: &mut [f64]) -> bool {
+        let gain = |i: usize| self.choices[i].gain[0] + self.choices[i].gain[1] * self.choices[i].most;
+        let mut order: Vec<usize> = (0..self.choices.len()).collect();
+        order.sort_by(|&a, &b| gain(b).total_cmp(&gain(a)));
+        let (on, steps) = &mut self.last;
+        on.fill(false);
+        let (mut left, mut groups) = (self.max_changes.unwrap_or(usize::MAX), Vec::new());
+        for i in order {
+            let group = self.choices[i].choice.group();
+            if left > 0 && !group.is_some_and(|g| groups.contains(&g)) {
+                on[i] = true;
+                steps[i] = self.choices[i].most;
+                left -= 1;
+                groups.extend(group);
+            }
+        }
+        self.write(point);
+        self.last.0.contains(&true)
+    }
+
+    /// Takes the last action back on the grid, the dearest part first, wholly or as far as `model` still says yes; it says yes to `point`.
+    pub(in crate::recourse) fn take_back(&mut self, model: &dyn Model, point: &mut [f64]) -> Result<()> {
+        let price = |i: usize, steps: f64| self.choices[i].cost[0] + self.choices[i].cost[1] * steps;
+        let mut order: Vec<usize> = (0..self.choices.len()).filter(|&i| self.last.0[i]).collect();
+        order.sort_by(|&a, &b| price(b, self.last.1[b]).total_cmp(&price(a, self.last.1[a])));
+        for i in order {
+            self.last.0[i] = false;
+            self.write(point);
+            if model.score(point)? > 0.0 {
+                continue;
+            }
+            self.last.0[i] = true;
+            let (mut enough, mut few) = (self.last.1[i], -1.0);
+            while enough - few > 1.0 {
+                let middle = ((enough + few) / 2.0).floor();
+                self.last.1[i] = middle;
+                self.write(point);
+                if model.score(point)? > 0.0 { enough = middle } else { few = middle }
+            }
+            self.last.1[i] = enough;
+        }
+        self.write(point);
+        Ok(())
+    }
+
+    /// The point of the last action.
+    fn write(&self, point: &mut [f64]) {
+        point.copy_from_slice(&self.start);
+        for ((priced, on), further) in self.choices.iter().zip(&self.last.0).zip(&self.last.1) {
             match priced.choice {
                 _ if !on => {}
                 Choice::Grid { j, grid, ends, first, way } => {
@@ -125,8 +192,8 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Switches and further steps of the cheapest action that gains `needed`; `None` if there is none.
-    fn solve(&self, needed: f64) -> Result<Option<(Vec<bool>, Vec<f64>)>> {
+    /// Switches and further steps of the cheapest action that gains `needed`.
+    fn solve(&self, needed: f64) -> Result<std::result::Result<(Vec<bool>, Vec<f64>), Found>> {
         let mut problem = Problem::new(OptimizationDirection::Minimize);
         // Under `linf` the largest cost counts, which is a variable of its own, and the sum breaks ties; else the sum.
         let summed = self.cost.norm().is_linear();
@@ -157,8 +224,8 @@ impl<'a> Program<'a> {
         let mut options = SolveOptions::default();
         options.node_limit = Some(NODES);
         let solution = match problem.solve_with(options) {
-            Ok(outcome) => outcome.into_solution().ok(),
-            Err(microlp::Error::Infeasible) => None,
+            Ok(outcome) => outcome.into_solution().map_err(|_| Found::Stopped),
+            Err(microlp::Error::Infeasible) => Err(Found::Nothing),
             Err(error) => {
                 return Err(Error::Unsupported {
                     what: "the integer program of method ar".to_owned(),
@@ -174,7 +241,7 @@ impl<'a> Program<'a> {
         }))
     }
 
-    /// One option per group, no more changes than allowed, no set of features twice.
+    /// One option per group, and no more changes than allowed.
     fn limit(&self, problem: &mut Problem, variables: &[(Variable, Option<Variable>)]) {
         let n_groups = self.choices.iter().filter_map(|p| p.choice.group()).max().map_or(0, |g| g + 1);
         for g in 0..n_groups {
@@ -183,19 +250,10 @@ impl<'a> Program<'a> {
             of_group.for_each(|(_, (on, _))| one.add(*on, 1.0));
             problem.add_constraint(one, ComparisonOp::Le, 1.0);
         }
-        if let Some(most) = self.actions.max_changes() {
+        if let Some(most) = self.max_changes {
             let mut all = LinearExpr::empty();
             variables.iter().for_each(|(on, _)| all.add(*on, 1.0));
             problem.add_constraint(all, ComparisonOp::Le, most as f64);
-        }
-        for set in &self.tried {
-            // At least one switch differs.
-            let mut differs = LinearExpr::empty();
-            for ((on, _), was) in variables.iter().zip(set) {
-                differs.add(*on, if *was { -1.0 } else { 1.0 });
-            }
-            let count = set.iter().filter(|was| **was).count() as f64;
-            problem.add_constraint(differs, ComparisonOp::Ge, 1.0 - count);
         }
     }
 }
@@ -207,6 +265,12 @@ impl Choice {
             Self::Grid { .. } => None,
         }
     }
+}
+
+/// Score that must be gained from `start` on, so that it is favourable also after rounding.
+pub(in crate::recourse) fn needed(model: &Affine, start: &[f64]) -> f64 {
+    let size = model.bias.abs() + model.weights.iter().zip(start).map(|(w, x)| (w * x).abs()).sum::<f64>();
+    hair(size) - model.score(start)
 }
 
 /// Feature `j`'s way along its grid in the direction that gains score, if it has a grid point there.
@@ -240,6 +304,6 @@ fn along_grid(
         choice: Choice::Grid { j, grid: *grid, ends: (low, high), first, way: weight.signum() },
         gain: [weight * (to - start), weight.abs() * step],
         cost: [cost.weight(j, to - factual) * (to - factual).abs(), cost.weight(j, weight) * step],
-        most: most.min(MOST_STEPS),
+        most,
     })
 }

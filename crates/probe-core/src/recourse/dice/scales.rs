@@ -16,9 +16,10 @@ impl Scales {
     /// `quantile` is that of the absolute deviations below which a change is small.
     pub(super) fn new(task: &Task, quantile: f64) -> Self {
         let ranges = task.reference.ranges();
+        // A constant has no units.
+        let width = |[low, high]: &[f64; 2]| if high > low { high - low } else { 1.0 };
         let Some(rows) = task.reference.rows() else {
             // Deviations from the middle are then even between 0 and half of the range.
-            let width = |[low, high]: &[f64; 2]| if high > low { high - low } else { 1.0 };
             return Self {
                 deviation: ranges.iter().map(|range| width(range) / 4.0).collect(),
                 small: ranges.iter().map(|range| quantile * width(range) / 2.0).collect(),
@@ -29,16 +30,9 @@ impl Scales {
             let mut values: Vec<f64> = rows.iter().map(|row| row[j]).collect();
             let middle = quantile_of(&mut values, 0.5);
             values.iter_mut().for_each(|v| *v = (*v - middle).abs());
-            let mean = values.iter().sum::<f64>() / values.len() as f64;
             let median = quantile_of(&mut values, 0.5);
-            // Most people have the same value: the mean deviation still tells how far others are. A constant has no units.
-            deviation.push(if median > 0.0 {
-                median
-            } else if mean > 0.0 {
-                mean
-            } else {
-                1.0
-            });
+            // Where most people have the same value a deviation of 0 would forbid every change; as in the published program, the range takes its place.
+            deviation.push(if median > 0.0 { median } else { width(&ranges[j]) });
             small.push(quantile_of(&mut values, quantile));
         }
         Self { deviation, small }

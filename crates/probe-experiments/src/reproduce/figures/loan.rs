@@ -57,6 +57,7 @@ impl Experiment for Loan {
             title: "A credit applicant's options".to_owned(),
             header: vec!["robustness", "cost", "what to do"],
             rows,
+            ..Table::default()
         };
         let figure = Figure {
             id: "loan",

@@ -143,6 +143,7 @@ impl Experiment for Motivation {
             title: "Three kinds of recourse".to_owned(),
             header: vec!["recourse", "l1 cost", "rate"],
             rows,
+            ..Table::default()
         };
         let points = csv(&POINTS, lines.into_iter());
         let files = vec![("motivation.svg", svg.standalone()), ("motivation.csv", points)];
@@ -212,6 +213,7 @@ impl Experiment for Navigation {
             title: "Recourse on two moons, by target".to_owned(),
             header: vec!["recourse", "l1 cost", "rate"],
             rows: table,
+            ..Table::default()
         };
         let points = csv(&POINTS, lines.into_iter());
         let files = vec![("navigation.svg", svg.standalone()), ("navigation.csv", points)];

@@ -130,6 +130,7 @@ impl Study {
                 row("recourse by the distilled tree", &self.theirs.0, Some(self.theirs.1), "about 0.05"),
                 row("recourse by method probe", &self.ours.0, Some(self.ours.1), "–"),
             ],
+            ..Table::default()
         }
     }
 

@@ -13,7 +13,7 @@ use crate::invalidation::{Boxes, Errors, Forest};
 use crate::math::normal::{pdf, upper_quantile};
 use crate::model::{Model, Trees};
 use crate::noise::Noise;
-use crate::recourse::{Reason, Task};
+use crate::recourse::{Reason, Task, shortcoming};
 use crate::schema::Actions;
 use correlated::Correlated;
 
@@ -166,17 +166,6 @@ impl<'a> OnErrors<'a> {
     }
 }
 
-/// What each feature of a person may become; all, where it is one of a group.
-fn ranges(person: &[f64], actions: &Actions) -> Vec<(f64, f64)> {
-    let range = |(j, &x): (usize, &f64)| match actions.interval(j, x) {
-        _ if actions.max_changes() == Some(0) => (x, x),
-        _ if actions.is_grouped(j) => (f64::NEG_INFINITY, f64::INFINITY),
-        Some(range) => range,
-        None => (x, x),
-    };
-    person.iter().enumerate().map(range).collect()
-}
-
 impl Landscape for OnErrors<'_> {
     fn begin(&mut self, person: &[f64]) {
         if self.fixed.contains(&true) {
@@ -255,7 +244,7 @@ impl Landscape for OnErrors<'_> {
     /// From the leaves: of each, the nearest point that lies three deviations inside, or in the middle. The one that the model likes best, and
     /// the cheapest of those that it accepts.
     fn starts_into(&self, person: &[f64], task: &Task, starts: &mut Vec<Vec<f64>>) {
-        let ranges = ranges(person, &task.actions);
+        let ranges = shortcoming::ranges(person, &task.actions);
         let (mut liked, mut cheapest) = ((f64::NEG_INFINITY, Vec::new()), (f64::INFINITY, Vec::new()));
         let mut point = person.to_vec();
         let n = self.model.roots().len();
@@ -282,11 +271,7 @@ impl Landscape for OnErrors<'_> {
     }
 
     fn shortcoming(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
-        Some(match self.model.most_within(&ranges(person, actions)) {
-            (_, false) => Reason::NoAdmissibleMove,
-            (most, true) if most <= 0.0 => Reason::InfeasibleWithinBounds,
-            _ => Reason::NotFound,
-        })
+        Some(shortcoming::of_trees(self.model, person, actions))
     }
 
     fn noise(&self) -> f64 {

@@ -1,0 +1,152 @@
+//! Actions in the order of what their authors charge: the sum over the features of how far each shifts in percentiles of the reference rows.
+//!
+//! $$\min_a \sum_j \big|F_j(x_j + a_j) - F_j(x_j)\big| \quad\text{such that}\quad w^\top(x + a) + b > 0$$
+//!
+//! Shifts are no linear function of steps, so this is no integer program of two variables per feature but a knapsack: with shifts rounded up to whole parts of
+//! [`PARTS`], `gain[b]` is the most score that a total shift of `b` parts can gain, feature after feature.
+
+use super::program::{Grid, needed};
+use crate::recourse::Task;
+use crate::recourse::lime::Affine;
+use crate::recourse::reach::Reach;
+
+/// Parts of the whole order of people.
+const PARTS: f64 = 500.0;
+/// The largest total shift, in parts: that of four features from one end to the other.
+const MOST: usize = 2_000;
+
+/// The order of people in each feature.
+pub(in crate::recourse) struct Percentiles {
+    /// Values of the reference rows, sorted; without rows the ends of the range.
+    sorted: Vec<Vec<f64>>,
+}
+
+/// A grid point of one feature.
+#[derive(Debug, Clone, Copy)]
+struct Item {
+    parts: usize,
+    gain: f64,
+    to: f64,
+}
+
+/// One person's actions: what each total shift can gain.
+pub(in crate::recourse) struct Actions {
+    start: Vec<f64>,
+    needed: f64,
+    /// The most score that each total shift gains.
+    gain: Vec<f64>,
+    /// By feature with items: its place, and for each total shift the item that it takes, if any.
+    taken: Vec<(usize, Vec<Option<Item>>)>,
+}
+
+impl Percentiles {
+    pub(in crate::recourse) fn new(task: &Task) -> Self {
+        let reference = &task.reference;
+        let column = |(j, range): (usize, &[f64; 2])| {
+            let rows = reference.rows();
+            let mut values: Vec<f64> =
+                rows.map_or_else(|| range.to_vec(), |rows| rows.iter().map(|row| row[j]).collect());
+            values.sort_by(f64::total_cmp);
+            values
+        };
+        let sorted = reference.ranges().iter().enumerate().map(column).collect();
+        Self { sorted }
+    }
+
+    /// Share of people at or below `x`; between the ends of a range in proportion where there are no people.
+    fn share(&self, j: usize, x: f64) -> f64 {
+        let values = &self.sorted[j];
+        match values.as_slice() {
+            [low, high] if high > low => ((x - low) / (high - low)).clamp(0.0, 1.0),
+            _ => values.partition_point(|v| *v <= x) as f64 / values.len().max(1) as f64,
+        }
+    }
+
+    /// What a person at `start` can do about an affine score.
+    pub(in crate::recourse) fn actions(
+        &self,
+        model: &Affine,
+        grids: &[Grid],
+        reach: &Reach,
+        start: &[f64],
+    ) -> Actions {
+        let mut gain = vec![0.0; MOST + 1];
+        let mut taken = Vec::new();
+        for j in (0..start.len()).filter(|&j| reach.is_open(j) && model.weights[j] != 0.0) {
+            let items = self.items(j, model.weights[j], &grids[j], (reach.ends(j), start[j]));
+            if items.is_empty() {
+                continue;
+            }
+            let before = gain.clone();
+            let mut choices = vec![None; MOST + 1];
+            for b in 0..=MOST {
+                for item in items.iter().take_while(|item| item.parts <= b) {
+                    let total = before[b - item.parts] + item.gain;
+                    if total > gain[b] {
+                        gain[b] = total;
+                        choices[b] = Some(*item);
+                    }
+                }
+            }
+            taken.push((j, choices));
+        }
+        Actions { start: start.to_vec(), needed: needed(model, start), gain, taken }
+    }
+
+    /// Grid points that gain score, the best for each shift, smallest shift first.
+    fn items(&self, j: usize, weight: f64, grid: &Grid, (ends, x): ((f64, f64), f64)) -> Vec<Item> {
+        let step = grid.step;
+        let mut items: Vec<Item> = Vec::new();
+        if !(step > 0.0 && step.is_finite()) {
+            return items;
+        }
+        let here = self.share(j, x);
+        let steps = ((grid.high - grid.low) / step + 1e-9).floor() as usize;
+        for k in 0..=steps {
+            let to = grid.low + step * k as f64;
+            let gain = weight * (to - x);
+            if gain > 0.0 && (ends.0..=ends.1).contains(&to) {
+                let parts = ((self.share(j, to) - here).abs() * PARTS).ceil().max(1.0) as usize;
+                items.push(Item { parts, gain, to });
+            }
+        }
+        items.sort_by(|a, b| a.parts.cmp(&b.parts).then(b.gain.total_cmp(&a.gain)));
+        items.dedup_by_key(|item| item.parts);
+        items
+    }
+}
+
+impl Actions {
+    /// Points of actions that the affine score accepts, smallest total shift first, each on another set of features than those before; at most `most`.
+    pub(in crate::recourse) fn each(
+        &self,
+        most: usize,
+        mut accepts: impl FnMut(&[f64]) -> crate::error::Result<bool>,
+    ) -> crate::error::Result<bool> {
+        let mut tried: Vec<Vec<usize>> = Vec::new();
+        for b in 1..=MOST {
+            if tried.len() == most {
+                break;
+            }
+            if !(self.gain[b] > 0.0 && self.gain[b] >= self.needed) {
+                continue;
+            }
+            let (mut point, mut set, mut left) = (self.start.clone(), Vec::new(), b);
+            for (j, choices) in self.taken.iter().rev() {
+                if let Some(item) = choices[left] {
+                    point[*j] = item.to;
+                    set.push(*j);
+                    left -= item.parts;
+                }
+            }
+            if tried.contains(&set) {
+                continue;
+            }
+            tried.push(set);
+            if accepts(&point)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,81 @@
+//! Why a person has no answer, where that can be proven of the model whatever was tried.
+
+use super::reach::Reach;
+use super::{Reason, Task};
+use crate::model::{Linear, Trees};
+use crate::schema::{Actions, Group};
+
+/// For somebody at `factual`, or at `start` once brought inside `reach`, for whom nothing was found.
+pub(super) fn proven(task: &Task, reach: &Reach, (factual, start): (&[f64], &[f64])) -> Reason {
+    let open = (0..factual.len()).any(|j| reach.is_open(j));
+    if start == factual && !open && !allows_an_option(&task.actions, factual) {
+        return Reason::NoAdmissibleMove;
+    }
+    match (task.model.as_linear(), task.model.as_trees()) {
+        (Some(model), _) => of_linear(task, model, reach, (factual, start)),
+        (None, Some(trees)) => of_trees(trees, factual, &task.actions),
+        (None, None) => Reason::NotFound,
+    }
+}
+
+/// Whether some group may take another option.
+fn allows_an_option(actions: &Actions, factual: &[f64]) -> bool {
+    let may = |(g, group): (usize, &Group)| {
+        actions.is_mutable_group(g)
+            && group.option_of(factual).is_some_and(|current| {
+                (0..group.n_options()).any(|o| o != current && group.allows(current, o))
+            })
+    };
+    actions.max_changes() != Some(0) && actions.groups().iter().enumerate().any(may)
+}
+
+/// What each feature and group can add to an affine score at most is known.
+fn of_linear(task: &Task, model: &Linear, reach: &Reach, (factual, start): (&[f64], &[f64])) -> Reason {
+    let (weights, actions) = (model.weights(), &task.actions);
+    let score = model.score_row(start);
+    let numeric = (0..start.len()).filter(|&j| reach.is_open(j) && weights[j] != 0.0).map(|j| {
+        let (low, high) = reach.ends(j);
+        weights[j] * (if weights[j] > 0.0 { high } else { low } - start[j])
+    });
+    let mut gains: Vec<f64> = numeric.collect();
+    for (_, group) in actions.groups().iter().enumerate().filter(|(g, _)| actions.is_mutable_group(*g)) {
+        let Some(current) = group.option_of(factual) else { continue };
+        let worth = |o: usize| -> f64 {
+            group.columns().iter().zip(group.values(o)).map(|(&c, value)| weights[c] * value).sum()
+        };
+        let others = (0..group.n_options()).filter(|&o| o != current && group.allows(current, o));
+        gains.push(others.map(|o| worth(o) - worth(current)).fold(0.0, f64::max));
+    }
+    gains.retain(|gain| *gain > 0.0);
+    gains.sort_by(|a, b| b.total_cmp(a));
+    let most = actions.max_changes().unwrap_or(usize::MAX);
+    if gains.is_empty() {
+        Reason::NoAdmissibleMove
+    } else if score + gains.iter().sum::<f64>() <= 0.0 {
+        Reason::InfeasibleWithinBounds
+    } else if score + gains.iter().take(most).sum::<f64>() <= 0.0 {
+        Reason::InfeasibleWithinMaxChanges
+    } else {
+        Reason::NotFound
+    }
+}
+
+/// What trees can say at most within a person's ranges is bounded by their leaves.
+pub(super) fn of_trees(trees: &Trees, person: &[f64], actions: &Actions) -> Reason {
+    match trees.most_within(&ranges(person, actions)) {
+        (_, false) => Reason::NoAdmissibleMove,
+        (most, true) if most <= 0.0 => Reason::InfeasibleWithinBounds,
+        _ => Reason::NotFound,
+    }
+}
+
+/// What each feature may be for a person; a category's columns anything.
+pub(super) fn ranges(person: &[f64], actions: &Actions) -> Vec<(f64, f64)> {
+    let range = |(j, &x): (usize, &f64)| match actions.interval(j, x) {
+        _ if actions.max_changes() == Some(0) => (x, x),
+        _ if actions.is_grouped(j) => (f64::NEG_INFINITY, f64::INFINITY),
+        Some(range) => range,
+        None => (x, x),
+    };
+    person.iter().enumerate().map(range).collect()
+}
