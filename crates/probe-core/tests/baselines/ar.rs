@@ -178,6 +178,12 @@ fn the_library_charges_shifts_in_percentiles() {
     };
     assert_near(&answer(ask(&["step=0.25"]), &[0.0; 2]).point, &[0.5, 0.0], 1e-12);
     assert_near(&answer(ask(&["step=0.25", "version=library"]), &[0.0; 2]).point, &[0.0, 0.75], 1e-12);
+    // Of points that pass nobody the nearest that will do: x1 > 0.5 in steps of a hundredth.
+    assert_near(&answer(ask(&["version=library"]), &[0.0; 2]).point, &[0.0, 0.51], 1e-12);
+    // What is 0 or 1 for everybody jumps.
+    let mut jumps = setup(&linear(&[2.0], -0.5), "ar", &["version=library"]);
+    jumps.reference = Some(Arc::from([0.0, 1.0, 1.0]));
+    assert_eq!(answer(jumps, &[0.0]).point, [1.0]);
     let mut limited = ask(&["version=library"]);
     limited.actions = limited.actions.with_max_changes(Some(1));
     assert!(refusal(limited).contains("number of changes"));

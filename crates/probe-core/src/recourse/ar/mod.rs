@@ -5,7 +5,8 @@
 //! with $A(x)$ the actions that lead to grid points. Source: Ustun, Spangher and Liu 2019, arXiv:1809.06514: linear classifiers, actions
 //! discretised per feature, a mixed-integer program. The grid of a feature runs over its range in the reference rows (else of the
 //! schema, the bounds or [0, 1]) in steps of `step` times that range; beyond the range there are no actions, and people who would need
-//! one have no answer. The cost is the task's (`l1` or `linf`); `version=library` has the authors' own, shifts in percentiles (`percentile` beside this file). See `program` beside this file for the program and its solver.
+//! one have no answer. The cost is the task's (`l1` or `linf`); `version=library` has the authors' own, shifts in percentiles (`percentile` beside this file),
+//! and features that are 0 or 1 in all reference rows jump. See `program` beside this file for the program and its solver.
 //!
 //! Features that have steps in the schema keep to those. [`super::ar_lime`] does the same on a likeness of other models.
 //!

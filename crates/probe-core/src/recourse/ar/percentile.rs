@@ -19,6 +19,8 @@ const MOST: usize = 2_000;
 pub(in crate::recourse) struct Percentiles {
     /// Values of the reference rows, sorted; without rows the ends of the range.
     sorted: Vec<Vec<f64>>,
+    /// Features that are 0 or 1 in every row, which jump.
+    jumps: Vec<bool>,
 }
 
 /// A grid point of one feature.
@@ -35,8 +37,16 @@ pub(in crate::recourse) struct Actions {
     needed: f64,
     /// The most score that each total shift gains.
     gain: Vec<f64>,
-    /// By feature with items: its place, and for each total shift the item that it takes, if any.
-    taken: Vec<(usize, Vec<Option<Item>>)>,
+    ways: Vec<Way>,
+}
+
+/// What one feature can do.
+struct Way {
+    j: usize,
+    /// All its grid points that gain score, least gain first.
+    items: Vec<Item>,
+    /// The one it takes for each total shift, if any.
+    taken: Vec<Option<Item>>,
 }
 
 impl Percentiles {
@@ -50,7 +60,7 @@ impl Percentiles {
             values
         };
         let sorted = reference.ranges().iter().enumerate().map(column).collect();
-        Self { sorted }
+        Self { sorted, jumps: reference.zero_or_one() }
     }
 
     /// Share of people at or below `x`; between the ends of a range in proportion where there are no people.
@@ -71,31 +81,31 @@ impl Percentiles {
         start: &[f64],
     ) -> Actions {
         let mut gain = vec![0.0; MOST + 1];
-        let mut taken = Vec::new();
+        let mut ways = Vec::new();
         for j in (0..start.len()).filter(|&j| reach.is_open(j) && model.weights[j] != 0.0) {
             let items = self.items(j, model.weights[j], &grids[j], (reach.ends(j), start[j]));
-            if items.is_empty() {
-                continue;
-            }
+            let mut best = items.clone();
+            best.sort_by(|a, b| a.parts.cmp(&b.parts).then(b.gain.total_cmp(&a.gain)));
+            best.dedup_by_key(|item| item.parts);
             let before = gain.clone();
-            let mut choices = vec![None; MOST + 1];
+            let mut taken = vec![None; MOST + 1];
             for b in 0..=MOST {
-                for item in items.iter().take_while(|item| item.parts <= b) {
+                for item in best.iter().take_while(|item| item.parts <= b) {
                     let total = before[b - item.parts] + item.gain;
                     if total > gain[b] {
                         gain[b] = total;
-                        choices[b] = Some(*item);
+                        taken[b] = Some(*item);
                     }
                 }
             }
-            taken.push((j, choices));
+            ways.push(Way { j, items, taken });
         }
-        Actions { start: start.to_vec(), needed: needed(model, start), gain, taken }
+        Actions { start: start.to_vec(), needed: needed(model, start), gain, ways }
     }
 
-    /// Grid points that gain score, the best for each shift, smallest shift first.
+    /// Grid points that gain score, least gain first.
     fn items(&self, j: usize, weight: f64, grid: &Grid, (ends, x): ((f64, f64), f64)) -> Vec<Item> {
-        let step = grid.step;
+        let step = if self.jumps[j] { grid.high - grid.low } else { grid.step };
         let mut items: Vec<Item> = Vec::new();
         if !(step > 0.0 && step.is_finite()) {
             return items;
@@ -110,8 +120,7 @@ impl Percentiles {
                 items.push(Item { parts, gain, to });
             }
         }
-        items.sort_by(|a, b| a.parts.cmp(&b.parts).then(b.gain.total_cmp(&a.gain)));
-        items.dedup_by_key(|item| item.parts);
+        items.sort_by(|a, b| a.gain.total_cmp(&b.gain));
         items
     }
 }
@@ -131,14 +140,7 @@ impl Actions {
             if !(self.gain[b] > 0.0 && self.gain[b] >= self.needed) {
                 continue;
             }
-            let (mut point, mut set, mut left) = (self.start.clone(), Vec::new(), b);
-            for (j, choices) in self.taken.iter().rev() {
-                if let Some(item) = choices[left] {
-                    point[*j] = item.to;
-                    set.push(*j);
-                    left -= item.parts;
-                }
-            }
+            let (point, set) = self.point(b);
             if tried.contains(&set) {
                 continue;
             }
@@ -148,5 +150,36 @@ impl Actions {
             }
         }
         Ok(false)
+    }
+
+    /// The point of a total shift of `b` parts with its features. Of grid points that will do the nearest is taken, feature after feature: what is beyond
+    /// the boundary shifts nobody less.
+    fn point(&self, b: usize) -> (Vec<f64>, Vec<usize>) {
+        let (mut chosen, mut left) = (Vec::new(), b);
+        for way in self.ways.iter().rev() {
+            if let Some(item) = way.taken[left] {
+                chosen.push((way, item));
+                left -= item.parts;
+            }
+        }
+        let mut total: f64 = chosen.iter().map(|(_, item)| item.gain).sum();
+        let mut at = 0;
+        while at < chosen.len() {
+            let (way, item) = chosen[at];
+            let rest = total - item.gain;
+            if rest >= self.needed && chosen.len() > 1 {
+                total = rest;
+                chosen.remove(at);
+                continue;
+            }
+            if let Some(nearest) = way.items.iter().find(|item| rest + item.gain >= self.needed) {
+                total = rest + nearest.gain;
+                chosen[at].1 = *nearest;
+            }
+            at += 1;
+        }
+        let mut point = self.start.clone();
+        chosen.iter().for_each(|(way, item)| point[way.j] = item.to);
+        (point, chosen.iter().map(|(way, _)| way.j).collect())
     }
 }
