@@ -53,8 +53,11 @@ pub(in crate::recourse) struct Program<'a> {
     /// Features and groups that may change, at most.
     max_changes: Option<usize>,
     /// Switches and further steps of the last action.
-    last: (Vec<bool>, Vec<f64>),
+    last: Action,
 }
+
+/// Whether each choice is taken, and its further steps.
+type Action = (Vec<bool>, Vec<f64>);
 
 /// What came of looking for an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,7 +196,7 @@ impl<'a> Program<'a> {
     }
 
     /// Switches and further steps of the cheapest action that gains `needed`.
-    fn solve(&self, needed: f64) -> Result<std::result::Result<(Vec<bool>, Vec<f64>), Found>> {
+    fn solve(&self, needed: f64) -> Result<std::result::Result<Action, Found>> {
         let mut problem = Problem::new(OptimizationDirection::Minimize);
         // Under `linf` the largest cost counts, which is a variable of its own, and the sum breaks ties; else the sum.
         let summed = self.cost.norm().is_linear();
