@@ -96,8 +96,8 @@ pub(crate) struct Seek {
     /// there are no reference rows. wachter: solver (auto, gradient, closed-form), loss, target-score, lambda, searches, kink (shortest,
     /// plain), learning-rate, steps. growing-spheres: radius, samples, layers, sparsify (yes, no). roar: epsilon, norm (linf, l2),
     /// lambda (a list), kink, learning-rate, steps, surrogate (lime, gradient), samples, spread. arar: epsilon, lambda (a list), kink,
-    /// inner-steps, learning-rate, steps. ar: step. ar-lime: step, tries, samples, spread. dice: count (answers per person), proximity,
-    /// diversity, sparsity, learning-rate, steps. growing-spheres, roar and arar also have version (paper, library): library searches
+    /// inner-steps, learning-rate, steps. ar: step. ar-lime: step, tries, samples, spread (a list). dice: count (answers per person), proximity,
+    /// diversity, sparsity, learning-rate, steps. growing-spheres, ar, ar-lime, roar and arar also have version (paper, library): library searches
     /// as the recourse library does that the paper's numbers were made with.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) option: Vec<String>,
