@@ -71,14 +71,14 @@ impl<'e> Session<'e> {
             None => sampler.first_aim(max_rate),
         };
         let mut last = Attempt { certified: false, upper: 1.0, mean: f64::NAN };
-        let mut asked = aim;
+        let (mut asked, mut meant) = (aim, aim);
         for (attempt, under) in AIMS.into_iter().enumerate() {
             if attempt > 0 {
                 // What was asked for came out as the last attempt's mean. What is tested next may depend on that: it reads
                 // another segment.
                 let room = under * (max_rate - aim).max(0.01 * max_rate);
-                let wanted = (max_rate - room).max(0.5 * aim);
-                asked *= (wanted / last.mean).clamp(0.5, 0.995);
+                meant = (max_rate - room).max(0.5 * aim);
+                asked *= (meant / last.mean).clamp(0.5, 0.995);
             }
             let goal = setup.budget.map_or(Goal::Rate(asked), Goal::Budget);
             let (score, admissible) = match goal {
@@ -87,6 +87,7 @@ impl<'e> Session<'e> {
                 }
                 Goal::Rate(_) if retries && attempt == 0 && !further && setup.aim.is_none() => {
                     asked = self.worker.find_below(&self.scaled, max_rate, max_rate - aim, proposal)?;
+                    meant = asked;
                     let proposed = self.weigh(sampler, person, proposal)?;
                     self.correct(sampler, person, asked, proposal, proposed)?
                 }
@@ -111,8 +112,10 @@ impl<'e> Session<'e> {
             if !setup.certify {
                 break;
             }
-            last = sampler.certify(max_rate, share_of_attempt(delta, attempt as u32), attempt, further)?;
             let again = retries && setup.budget.is_none() && proposal.verdict == Verdict::Reached;
+            let room = if again && attempt + 1 < ATTEMPTS { max_rate - meant } else { 0.0 };
+            let share = share_of_attempt(delta, attempt as u32);
+            last = sampler.certify((max_rate, room), share, attempt, further)?;
             if last.certified || !again {
                 break;
             }

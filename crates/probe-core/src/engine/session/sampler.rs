@@ -327,10 +327,11 @@ impl<'e> Sampler<'e> {
     }
 
     /// Tests the point on fresh samples: a segment of the pool, or a stream of its own. If `further`, a certificate on lines or errors goes on to a
-    /// bound below the target.
+    /// bound below the target. `room` is how far under the target the point was meant to be, where another may be tried instead: an attempt on lines that is
+    /// clearly left with less than half of it is given up.
     pub(super) fn certify(
         &mut self,
-        max_rate: f64,
+        (max_rate, room): (f64, f64),
         delta: f64,
         segment: usize,
         further: bool,
@@ -362,9 +363,13 @@ impl<'e> Sampler<'e> {
                         }
                         continue;
                     }
-                    // Clearly not below the target: more lines would not help.
-                    if index >= 31 && index % 8 == 7 && bet.mean() >= max_rate {
-                        break;
+                    // Clearly not below the target, or far less than was meant: a lower aim gets there sooner than more lines do.
+                    if index >= 31 && index % 8 == 7 {
+                        let error = (self.variance / ((index + 1) * BLOCK) as f64).sqrt();
+                        let most = max_rate - 0.5 * room + 1.5 * error;
+                        if bet.mean() >= most.min(max_rate) {
+                            break;
+                        }
                     }
                 }
                 Ok(Attempt { certified: false, upper: upper.upper(), mean: bet.mean() })

@@ -114,14 +114,19 @@ impl<'a> Kernel<'a> {
             images.copy_from_slice(errors);
             return;
         }
-        for (i, image) in images.iter_mut().enumerate() {
-            let mut sum = [0.0; LANES];
-            for (w, error) in self.map.iter().skip(i).step_by(self.width()).zip(errors) {
-                for lane in 0..LANES {
-                    sum[lane] += error[lane] * w;
+        // A few numbers of the image at a time, so that errors are read once for all of them.
+        const TOGETHER: usize = 4;
+        let n = self.width();
+        for (first, some) in (0..n).step_by(TOGETHER).zip(images.chunks_mut(TOGETHER)) {
+            let mut sums = [[0.0; LANES]; TOGETHER];
+            for (error, row) in errors.iter().zip(self.map.chunks_exact(n)) {
+                for (sum, w) in sums.iter_mut().zip(&row[first..first + some.len()]) {
+                    for lane in 0..LANES {
+                        sum[lane] += error[lane] * w;
+                    }
                 }
             }
-            *image = sum;
+            some.copy_from_slice(&sums[..some.len()]);
         }
     }
 
@@ -278,6 +283,7 @@ impl WithSimd for Groups<'_> {
         let Self { net, bundle, images, along, sums, scratch, masses } = self;
         let groups = images.chunks_exact(bundle.base.len()).zip(along).zip(masses);
         let is_normal = matches!(bundle.marginal, Marginal::Normal);
+        net.start(bundle.base, bundle.rate, if is_normal { bundle.guess } else { 0.0 }, &mut scratch.start);
         for (group, out) in groups {
             *out = match is_normal {
                 true => net.masses(simd, bundle, group, sums, scratch),

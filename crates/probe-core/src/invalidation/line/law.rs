@@ -58,6 +58,11 @@ impl<'a> Law<'a> {
         Ok(())
     }
 
+    /// Whether every direction is normal.
+    pub(super) fn is_gaussian(&self) -> bool {
+        self.gaussian().is_some()
+    }
+
     fn gaussian(&self) -> Option<&Gaussian> {
         match &self.kind {
             Kind::Gaussian(gaussian) => Some(gaussian),

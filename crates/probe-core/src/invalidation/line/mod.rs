@@ -219,6 +219,11 @@ impl<'a> Lines<'a> {
         self.law.sd(j)
     }
 
+    /// Whether lines may follow any gradient, not features alone.
+    pub(crate) fn follow_gradients(&self) -> bool {
+        self.law.is_gaussian()
+    }
+
     /// Whether the noise is the same at all points.
     pub(crate) fn is_fixed(&self) -> bool {
         self.pooled
@@ -260,8 +265,8 @@ impl<'a> Lines<'a> {
         x + if self.active[j] { self.law.mean(j) } else { 0.0 }
     }
 
-    /// Lines through the noise around `point`, along the noise's image of `gradient`; without one, of the score's gradient there.
-    pub(crate) fn aim(&mut self, point: &[f64], gradient: Option<&[f64]>) -> Result<()> {
+    /// Takes the score and its slopes at `point`, or where the noise around it is centred: enough for [`Lines::first_order`].
+    pub(crate) fn visit(&mut self, point: &[f64]) -> Result<()> {
         for (j, x) in point.iter().enumerate() {
             self.centre[j] = self.with_mean(j, *x);
         }
@@ -277,6 +282,12 @@ impl<'a> Lines<'a> {
             );
         }
         self.score = self.kernel.score_and_slopes(&self.base, &mut self.slopes, &mut self.scratch)?;
+        Ok(())
+    }
+
+    /// Lines through the noise around `point`, along the noise's image of `gradient`; without one, of the score's gradient there.
+    pub(crate) fn aim(&mut self, point: &[f64], gradient: Option<&[f64]>) -> Result<()> {
+        self.visit(point)?;
         match gradient {
             Some(gradient) => self.gradient.copy_from_slice(gradient),
             None => self.kernel.pull_back(&self.slopes, &mut self.gradient),
@@ -309,12 +320,20 @@ impl<'a> Lines<'a> {
     }
 
     /// Moves the lines to where feature `j` of the remembered point differs by `change`, keeping their direction; returns the
-    /// score there. Much cheaper than [`Lines::aim`].
+    /// score there. Much cheaper than [`Lines::aim`], and cheapest where the score is no yes: lines need not follow there.
     pub(crate) fn nudge(&mut self, j: usize, change: f64) -> Result<f64> {
-        self.base.copy_from_slice(&self.anchor);
-        self.kernel.add_image(std::iter::once((j, change)), &mut self.base);
+        let (kernel, base, anchor) = (&self.kernel, &mut self.base, &self.anchor);
+        vectorised(
+            #[inline(always)]
+            || {
+                base.copy_from_slice(anchor);
+                kernel.add_image(std::iter::once((j, change)), base);
+            },
+        );
         self.score = self.kernel.score_and_slopes(&self.base, &mut self.slopes, &mut self.scratch)?;
-        self.expect_root();
+        if self.score > 0.0 {
+            self.expect_root();
+        }
         Ok(self.score)
     }
 

@@ -78,6 +78,8 @@ struct Piece {
 /// Scratch of a tracer.
 #[derive(Default)]
 pub(super) struct Scratch {
+    /// What placing starts from, at the position where the root is expected; see [`Shallow::start`].
+    pub(super) start: Vec<[f64; 2]>,
     p: Vec<Lanes>,
     /// Right ends of the pieces that are left, the nearest last.
     pieces: Vec<End>,
@@ -140,20 +142,27 @@ impl Shallow {
     ) -> Lanes {
         let net = Self { bias: self.bias - bundle.dust, ..*self };
         scratch.p.resize(image.len(), [0.0; LANES]);
-        let start = net.place(simd, bundle, (image, along), &mut scratch.p);
-        let (at, slope) = net.newton(simd, bundle, &scratch.p, start);
+        let Scratch { p, start, .. } = scratch;
+        let sums_at_guess = net.place(simd, bundle.rate, start, (image, along), p);
+        // Positions count from where the root is expected.
+        let (at, slope) = net.newton(simd, bundle, p, sums_at_guess);
         let (mut masses, mut weights) = ([0.0; LANES], [0.0; LANES]);
         for lane in 0..LANES {
-            let (below, density) = quick_cdf_and_pdf(at[lane]);
+            let root = at[lane] + bundle.guess;
+            let (below, density) = quick_cdf_and_pdf(root);
             masses[lane] = (below + SAFETY).min(1.0);
             // A line without a root has no density.
-            weights[lane] = if at[lane].abs() < NEAR { -density / slope[lane] } else { 0.0 };
+            weights[lane] = if root.abs() < NEAR { -density / slope[lane] } else { 0.0 };
         }
         if !sums.is_empty() {
             net.add_slopes(simd, bundle.rate, &scratch.p, (&at, &weights), sums);
         }
         if at.iter().any(|t| t.is_nan()) {
             let mut todo: Lanes = at.map(|t| if t.is_nan() { 1.0 } else { 0.0 });
+            // From here on positions count from the middle.
+            net.start(bundle.base, bundle.rate, 0.0, &mut scratch.start);
+            net.place(simd, bundle.rate, &scratch.start, (image, along), &mut scratch.p);
+            net.start(bundle.base, bundle.rate, bundle.guess, &mut scratch.start);
             net.divide(simd, bundle.rate, &mut todo, &mut masses, sums, scratch);
             for lane in (0..LANES).filter(|&lane| todo[lane] > 0.0) {
                 masses[lane] = net.walk(bundle, lane, sums, scratch);
@@ -321,28 +330,39 @@ impl Shallow {
         (t, slope)
     }
 
+    /// What [`Shallow::place`] starts from, for all lines around one point: each unit's image at the position `from`, and the value there beyond
+    /// which its sign is settled over $|t| \le T$.
+    #[inline(always)]
+    pub(super) fn start(&self, base: &[f64], rate: &[f64], from: f64, start: &mut Vec<[f64; 2]>) {
+        start.clear();
+        start.extend(base.iter().zip(rate).enumerate().map(|(i, (b, c))| {
+            let near = if i < self.n_up { NEAR } else { -NEAR };
+            [b + from * c, (near + from) * c]
+        }));
+    }
+
     /// Puts the images of the lines' bases into `p`; returns a lower bound on each line's slope over $|t| \le T$, and scores and slopes
-    /// where the root is expected.
+    /// at the position that `start` was made for.
     #[inline(always)]
     fn place<S: Simd>(
         &self,
         simd: S,
-        bundle: &Bundle<'_>,
+        rate: &[f64],
+        start: &[[f64; 2]],
         (image, along): (&[Lanes], &Lanes),
         p: &mut [Lanes],
     ) -> [Wide<S>; 3] {
-        let leaked = if self.leak != 0.0 { self.leak * bundle.rate.iter().sum::<f64>() } else { 0.0 };
-        let mut start = [leaked, self.bias, 0.0].map(|x| Wide::splat(simd, x));
-        let Bundle { base, rate, guess, .. } = *bundle;
+        let leaked = if self.leak != 0.0 { self.leak * rate.iter().sum::<f64>() } else { 0.0 };
+        let mut sums = [leaked, self.bias, 0.0].map(|x| Wide::splat(simd, x));
         let (up, down) = p.split_at_mut(self.n_up);
         let (image_up, image_down) = image.split_at(self.n_up);
-        let (base_up, base_down) = base.split_at(self.n_up);
+        let (start_up, start_down) = start.split_at(self.n_up);
         let (rate_up, rate_down) = rate.split_at(self.n_up);
-        let along = Wide::load(simd, along);
-        place_units::<S, true>(simd, (base_up, rate_up, guess), (image_up, along), up, &mut start);
-        place_units::<S, false>(simd, (base_down, rate_down, guess), (image_down, along), down, &mut start);
-        let [least, mut score, mut slope] = start;
-        self.add_leaks(simd, rate, p, Wide::splat(simd, guess), (&mut score, &mut slope));
+        let back = Wide::load(simd, &along.map(|t| -t));
+        place_units::<S, true>(simd, (start_up, rate_up), (image_up, back), up, &mut sums);
+        place_units::<S, false>(simd, (start_down, rate_down), (image_down, back), down, &mut sums);
+        let [least, mut score, mut slope] = sums;
+        self.add_leaks(simd, rate, p, Wide::splat(simd, 0.0), (&mut score, &mut slope));
         [least, score, slope]
     }
 
@@ -381,7 +401,7 @@ impl Shallow {
         }
     }
 
-    /// Roots and slopes there, from scores and slopes where the root is expected: ∞ where a line is refused throughout, −∞ where
+    /// Roots, as seen from where they are expected, and slopes there, from scores and slopes at that place: ∞ where a line is refused throughout, −∞ where
     /// nowhere, NaN where the quick way does not know.
     #[inline(always)]
     fn newton<S: Simd>(
@@ -391,10 +411,11 @@ impl Shallow {
         p: &[Lanes],
         [least, mut score, mut slope]: [Wide<S>; 3],
     ) -> (Lanes, Lanes) {
-        let mut t = Wide::splat(simd, bundle.guess);
+        let mut t = Wide::splat(simd, 0.0);
         let mut found = Wide::splat(simd, 0.0);
         let (zero, one) = (simd.splat_f64s(0.0), simd.splat_f64s(1.0));
-        let [near, precision, aside] = [NEAR, PRECISION, ASIDE].map(|x| simd.splat_f64s(x));
+        let (left, right) = (-NEAR - bundle.guess, NEAR - bundle.guess);
+        let [far, near, precision, aside] = [left, right, PRECISION, ASIDE].map(|x| simd.splat_f64s(x));
         for step in 0..MAX_STEPS {
             if step > 0 {
                 (score, slope) = self.evaluate(simd, bundle.rate, p, t);
@@ -405,7 +426,6 @@ impl Shallow {
                 let beside = simd.add_f64s(here, aside);
                 let next = simd.sub_f64s(beside, simd.div_f64s(score.0[h], slope.0[h]));
                 let next = simd.select_f64s(simd.greater_than_f64s(next, near), near, next);
-                let far = simd.neg_f64s(near);
                 let next = simd.select_f64s(simd.less_than_f64s(next, far), far, next);
                 let off = simd.abs_f64s(score.0[h]);
                 let close = simd.less_than_or_equal_f64s(off, simd.mul_f64s(precision, low));
@@ -426,8 +446,8 @@ impl Shallow {
             let sure = least[lane] > 0.0 && found[lane] > 0.0;
             t[lane] = match t[lane] {
                 _ if !sure => f64::NAN,
-                at if at >= NEAR => f64::INFINITY,
-                at if at <= -NEAR => f64::NEG_INFINITY,
+                at if at >= right => f64::INFINITY,
+                at if at <= left => f64::NEG_INFINITY,
                 beside => beside - ASIDE,
             };
         }
@@ -578,6 +598,7 @@ mod tests {
             let bundle = Bundle { base: &zero, rate: &self.c, guess, marginal: Marginal::Normal, dust: 0.0 };
             let scratch = &mut Scratch::default();
             let lines = (&image[..], &[0.0; LANES]);
+            self.net.start(&zero, &self.c, guess, &mut scratch.start);
             let mut plain_sums = sums.to_vec();
             let plain = self.net.masses(pulp::Scalar::new(), &bundle, lines, &mut plain_sums, scratch);
             let trace = Trace { net: &self.net, bundle: &bundle, lines, sums, scratch };

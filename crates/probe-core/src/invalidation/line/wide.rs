@@ -3,7 +3,6 @@
 //! The registers are named (`pulp::Simd`), because the compiler does badly with loops that keep several sums of eight (ADR 0013). Products and sums
 //! are fused on every machine, in software where there is no instruction for it, so the bits are the same everywhere.
 
-use super::shallow::NEAR;
 use super::{LANES, Lanes};
 use pulp::Simd;
 
@@ -59,28 +58,26 @@ impl<S: Simd> Wide<S> {
     }
 }
 
-/// [`Shallow::place`] for units of one sign: their images, and what they add to slope bound, score and slope.
+/// [`Shallow::place`] for units of one sign: their images, and what they add to slope bound, score and slope. `start` holds the units' base and
+/// the value beyond which their sign is settled, and `back` how far the lines' bases lie behind the errors.
 #[inline(always)]
 pub(super) fn place_units<S: Simd, const UP: bool>(
     simd: S,
-    (base, rate, guess): (&[f64], &[f64], f64),
-    (image, along): (&[Lanes], Wide<S>),
+    (start, rate): (&[[f64; 2]], &[f64]),
+    (image, back): (&[Lanes], Wide<S>),
     p: &mut [Lanes],
     [least, score, slope]: &mut [Wide<S>; 3],
 ) {
-    let (zero, guess) = (simd.splat_f64s(0.0), simd.splat_f64s(guess));
-    let near = simd.splat_f64s(if UP { NEAR } else { -NEAR });
-    for (((&b, &c), image), p) in base.iter().zip(rate).zip(image).zip(p) {
+    let zero = simd.splat_f64s(0.0);
+    for (((&[b, settled], &c), image), p) in start.iter().zip(rate).zip(image).zip(p) {
         let (b, c, image) = (simd.splat_f64s(b), simd.splat_f64s(c), Wide::load(simd, image));
-        let (settled, moved) = (simd.mul_f64s(near, c), simd.mul_f64s(guess, c));
-        let back = simd.neg_f64s(c);
+        let settled = simd.splat_f64s(settled);
         let mut row = image;
         for h in 0..Wide::<S>::PARTS {
-            let z = simd.mul_add_f64s(along.0[h], back, simd.add_f64s(b, image.0[h]));
+            let z = simd.mul_add_f64s(back.0[h], c, simd.add_f64s(b, image.0[h]));
             row.0[h] = z;
             let sure = beyond::<S, UP>(simd, z, settled);
             least.0[h] = simd.select_f64s(sure, simd.add_f64s(least.0[h], c), least.0[h]);
-            let z = simd.add_f64s(z, moved);
             score.0[h] = simd.add_f64s(score.0[h], rectified::<S, UP>(simd, z, zero));
             slope.0[h] = add_where_on::<S, UP>(simd, z, slope.0[h], c);
         }

@@ -26,7 +26,7 @@ impl Shallow {
     ) -> Lanes {
         let net = Self { bias: self.bias - bundle.dust, ..*self };
         scratch.p.resize(group.0.len(), [0.0; LANES]);
-        net.place(simd, bundle, group, &mut scratch.p);
+        net.place(simd, bundle.rate, &scratch.start, group, &mut scratch.p);
         let (first, known) = net.cut(simd, bundle, scratch);
         let mut masses = net.mass_between_roots(simd, bundle, (&first, &known), sums, scratch);
         for lane in (0..LANES).filter(|&lane| known[lane] == 0.0) {
@@ -152,7 +152,9 @@ mod tests {
 
         fn with_simd<S: Simd>(self, simd: S) -> Lanes {
             let Self(net, bundle, image, sums) = self;
-            net.masses_shaped(simd, bundle, (image, &[0.0; LANES]), sums, &mut Scratch::default())
+            let mut scratch = Scratch::default();
+            net.start(bundle.base, bundle.rate, 0.0, &mut scratch.start);
+            net.masses_shaped(simd, bundle, (image, &[0.0; LANES]), sums, &mut scratch)
         }
     }
 

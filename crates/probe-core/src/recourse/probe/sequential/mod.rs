@@ -26,7 +26,7 @@ use crate::seed::Purpose;
 use landscape::{Landscape, Place};
 use std::sync::Arc;
 
-/// Lines, or as many samples as are worth them, for a first look at a point and for a search step.
+/// Lines, or as many samples as are worth them, for a first look at a point and for a search step; fewer where [`Landscape::coarse`] says so.
 const GLANCE: usize = 8;
 const COARSE: usize = 64;
 /// Steps on the first-order margin, and on lines.
@@ -235,10 +235,11 @@ impl<'a> Search<'a> {
             missing: 5.0 * self.precision,
         };
         self.free_support();
+        let coarse = Look::Lines(self.landscape.coarse());
         let mut here = factual.to_vec();
         let free = f64::INFINITY;
         self.descend(factual, z, Look::FirstOrder, free, &mut here, &mut best)?;
-        self.descend(factual, z, Look::Lines(COARSE), free, &mut here, &mut best)?;
+        self.descend(factual, z, coarse, free, &mut here, &mut best)?;
         if best.cost.is_infinite() {
             // A first step too far may end in a flat place: once more from the person, within reach of the noise.
             let near = 3.0 * self.landscape.largest_sd();
@@ -246,7 +247,7 @@ impl<'a> Search<'a> {
             self.hint.clear();
             // Far from the boundary lines see nothing; the score itself has a slope everywhere.
             self.descend(factual, z, Look::FirstOrder, near, &mut here, &mut best)?;
-            self.descend(factual, z, Look::Lines(COARSE), near, &mut here, &mut best)?;
+            self.descend(factual, z, coarse, near, &mut here, &mut best)?;
         }
         if self.depends_on_changes() {
             // What was found rests on noise that may not be there.
@@ -256,7 +257,7 @@ impl<'a> Search<'a> {
         if self.try_single_features(factual, z, &mut best)? {
             here.copy_from_slice(&best.point);
             self.restrict_support(factual, &here);
-            self.descend(factual, z, Look::Lines(COARSE), free, &mut here, &mut best)?;
+            self.descend(factual, z, coarse, free, &mut here, &mut best)?;
         }
         if self.depends_on_changes() {
             self.change_support(factual, z, &mut best)?;

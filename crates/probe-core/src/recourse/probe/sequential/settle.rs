@@ -50,17 +50,22 @@ impl Search<'_> {
         let task = Arc::clone(&self.task);
         let n = here.len();
         let mut z = upper_quantile(*rate);
-        let mut lines = self.fine_lines(*rate);
+        let mut lines = self.fine_lines(*rate, target);
         let mut slack = self.slack(here, z, Look::Lines(lines))?;
-        if self.fine_lines(*rate) > lines {
+        if self.fine_lines(*rate, target) > lines {
             // The lines here spread more than those of the search did.
-            lines = self.fine_lines(*rate);
+            lines = self.fine_lines(*rate, target);
             slack = self.slack(here, z, Look::Lines(lines))?;
         }
         if let (Some(target), true) = (target, self.favourable) {
             *rate = target - self.fair_gap(factual, here, target, target - *rate);
             slack += z - upper_quantile(*rate);
             z = upper_quantile(*rate);
+            if self.fine_lines(*rate, Some(target)) > lines {
+                // Closer to the target there is less room for error.
+                lines = self.fine_lines(*rate, Some(target));
+                slack = self.slack(here, z, Look::Lines(lines))?;
+            }
         }
         let look = Look::Lines(lines);
         let mut favourable = self.favourable;
@@ -129,10 +134,11 @@ impl Search<'_> {
         (gap * (fair / surcharge).max(0.1)).max(affordable).min(gap)
     }
 
-    /// Lines that tell the rate to a sixth of what an aim stays under the target, given the variance that was last seen: a quarter of a
-    /// percent at 0.35. Evenly spread lines are worth three independent ones at least.
-    fn fine_lines(&self, rate: f64) -> usize {
-        let error = 0.0025 * (0.35 * rate).sqrt();
+    /// Lines that tell the rate well enough, given the variance that was last seen: to two sevenths of what it stays under its target, and in any case to half
+    /// a percent at 0.35 and no closer than a quarter. Evenly spread lines are worth three independent ones at least.
+    fn fine_lines(&self, rate: f64, target: Option<f64>) -> usize {
+        let closest = 0.0025 * (0.35 * rate).sqrt();
+        let error = target.map_or(closest, |target| ((target - rate) / 3.5).clamp(closest, 2.0 * closest));
         let needed = self.variance / (error * error) / 3.0;
         (needed.min(1e9) as usize).next_power_of_two().clamp(FINE, FINEST)
     }

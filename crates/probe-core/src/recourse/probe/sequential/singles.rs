@@ -2,7 +2,7 @@
 //! have missed them.
 
 use super::landscape::Place;
-use super::{COARSE, DOUBT, GLANCE, Incumbent, LEAST_GAIN, Look, Search};
+use super::{DOUBT, GLANCE, Incumbent, LEAST_GAIN, Look, Search};
 use crate::error::Result;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl Search<'_> {
             hint.extend_from_slice(&self.gradient);
         }
         let here = Place { from: factual, to: factual, active: &self.support };
-        let own = self.landscape.anchor(here, Some(&hint), COARSE)? - z;
+        let own = self.landscape.anchor(here, Some(&hint), self.landscape.coarse())? - z;
         for j in 0..factual.len() {
             for way in [1.0, -1.0] {
                 if let Some(room) = self.room(factual, j, way) {
@@ -44,7 +44,7 @@ impl Search<'_> {
     ) -> Result<bool> {
         let task = Arc::clone(&self.task);
         let cost = &task.cost;
-        let weight = cost.weight(j, way);
+        let (weight, coarse) = (cost.weight(j, way), self.landscape.coarse());
         // Worth it only if clearly cheaper; without an answer so far, look further and further out.
         let known = best.cost.is_finite();
         let mut far = if known { room.min((1.0 - LEAST_GAIN) * best.cost / weight) } else { room.min(0.25) };
@@ -67,7 +67,7 @@ impl Search<'_> {
             missed = f64::NAN;
             far = (2.0 * far).min(room);
         }
-        let mut met = self.slack_of_single(factual, z, (j, way * far), COARSE)?;
+        let mut met = self.slack_of_single(factual, z, (j, way * far), coarse)?;
         if met < 0.0 {
             return Ok(false);
         }
@@ -78,7 +78,7 @@ impl Search<'_> {
             }
             let secant = near + (far - near) * missed / (missed - met);
             let u = if secant > near && secant < far { secant } else { 0.5 * (near + far) };
-            let slack = self.slack_of_single(factual, z, (j, way * u), COARSE)?;
+            let slack = self.slack_of_single(factual, z, (j, way * u), coarse)?;
             if slack >= 0.0 {
                 (far, met) = (u, slack);
             } else {

@@ -3,7 +3,7 @@
 mod network;
 mod trees;
 
-use super::Look;
+use super::{COARSE, Look};
 use crate::error::Result;
 use crate::invalidation::{Errors, Lines, Pool};
 use crate::noise::Noise;
@@ -87,6 +87,11 @@ pub(super) trait Landscape {
     /// Differences in margin that mean nothing.
     fn noise(&self) -> f64 {
         0.0
+    }
+
+    /// How many lines a step of the search takes.
+    fn coarse(&self) -> usize {
+        COARSE
     }
 
     /// How many lines the last steps take, where more than the others.

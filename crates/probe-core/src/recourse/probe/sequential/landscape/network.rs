@@ -1,6 +1,6 @@
 //! Differentiable models: lines.
 
-use super::super::{EDGE, Look};
+use super::super::{COARSE, EDGE, Look};
 use super::{Landscape, Place, Seen};
 use crate::error::Result;
 use crate::invalidation::{Lines, Pool};
@@ -34,7 +34,10 @@ impl Landscape for OnLines<'_> {
     ) -> Result<Seen> {
         let x = place.to;
         self.lines.enter(place.from, x, place.active)?;
-        self.lines.aim(x, hint)?;
+        match look {
+            Look::FirstOrder => self.lines.visit(x)?,
+            Look::Lines(_) => self.lines.aim(x, hint)?,
+        }
         let centre = self.lines.first_order(gradient);
         self.kept.resize(x.len(), 0.0);
         self.kept.copy_from_slice(gradient);
@@ -90,6 +93,11 @@ impl Landscape for OnLines<'_> {
 
     fn precision(&self) -> f64 {
         2e-4
+    }
+
+    /// The last corrections take more: half are enough to find the way, where lines follow the gradient.
+    fn coarse(&self) -> usize {
+        if self.lines.follow_gradients() { COARSE / 2 } else { COARSE }
     }
 
     fn fair_samples(&self) -> f64 {
