@@ -5,7 +5,8 @@
 //! ours; medians.
 
 use crate::clock::time;
-use crate::networks::{Subject, by_lines};
+use crate::networks::{Subject, against, by_lines};
+use crate::offline::Against;
 use crate::stats::{mean, median};
 use crate::{clock, folders, python, say};
 use anyhow::{Context as _, Result, ensure};
@@ -18,7 +19,11 @@ use std::process::{Command, Stdio};
 
 const SIGMA: f64 = 0.1;
 const PEOPLE: usize = 500;
+const MANY: usize = 5_000;
 const PAPER: usize = 10;
+/// Answers of a method that are audited, and people that the offline search is run for.
+const AUDITED: usize = 500;
+const OFFLINE: usize = 50;
 const RATES: [f64; 2] = [0.35, 0.1];
 const OUTPUT: &str = "docs/peers.md";
 /// Where the scripts lie, under `benches`.
@@ -30,6 +35,9 @@ pub(crate) struct Options {
     /// People per data set, at most
     #[arg(long, default_value_t = PEOPLE)]
     people: usize,
+    /// People of the first data set for one more comparison, at the first target rate, without the paper's procedure; 0 for none
+    #[arg(long, default_value_t = MANY)]
+    many: usize,
     /// People that the paper's procedure is run for
     #[arg(long, default_value_t = PAPER)]
     paper: usize,
@@ -47,7 +55,7 @@ pub(crate) struct Options {
 impl Options {
     /// Whether this is a run that the document is written from.
     fn is_full(&self) -> bool {
-        (self.people, self.paper) == (PEOPLE, PAPER)
+        (self.people, self.many, self.paper) == (PEOPLE, MANY, PAPER)
             && self.rates == RATES
             && self.data.len() == PAPER_DATA.len()
     }
@@ -72,13 +80,19 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     let mut text = format!("{}\n{HEADER}\n", introduction());
     say(&text);
-    for data in PAPER_DATA.iter().filter(|data| options.data.iter().any(|name| name == data.name)) {
-        let subject = Subject::load(data, options.people)?;
-        for &r in &options.rates {
-            for row in compare(&python, &subject, r, options)? {
-                say(&row);
-                text += &format!("{row}\n");
-            }
+    let asked = || PAPER_DATA.iter().filter(|data| options.data.iter().any(|name| name == data.name));
+    let mut questions = Vec::new();
+    for data in asked() {
+        questions.extend(options.rates.iter().map(|&r| (data, r, options.people, options.paper)));
+    }
+    if let (Some(data), Some(&r), 1..) = (asked().next(), options.rates.first(), options.many) {
+        questions.push((data, r, options.many, 0));
+    }
+    for (data, r, people, paper) in questions {
+        let subject = Subject::load(data, people)?;
+        for row in compare(&python, &subject, r, (options.repeats, paper))? {
+            say(&row);
+            text += &format!("{row}\n");
         }
     }
     say(COLUMNS);
@@ -103,13 +117,16 @@ fn introduction() -> String {
 }
 
 const HEADER: &str = "\
-| data | r | method | people | with an answer | above r | rate / r | cost to ours | changed | per CPU second | ours is |
-|---|---|---|---|---|---|---|---|---|---|---|";
+| data | r | method | people | with an answer | above r | rate / r | to offline (worst) | cost to ours | changed | per CPU second | ours is |
+|---|---|---|---|---|---|---|---|---|---|---|---|";
 
 const COLUMNS: &str = "
 - **with an answer**: ours certified; theirs by their own account, without a certificate.
-- **above r**: share of the answers above r by more than four standard errors, on 16,384 Sobol lines.
+- **above r**: share of the answers above r by more than four standard errors, on 16,384 Sobol lines; of 500 answers, evenly picked, where there are more.
+- **to offline**: mean l1 cost of our answers in this run over that of a slow offline search for 50 of the same people, as in [networks](networks.md), and in brackets the
+  worst single person.
 - **cost to ours**: mean l1 cost over that of our answers for the same people. **changed**: features changed by more than 1e-6.
+- **per CPU second**: with all that is prepared once for everybody: samples of noise and their images, on either side. The last rows show more people, who share it.
 - **ours is**: how many times as many answers per CPU second, this run.";
 
 /// The batched search in PyTorch: with a plain bisection at the end, and with all that we could think of.
@@ -121,14 +138,21 @@ struct Answers {
     name: String,
     points: Vec<Option<Vec<f64>>>,
     cpu_seconds: f64,
+    /// Cost against the offline search, as a cell of the table.
+    offline: String,
 }
 
 /// Ours, theirs and the paper's, as rows of the table.
-fn compare(python: &Path, subject: &Subject, r: f64, options: &Options) -> Result<Vec<String>> {
+fn compare(
+    python: &Path,
+    subject: &Subject,
+    r: f64,
+    (repeats, paper): (usize, usize),
+) -> Result<Vec<String>> {
     eprintln!("{}, r = {r}: {} people", subject.title, subject.n_people());
     let (mut times, mut ours) = (Vec::new(), None);
     let mut theirs = TUNED.map(|(name, flags)| (name, flags, Vec::new(), None));
-    for turn in 0..options.repeats.max(1) {
+    for turn in 0..repeats.max(1) {
         // Who goes first changes, so that neither profits from the machine's mood.
         for first in [turn % 2 == 0, turn % 2 != 0] {
             if first {
@@ -144,27 +168,33 @@ fn compare(python: &Path, subject: &Subject, r: f64, options: &Options) -> Resul
             }
         }
     }
-    let points = ours.context("ours ran")?;
-    let ours = Answers { name: "probe".to_owned(), points, cpu_seconds: median(&mut times) };
+    let answers = ours.context("ours ran")?;
+    let aside = rayon::ThreadPoolBuilder::new().build()?;
+    let [offline, _] = Against::cells(against(subject, &answers, SIGMA, r, OFFLINE, &aside)?.as_ref());
+    let point = |answer: Answer| (answer.status == Status::Certified).then_some(answer.point);
+    let points = answers.into_iter().map(point).collect();
+    let ours = Answers { name: "probe".to_owned(), points, cpu_seconds: median(&mut times), offline };
+    let none = || "–".to_owned();
     let mut all = Vec::new();
     for (name, _, mut their_times, tuned) in theirs {
         let tuned = tuned.context("theirs ran")?;
         let name = format!("{name}, {}", tuned.note);
-        all.push(Answers { name, points: tuned.points, cpu_seconds: median(&mut their_times) });
+        let cpu_seconds = median(&mut their_times);
+        all.push(Answers { name, points: tuned.points, cpu_seconds, offline: none() });
     }
-    let n = options.paper.min(subject.n_people());
-    let paper = ask(python, "paper.py", subject, r, n, &[])?;
-    all.push(Answers {
-        name: "paper's procedure".to_owned(),
-        points: paper.points,
-        cpu_seconds: paper.cpu_seconds,
-    });
+    if paper > 0 {
+        let Outcome { points, cpu_seconds, .. } =
+            ask(python, "paper.py", subject, r, paper.min(subject.n_people()), &[])?;
+        all.push(Answers { name: "paper's procedure".to_owned(), points, cpu_seconds, offline: none() });
+    }
     Ok(std::iter::once(&ours).chain(&all).map(|theirs| row(subject, r, theirs, &ours)).collect())
 }
 
 fn row(subject: &Subject, r: f64, theirs: &Answers, ours: &Answers) -> String {
     let points: Vec<&[f64]> = theirs.points.iter().flatten().map(Vec::as_slice).collect();
-    let rates = by_lines(&subject.plain, SIGMA, &points);
+    let audited: Vec<&[f64]> =
+        points.iter().step_by(points.len().div_ceil(AUDITED).max(1)).copied().collect();
+    let rates = by_lines(&subject.plain, SIGMA, &audited);
     let above = rates.iter().filter(|rate| rate.above(r)).count();
     let moves = |i: usize, point: &[f64]| -> Vec<f64> {
         subject.person(i).iter().zip(point).map(|(x, p)| (x - p).abs()).collect()
@@ -180,13 +210,14 @@ fn row(subject: &Subject, r: f64, theirs: &Answers, ours: &Answers) -> String {
     });
     let speed = |answers: &Answers| answers.points.iter().flatten().count() as f64 / answers.cpu_seconds;
     format!(
-        "| {} | {r} | {} | {} | {} | {:.1} % | {:.4} | {:.4} | {:.2} | {:.1} | {:.2} times |",
+        "| {} | {r} | {} | {} | {} | {:.1} % | {:.4} | {} | {:.4} | {:.2} | {:.1} | {:.2} times |",
         subject.title,
         theirs.name,
         theirs.points.len(),
         points.len(),
-        100.0 * above as f64 / points.len() as f64,
+        100.0 * above as f64 / rates.len() as f64,
         mean(rates.iter().map(|rate| rate.rate / r)),
+        theirs.offline,
         cost(theirs) / cost(ours),
         mean(changed),
         speed(theirs),
@@ -194,8 +225,8 @@ fn row(subject: &Subject, r: f64, theirs: &Answers, ours: &Answers) -> String {
     )
 }
 
-/// Our certified points, and the processor seconds they took on one thread.
-fn solve(subject: &Subject, r: f64) -> Result<(Vec<Option<Vec<f64>>>, f64)> {
+/// Our answers, and the processor seconds they took on one thread.
+fn solve(subject: &Subject, r: f64) -> Result<(Vec<Answer>, f64)> {
     let rows = Rows::new(&subject.people, subject.names.len())?;
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     // Preparing the engine counts, as drawing the samples counts for theirs.
@@ -203,8 +234,7 @@ fn solve(subject: &Subject, r: f64) -> Result<(Vec<Option<Vec<f64>>>, f64)> {
     // Once to warm up, as theirs does.
     one.install(run)?;
     let (answers, took) = one.install(run)?;
-    let point = |answer: Answer| (answer.status == Status::Certified).then_some(answer.point);
-    Ok((answers.into_iter().map(point).collect(), took.cpu))
+    Ok((answers, took.cpu))
 }
 
 /// Runs a script on the first `n` people.

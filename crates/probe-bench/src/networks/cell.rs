@@ -84,7 +84,7 @@ fn audit(subject: &Subject, sigma: f64, r: f64, points: &[&[f64]]) -> (usize, us
 }
 
 /// Compares with the offline search on `most` people.
-fn against(
+pub(crate) fn against(
     subject: &Subject,
     answers: &[Answer],
     sigma: f64,

@@ -15,6 +15,7 @@ use probe_experiments::paper_data::PAPER_DATA;
 use rayon::ThreadPool;
 
 pub(crate) use audit::by_lines;
+pub(crate) use cell::against;
 pub(crate) use subject::Subject;
 
 const SIGMA: f64 = 0.1;

@@ -26,6 +26,8 @@ pub(super) struct Kernel<'a> {
     offset: Vec<f64>,
     /// Lengths of what makes each number of the image.
     lengths: Vec<f64>,
+    /// The most that a unit of each feature, up or down, can add to the score; empty where that is not known.
+    steepest: Vec<[f64; 2]>,
     rest: Rest<'a>,
 }
 
@@ -72,7 +74,17 @@ impl<'a> Kernel<'a> {
         let lengths = (0..offset.len())
             .map(|i| map.iter().skip(i).step_by(offset.len()).map(|w| w * w).sum::<f64>().sqrt())
             .collect();
-        Ok(Self { model: differentiable, map, offset, lengths, rest })
+        let steepest = match &rest {
+            Rest::Shallow(net) => map.chunks_exact(offset.len()).map(|row| net.steepest(row)).collect(),
+            _ => Vec::new(),
+        };
+        Ok(Self { model: differentiable, map, offset, lengths, steepest, rest })
+    }
+
+    /// No less than what a `change` of feature `j` adds to the score, wherever it starts.
+    pub(super) fn most_gain(&self, j: usize, change: f64) -> f64 {
+        let [up, down] = self.steepest.get(j).copied().unwrap_or([f64::INFINITY; 2]);
+        if change > 0.0 { change * up } else { -change * down }
     }
 
     /// Numbers in an image.

@@ -144,6 +144,7 @@ pub(crate) struct Lines<'a> {
     centre: Vec<f64>,
     base: Vec<f64>,
     anchor: Vec<f64>,
+    anchor_score: f64,
     /// A point like `centre`, and its image; empty if there is none.
     home: Vec<f64>,
     home_image: Vec<f64>,
@@ -180,6 +181,7 @@ impl<'a> Lines<'a> {
             centre: vec![0.0; d],
             base: vec![0.0; width],
             anchor: vec![0.0; width],
+            anchor_score: 0.0,
             home: Vec::new(),
             home_image: vec![0.0; width],
             centred: false,
@@ -317,6 +319,12 @@ impl<'a> Lines<'a> {
     /// Remembers the point aimed at, for [`Lines::nudge`].
     pub(crate) fn anchor(&mut self) {
         self.anchor.clone_from(&self.base);
+        self.anchor_score = self.score;
+    }
+
+    /// Whether the score cannot be a yes where feature `j` of the remembered point differs by `change`: far cheaper than [`Lines::nudge`].
+    pub(crate) fn is_out_of_reach(&self, j: usize, change: f64) -> bool {
+        self.anchor_score + self.kernel.most_gain(j, change) < 0.0
     }
 
     /// Moves the lines to where feature `j` of the remembered point differs by `change`, keeping their direction; returns the

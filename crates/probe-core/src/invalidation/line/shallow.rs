@@ -111,6 +111,17 @@ impl Shallow {
         self.bias.abs() + (1.0 + self.leak) * units.iter().sum::<f64>()
     }
 
+    /// The most that moving up and moving down along `row` of the image can add to the score: what helps is on, what harms is off.
+    pub(super) fn steepest(&self, row: &[f64]) -> [f64; 2] {
+        let [mut up, mut down] = [0.0; 2];
+        for z in row {
+            up += z.max(0.0) + self.leak * z;
+            down += (-z).max(0.0) - self.leak * z;
+        }
+        // Sums round.
+        [up, down].map(|most| most + 1e-12 * most.abs())
+    }
+
     /// The score at an image, and its slopes with respect to the image.
     pub(super) fn score_and_slopes(&self, image: &[f64], slopes: &mut [f64]) -> f64 {
         vectorised(

@@ -134,11 +134,11 @@ impl Search<'_> {
         (gap * (fair / surcharge).max(0.1)).max(affordable).min(gap)
     }
 
-    /// Lines that tell the rate well enough, given the variance that was last seen: to two sevenths of what it stays under its target, and in any case to half
+    /// Lines that tell the rate well enough, given the variance that was last seen: to two fifths of what it stays under its target, and in any case to half
     /// a percent at 0.35 and no closer than a quarter. Evenly spread lines are worth three independent ones at least.
     fn fine_lines(&self, rate: f64, target: Option<f64>) -> usize {
         let closest = 0.0025 * (0.35 * rate).sqrt();
-        let error = target.map_or(closest, |target| ((target - rate) / 3.5).clamp(closest, 2.0 * closest));
+        let error = target.map_or(closest, |target| (0.4 * (target - rate)).clamp(closest, 2.0 * closest));
         let needed = self.variance / (error * error) / 3.0;
         (needed.min(1e9) as usize).next_power_of_two().clamp(FINE, FINEST)
     }

@@ -77,7 +77,7 @@ impl Landscape for OnLines<'_> {
             return Ok(None);
         }
         // A point that is refused itself is no answer, whatever the noise does: most features fail here.
-        if self.lines.nudge(j, change)? <= 0.0 {
+        if self.lines.is_out_of_reach(j, change) || self.lines.nudge(j, change)? <= 0.0 {
             return Ok(Some(-1.0));
         }
         Ok(Some(self.lines.margin(self.pool, lines, None)?.0 - z))
