@@ -36,9 +36,8 @@ const MAX_STEPS: usize = 40;
 const DOUBT: f64 = 0.12;
 /// A point that is refused itself misses by this and by what its score misses, in standard deviations: more than precision forgives.
 const EDGE: f64 = 2e-3;
-/// A step that promises less than this share of the cost is the last; and on the first-order margin, which only says where to start.
+/// A step that promises less than this share of the cost is the last.
 const LEAST_GAIN: f64 = 2e-4;
-const FIRST_GAIN: f64 = 5e-3;
 
 /// The search, prepared for a task.
 pub(crate) struct SequentialSolver {
@@ -456,7 +455,7 @@ impl<'a> Search<'a> {
             let trial = std::mem::take(&mut self.trial);
             let new_cost = task.cost.between(factual, &trial);
             let promised = before - merit(new_cost, predicted);
-            if reached && promised <= if hasty { FIRST_GAIN } else { LEAST_GAIN } * cost {
+            if reached && promised <= LEAST_GAIN * cost {
                 self.trial = trial;
                 break;
             }
