@@ -207,7 +207,9 @@ impl DiscreteWorker<'_> {
                 Some(rate) => self.branch(rate, choice.total, rooms, &mut best)?,
                 // Whatever else is done, the changes of category fail too often.
                 None => {
-                    self.found.point.copy_from_slice(&self.person);
+                    if self.solver.exact {
+                        self.found.point.copy_from_slice(&self.person);
+                    }
                     self.found.verdict = Verdict::Short(Reason::RateNotReachable);
                 }
             }
