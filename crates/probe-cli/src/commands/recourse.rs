@@ -44,6 +44,8 @@ impl Tally {
                 Status::Certified => self.certified += 1,
                 Status::Found if answer.rate > max_rate => self.above += 1,
                 Status::Found => self.uncertified += 1,
+                // Who has fewer ways than were asked for still has some.
+                Status::None if answer.reason == Some(Reason::NoOtherWay) => {}
                 Status::None => self.none += 1,
                 Status::Favourable => self.favourable += 1,
             }

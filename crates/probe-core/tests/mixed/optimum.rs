@@ -189,3 +189,46 @@ fn answers_on_trees_are_near_the_cheapest_row() {
     eprintln!("{good} of {all}");
     assert!(all > 50 && good as f64 >= 0.97 * all as f64, "{good} of {all} within 5 %");
 }
+
+#[test]
+fn a_model_that_may_change_has_categories_and_steps_too() {
+    let mut known = probe_core::invalidation::RATES.iter();
+    let estimator = known.find(|entry| entry.name == "closed-form").unwrap().item;
+    let (mut reached, mut refused) = (0, 0);
+    for case in 0..150 {
+        let mut stream = Seed(9).stream(Purpose::Data, case);
+        let world = World::random(&mut stream);
+        let names = world.schema.column_names();
+        let weights: Vec<f64> = names.iter().map(|_| 2.0 * stream.uniform() - 1.0).collect();
+        let at = world.encoded(&world.person);
+        let model = |bias: f64| Arc::new(Linear::new(weights.clone(), bias, 0.0).unwrap());
+        let mut setup = Setup::new(model(0.0), names.clone(), Some(&world.schema), 0.1).unwrap();
+        let mut scaled = vec![0.0; at.len()];
+        setup.space.scale_into(&at, &mut scaled);
+        let now: f64 = weights.iter().zip(&scaled).map(|(w, x)| w * x).sum();
+        setup.model = model(-now - 0.05 - 0.3 * stream.uniform());
+        setup.max_rate = 0.3;
+        setup.shift = Some(probe_core::ModelShift::Gaussian(0.05));
+        let engine = Engine::new(setup).unwrap();
+        let answer = &engine.recourse(Rows::single(&at)).unwrap()[0];
+        let mut least = f64::INFINITY;
+        world.rows(usize::MAX, &mut |row| {
+            let point = world.encoded(row);
+            let cost = world.costs(row)[0];
+            if cost < least && engine.score(&point).unwrap() > 1e-9 {
+                let rate = engine.rate(&point, Some(&at), estimator).unwrap().rate;
+                least = if rate <= 0.3 * (1.0 - 1e-9) { cost } else { least };
+            }
+        });
+        if least.is_finite() {
+            reached += 1;
+            assert_eq!(answer.status, Status::Certified, "case {case}: brute force pays {least}, {answer:?}");
+            let cost = answer.cost.unwrap();
+            assert!(cost <= least + 1e-6, "case {case}: {cost}, brute force {least}");
+        } else {
+            refused += 1;
+            assert!(answer.reason.is_some(), "case {case}: {answer:?}");
+        }
+    }
+    assert!(reached > 40 && refused > 10, "{reached} {refused}");
+}

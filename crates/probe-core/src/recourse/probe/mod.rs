@@ -42,21 +42,23 @@ impl RecourseMethod for Probe {
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
         task.check()?;
-        if let (Some(shift), Some(_)) = (task.shift, task.model.as_linear()) {
-            check_relations(task)?;
-            return Ok(Box::new(shifted::ShiftedSolver::new(task, shift)?));
-        }
-        let exact = task.model.as_linear().is_some() && task.noise.as_gaussian().is_some();
+        check_relations(task)?;
+        let linear = task.model.as_linear().is_some();
+        let exact = linear && (task.noise.as_gaussian().is_some() || task.shift.is_some());
         let solver = |task: &Arc<Task>| -> Result<Box<dyn Solver>> {
-            Ok(match exact {
-                true => Box::new(linear::LinearSolver::new(task)?),
-                false => Box::new(sequential::SequentialSolver::new(task)?),
+            Ok(match task.shift {
+                Some(shift) if linear => Box::new(shifted::ShiftedSolver::new(task, shift)?),
+                _ if exact => Box::new(linear::LinearSolver::new(task)?),
+                _ => Box::new(sequential::SequentialSolver::new(task)?),
             })
         };
         let actions = &task.actions;
-        check_relations(task)?;
         // The exact solver chooses categories itself, unless what comes of them depends on the choice.
-        let chosen = !exact || actions.has_failures() || actions.has_sums() || actions.has_conditions();
+        let chosen = !exact
+            || task.shift.is_some()
+            || actions.has_failures()
+            || actions.has_sums()
+            || actions.has_conditions();
         if actions.has_grids() || actions.has_conditions() || (actions.has_choices() && chosen) {
             return Ok(Box::new(discrete::DiscreteSolver::new(task, (exact, chosen), solver)?));
         }

@@ -7,15 +7,18 @@
 //! ([`super::linear`]) inside a trust region, without which steps can cycle, and is brought back to where $c \ge 0$. Every iterate is
 //! feasible and none is dearer than the last.
 //!
-//! One-hot groups and a limit on the number of changes make the problem discrete, which steps of this kind do not solve: refused.
+//! A limit on the number of changes makes the problem discrete, which steps of this kind do not solve: refused. Categories and steps are
+//! chosen around it (`super::discrete`); groups stay as they are here.
 
 use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
 use super::linear::Step;
+use crate::cost::Cost;
 use crate::error::{Error, Result, require};
 use crate::invalidation::ShiftedRate;
 use crate::math::normal::upper_quantile;
 use crate::model::ModelShift;
 use crate::noise::NoiseOn;
+use crate::schema::Within;
 use std::sync::Arc;
 
 const MAX_STEPS: usize = 400;
@@ -46,9 +49,9 @@ impl ShiftedSolver {
                 "use noise on all or mutable features",
             );
         }
-        if task.actions.max_changes().is_some() || !task.actions.groups().is_empty() {
+        if task.actions.max_changes().is_some() {
             return refuse(
-                "one-hot groups or a limit on the number of changes with a model shift".to_owned(),
+                "a limit on the number of changes with a model shift".to_owned(),
                 "the problem would no longer be convex",
             );
         }
@@ -64,6 +67,7 @@ impl Solver for ShiftedSolver {
         let zeros = || vec![0.0; self.rate.n_features()];
         Box::new(ShiftedWorker {
             solver: self,
+            task: Arc::clone(&self.task),
             step: Step::default(),
             here: Place { point: zeros(), slack: 0.0, gradient: zeros() },
             trial: Place { point: zeros(), slack: 0.0, gradient: zeros() },
@@ -101,6 +105,8 @@ impl Place {
 
 struct ShiftedWorker<'a> {
     solver: &'a ShiftedSolver,
+    /// The solver's, but for what the worker is confined to, and costs of a person's own.
+    task: Arc<Task>,
     step: Step,
     here: Place,
     trial: Place,
@@ -121,7 +127,7 @@ impl Worker for ShiftedWorker<'_> {
             "at least 1e-9 and below 0.5",
             target,
         )?;
-        let task = &self.solver.task;
+        let task = Arc::clone(&self.task);
         let interval = |j: usize| task.actions.interval(j, factual[j]);
         proposal.point.copy_from_slice(factual);
         if (0..factual.len()).any(|j| interval(j).is_none()) {
@@ -142,14 +148,27 @@ impl Worker for ShiftedWorker<'_> {
         proposal.point.copy_from_slice(&self.here.point);
         Ok(())
     }
+
+    fn rate_at(&mut self, _from: &[f64], to: &[f64]) -> Result<f64> {
+        Ok(self.solver.rate.rate(to))
+    }
+
+    fn confine(&mut self, within: &Within) -> Result<()> {
+        Arc::make_mut(&mut self.task).actions.confine(within);
+        Ok(())
+    }
+
+    fn reprice(&mut self, cost: &Cost) -> Result<()> {
+        Arc::make_mut(&mut self.task).cost.clone_from(cost);
+        Ok(())
+    }
 }
 
 impl ShiftedWorker<'_> {
     /// The cheapest point, within `radius` of `self.here`, whose linearised slack is `needed`, into `self.trial`; false if there is
     /// none, and then the point where it is largest.
     fn propose(&mut self, factual: &[f64], radius: f64, needed: f64) -> bool {
-        let Self { solver, step, here, trial } = self;
-        let task = &solver.task;
+        let Self { task, step, here, trial, .. } = self;
         let interval = |j: usize| {
             let (low, high) = task.actions.interval(j, factual[j])?;
             // A person outside strict bounds moves inside first, however far that is.
@@ -163,7 +182,7 @@ impl ShiftedWorker<'_> {
     /// Steps from the person to a point with slack, into `self.here`. False if none is found: there is then a most robust point
     /// nearby, or none at a finite distance.
     fn enter(&mut self, factual: &[f64], z: f64) -> bool {
-        let (task, rate) = (&self.solver.task, &self.solver.rate);
+        let (task, rate) = (&self.task, &self.solver.rate);
         for (j, x) in self.here.point.iter_mut().enumerate() {
             let (low, high) = task.actions.interval(j, factual[j]).unwrap_or((factual[j], factual[j]));
             *x = factual[j].clamp(low, high);
@@ -194,7 +213,7 @@ impl ShiftedWorker<'_> {
 
     /// From a point with slack to the cheapest one: steps along the linearised slack, each brought back to where there is slack.
     fn descend(&mut self, factual: &[f64], z: f64) {
-        let cost = |point: &[f64]| self.solver.task.cost.between(factual, point);
+        let cost = |point: &[f64]| self.task.cost.between(factual, point);
         let mut now = cost(&self.here.point);
         let mut best = self.here.point.clone();
         let mut radius = now.max(ROUNDING);
@@ -202,7 +221,7 @@ impl ShiftedWorker<'_> {
             if !self.propose(factual, radius, 0.0) {
                 break;
             }
-            let promised = now - self.solver.task.cost.between(factual, &self.trial.point);
+            let promised = now - self.task.cost.between(factual, &self.trial.point);
             if promised <= ROUNDING * now {
                 break;
             }
@@ -232,7 +251,7 @@ impl ShiftedWorker<'_> {
         for _ in 0..12 {
             self.trial.look(&self.solver.rate, z);
             if self.trial.slack >= 0.0 {
-                return Some(self.solver.task.cost.between(factual, &self.trial.point));
+                return Some(self.task.cost.between(factual, &self.trial.point));
             }
             needed += 0.1 * ROUNDING * self.here.scale() - self.trial.slack;
             if !self.propose(factual, radius, needed) {
