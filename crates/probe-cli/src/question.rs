@@ -321,10 +321,28 @@ fn intersect(actions: &mut Actions, names: &[String], low: f64, high: f64) -> Re
 fn schema_of(ask: &Ask, file: &ModelFile) -> Result<Option<Schema>> {
     let schema = match &ask.schema {
         Some(path) if path == Path::new("none") => return Ok(None),
-        Some(path) => Some(load_schema(path)?),
+        Some(path) => {
+            let mut schema = load_schema(path)?;
+            if let Some(own) = &file.schema {
+                learned_from(own, &mut schema);
+            }
+            Some(schema)
+        }
         None => file.schema.clone(),
     };
     Ok(schema)
+}
+
+/// Scales and ranges that the model was trained with, where a schema does not say otherwise.
+fn learned_from(own: &Schema, schema: &mut Schema) {
+    for feature in &mut schema.features {
+        let Some(learned) = own.feature(&feature.name) else { continue };
+        if feature.offset_and_width().is_none() {
+            (feature.scale, feature.center, feature.scale_by) =
+                (learned.scale, learned.center, learned.scale_by);
+        }
+        feature.range = feature.range.or(learned.range);
+    }
 }
 
 /// The noise as results name it.

@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     }
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let tally = Mutex::new(Tally::default());
-    let setting = setting(&question, &meta);
+    let setting = setting(args, &question, &meta);
     let scratch = || Worker {
         session: engine.session(),
         options,
@@ -168,13 +168,30 @@ fn instead_of_table(letters: &Letters<'_>) -> Result<Instead> {
 }
 
 /// What the records of a run have in common.
-fn setting(question: &Question, meta: &Value) -> Value {
+fn setting(args: &Recourse, question: &Question, meta: &Value) -> Value {
     let mut setting = meta.clone();
     if let Value::Object(fields) = &mut setting {
         fields.remove("note");
     }
     let schema = question.schema.as_ref().and_then(|schema| serde_json::to_string(schema).ok());
     setting["schema_hash"] = json!(schema.map(|text| hash_of(&text)));
+    let (ask, seek) = (&args.ask, &args.seek);
+    setting["flags"] = json!({
+        "immutable": ask.immutable,
+        "favourable_class": ask.favourable_class,
+        "threshold": ask.threshold,
+        "threshold_prob": ask.threshold_prob,
+        "bounds": seek.bounds.map(|bounds| format!("{bounds:?}")),
+        "strict_bounds": seek.strict_bounds,
+        "max_changes": seek.max_changes,
+        "also_favourable": seek.also_favourable,
+        "no_certify": seek.no_certify,
+        "costs_hash": args.costs.as_deref().and_then(|path| std::fs::read(path).ok()).map(|bytes| {
+            let mut checksum = Checksum::default();
+            checksum.update(&bytes);
+            checksum.finish()
+        }),
+    });
     setting
 }
 

@@ -161,6 +161,21 @@ impl<'e> Session<'e> {
         for (option, answer) in answers.iter_mut().enumerate() {
             self.recourse_option(person, option, answer)?;
         }
+        // At another rate than it was found for, a way may end as one before it.
+        for i in 1..answers.len() {
+            let set = |answer: &Answer| -> Vec<bool> {
+                answer.point.iter().zip(person).map(|(to, from)| to != from && !from.is_nan()).collect()
+            };
+            let (before, rest) = answers.split_at_mut(i);
+            let given = |answer: &Answer| matches!(answer.status, Status::Certified | Status::Found);
+            if given(&rest[0]) && before.iter().any(|b| given(b) && set(b) == set(&rest[0])) {
+                let same = &mut rest[0];
+                (same.status, same.reason, same.cost) = (Status::None, Some(Reason::NoOtherWay), None);
+                same.point.copy_from_slice(person);
+                same.nearest.clear();
+                (same.changed, same.best_rate) = (0, None);
+            }
+        }
         let rank = |answer: &Answer| match answer.status {
             Status::Favourable | Status::Certified => 0,
             Status::Found => 1,

@@ -136,6 +136,8 @@ pub struct Actions {
     strict: bool,
     /// Features whose value is missing.
     missing: Vec<bool>,
+    /// Features that stay because they are tied to one that is missing. People miss them as they do others.
+    held: Vec<bool>,
     /// Further limits that a search sets itself.
     confined: Option<Within>,
 }
@@ -163,6 +165,7 @@ impl Actions {
             max_changes: None,
             strict: false,
             missing: vec![false; n],
+            held: vec![false; n],
             confined: None,
         }
     }
@@ -322,7 +325,10 @@ impl Actions {
             let unknown = columns.iter().any(|&c| missing[c]);
             match tie.with_groups(&kept, missing) {
                 Some(tie) if !unknown => self.ties.push(tie),
-                _ => columns.iter().for_each(|&c| self.rooms[c].mutable = false),
+                _ => columns.iter().for_each(|&c| match self.group_of[c] {
+                    Some(_) => self.rooms[c].mutable = false,
+                    None => self.held[c] = true,
+                }),
             }
         }
         self.groups.retain(|group| !broken(group));
@@ -400,7 +406,7 @@ impl Actions {
     /// The values feature `j` may take for a person who has `x`; `None` if there are none (strict bounds only).
     pub fn interval(&self, j: usize, x: f64) -> Option<(f64, f64)> {
         let room = &self.rooms[j];
-        if !room.mutable {
+        if !room.mutable || self.held[j] {
             let inside = room.low <= x && x <= room.high;
             return (inside || !self.strict).then_some((x, x));
         }

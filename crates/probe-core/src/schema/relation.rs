@@ -242,6 +242,9 @@ impl Relation {
             {
                 return Err(self.fault("it needs two features or more, and a ratio for each or none"));
             }
+            if (1..self.together.len()).any(|i| self.together[..i].contains(&self.together[i])) {
+                return Err(self.fault("a feature is there twice"));
+            }
             for (name, ratio) in self.together.iter().zip(&self.ratio) {
                 let field = format!("relation '{}': ratio of '{name}'", self.text());
                 require(*ratio != 0.0 && ratio.is_finite(), &field, "finite and not 0", *ratio)?;
@@ -311,8 +314,18 @@ impl Relation {
             for (name, factor) in &sum.terms {
                 let k = place(name)?;
                 let (offset, width) = scale(k);
-                terms.push((encoding.column_of(k), factor * width));
+                let column = encoding.column_of(k);
+                match terms.iter_mut().find(|(known, _): &&mut (usize, f64)| *known == column) {
+                    Some((_, weight)) => *weight += factor * width,
+                    None => terms.push((column, factor * width)),
+                }
                 limit -= factor * offset;
+            }
+            terms.retain(|(_, weight)| *weight != 0.0);
+            if let Some((column, _)) = terms.iter().find(|(_, weight)| weight.abs() > 1e100) {
+                let what =
+                    format!("a factor of '{}' is too large", encoding.columns().features[*column].name);
+                return Err(self.fault(&what));
             }
             Ok(Tie::Sum { terms, limit, equal })
         };

@@ -8,7 +8,7 @@
 use super::{Judgement, Session, onto_step};
 use crate::engine::{Answer, Engine, Setup, Status};
 use crate::error::Result;
-use crate::schema::Direction;
+use crate::schema::{Direction, Violation};
 
 /// A limit that stands in the way, and what would be enough.
 #[derive(Debug, Clone, PartialEq)]
@@ -169,6 +169,15 @@ impl Session<'_> {
         row[j] = raw(enough);
         let worth = self.weigh_up(person, &row)?;
         let needed = row[j];
+        // What nobody can have: fewer than none of something.
+        let none =
+            setup.raw_bounds.get(j).is_some_and(|(low, _)| low.is_some_and(|low| low >= 0.0)) && needed < 0.0;
+        let breaks = setup.actions.violations(&self.scaled, &self.target);
+        let other =
+            |broken: &&Violation| **broken != Violation::Bounds(j) && **broken != Violation::Direction(j);
+        if none || breaks.iter().any(|broken| other(&broken)) {
+            return Ok(None);
+        }
         let against = if way > 0.0 { Direction::Decrease } else { Direction::Increase };
         let limit = match setup.actions.room(j).direction == against {
             true => Relaxed::Direction { column: j, needed },
@@ -194,7 +203,9 @@ impl Session<'_> {
             }
             let mut row = base.to_vec();
             group.set(option, &mut row);
-            if self.is_enough(person, &row)? {
+            let enough = self.is_enough(person, &row)?;
+            let breaks = setup.actions.violations(&self.scaled, &self.target);
+            if enough && breaks == [Violation::Transition(g)] {
                 let rate = self.weigh_up(person, &row)?.rate;
                 let limit = Relaxed::Transition { group: g, option };
                 best = Some(Relaxation { limit, point: row, rate, beyond });
@@ -209,12 +220,26 @@ impl Session<'_> {
         if setup.actions.max_changes().is_none() {
             return Ok(None);
         }
-        let actions = setup.actions.clone().with_max_changes(None);
-        let free = Engine::new(Setup { actions, ways: 1, ..setup.clone() })?;
-        let mut answer = Answer::new(person.len());
-        free.session().recourse(person, &mut answer)?;
-        let Answer { status, changed, point, rate, .. } = answer;
-        let limit = Relaxed::MaxChanges(changed);
-        Ok((status == Status::Certified).then_some(Relaxation { limit, point, rate, beyond: 0.0 }))
+        let with = |most: Option<usize>| -> Result<Answer> {
+            let actions = setup.actions.clone().with_max_changes(most);
+            let free = Engine::new(Setup { actions, ways: 1, ..setup.clone() })?;
+            let mut answer = Answer::new(person.len());
+            free.session().recourse(person, &mut answer)?;
+            Ok(answer)
+        };
+        let mut answer = with(None)?;
+        if answer.status != Status::Certified {
+            return Ok(None);
+        }
+        // The cheapest answer need not be the one with the fewest changes.
+        for most in setup.actions.max_changes().unwrap_or(0) + 1..answer.changed {
+            let fewer = with(Some(most))?;
+            if fewer.status == Status::Certified {
+                answer = fewer;
+                break;
+            }
+        }
+        let Answer { changed, point, rate, .. } = answer;
+        Ok(Some(Relaxation { limit: Relaxed::MaxChanges(changed), point, rate, beyond: 0.0 }))
     }
 }

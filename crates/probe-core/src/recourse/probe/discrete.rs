@@ -12,7 +12,7 @@ use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
 use crate::cost::Cost;
 use crate::error::{Error, Result};
 use crate::math::normal::upper_tail;
-use crate::schema::Within;
+use crate::schema::{Tie, Within};
 use choices::Choices;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -26,6 +26,8 @@ const NODES_OF_A_CHOICE: usize = 48;
 /// Searches that find the rate which leaves room for changes of category that fail, and the least such rate.
 const TURNS: usize = 6;
 const LEAST_RATE: f64 = 1e-4;
+/// A rate that nobody reaches who does not go as far as they can.
+const FAR: f64 = 1e-200;
 /// Steps of the bisection that spends a budget.
 const BISECTIONS: usize = 14;
 
@@ -203,12 +205,16 @@ impl DiscreteWorker<'_> {
             else {
                 continue;
             };
+            let rooms = self.with_ties_held(factual, rooms);
             match self.rate_of_success(factual, rate, &rooms)? {
                 Some(rate) => self.branch(rate, choice.total, rooms, &mut best)?,
                 // Whatever else is done, the changes of category fail too often.
                 None => {
                     if self.solver.exact {
-                        self.found.point.copy_from_slice(&self.person);
+                        // As far as it goes.
+                        self.within.limits.copy_from_slice(&rooms[0]);
+                        self.inner.confine(&self.within)?;
+                        self.inner.find(&self.person, Goal::Rate(FAR), &mut self.found)?;
                     }
                     self.found.verdict = Verdict::Short(Reason::RateNotReachable);
                 }
@@ -365,6 +371,19 @@ impl DiscreteWorker<'_> {
             rate += p * self.inner.rate_at(factual, point)?;
         }
         Ok(rate)
+    }
+
+    /// Another room where features of limited sums stay as they are: a search may lose its way among steps that do not fit together.
+    fn with_ties_held(&self, factual: &[f64], mut rooms: Vec<Vec<(f64, f64)>>) -> Vec<Vec<(f64, f64)>> {
+        if self.solver.exact || !self.task.actions.has_sums() {
+            return rooms;
+        }
+        let mut held = rooms[0].clone();
+        for tie in self.task.actions.ties().iter().filter(|tie| matches!(tie, Tie::Sum { .. })) {
+            tie.columns().into_iter().for_each(|c| held[c] = (factual[c], factual[c]));
+        }
+        rooms.push(held);
+        rooms
     }
 
     /// What each feature may become, cut to its outermost steps.

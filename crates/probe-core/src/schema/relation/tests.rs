@@ -103,7 +103,12 @@ fn what_is_missing_holds_what_is_tied_to_it() {
     let mut missing = vec![false; 6];
     missing[1] = true;
     let order = actions(rule("used <= limit")).unwrap().without(&missing);
-    assert!(order.ties().is_empty() && !order.room(2).mutable && order.room(0).mutable);
+    assert!(order.ties().is_empty());
+    let from = row(20.0, 150.0, 200.0, 0);
+    // It stays, and people miss it as they would.
+    assert_eq!(order.interval(2, from[2]), Some((from[2], from[2])));
+    assert!(order.is_mutable_numeric(2) && order.interval(0, from[0]).unwrap().1 > from[0]);
+    assert_eq!(order.violations(&from, &row(20.0, 150.0, 210.0, 0)), [Violation::Bounds(2)]);
 }
 
 #[test]
@@ -122,6 +127,8 @@ fn nonsense_is_refused_by_name() {
         (rule("1 <= 2"), "names no feature"),
         (Relation::default(), "give a rule"),
         (Relation { together: vec!["used".to_owned()], ..Relation::default() }, "two features"),
+        (Relation { together: vec!["used".to_owned(), "used".to_owned()], ..Relation::default() }, "twice"),
+        (rule("used <= 1e308 * limit"), "too large"),
         (fixed("job = boss", &["used"]), "none, part time, full time"),
         (fixed("job <= none", &["used"]), "use = or !="),
         (fixed("used = 5", &["limit"]), "use <= or >="),
@@ -132,4 +139,12 @@ fn nonsense_is_refused_by_name() {
         let error = actions(relation.clone()).unwrap_err().to_string();
         assert!(error.contains(words), "{relation:?}: {error}");
     }
+}
+
+#[test]
+fn a_feature_that_is_named_twice_counts_twice() {
+    let actions = actions(rule("used + used <= limit")).unwrap();
+    let from = row(20.0, 100.0, 200.0, 0);
+    assert!(actions.violations(&from, &row(20.0, 150.0, 300.0, 0)).is_empty());
+    assert_eq!(actions.violations(&from, &row(20.0, 151.0, 300.0, 0)), [Violation::Relation(0)]);
 }
