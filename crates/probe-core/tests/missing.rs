@@ -407,3 +407,37 @@ fn a_gap_of_the_person_is_one_of_the_point() {
     assert!(text.contains("'x0', which the person has and the point has not"), "{text}");
     assert!(engine.rate(&[GAP, 0.9], None, &estimator).is_ok());
 }
+
+/// A feature that is tied to a missing one stays, but people miss it all the same: the rate is that without the relation.
+#[test]
+fn what_is_tied_to_a_gap_keeps_its_noise() {
+    let mut stream = Seed(77).stream(Purpose::Data, 0);
+    let model = ensemble(3, 30, TreeRules::default(), &mut stream);
+    let schema = |rules: &[&str]| {
+        let mut schema = Schema::new(names(3).iter().map(|name| Feature::numeric(name)).collect());
+        let rule = |text: &&str| probe_core::schema::Relation {
+            rule: Some((*text).to_owned()),
+            ..probe_core::schema::Relation::default()
+        };
+        schema.relations = rules.iter().map(rule).collect();
+        schema
+    };
+    let engine = |rules: &[&str]| {
+        let mut setup = Setup::new(model.clone(), names(3), Some(&schema(rules)), 0.1).unwrap();
+        setup.max_rate = 0.2;
+        Engine::new(setup).unwrap()
+    };
+    let (tied, free) = (engine(&["x1 <= x0"]), engine(&[]));
+    let mut certified = 0;
+    for _ in 0..60 {
+        let person = [stream.uniform(), GAP, stream.uniform()];
+        let answer = &tied.recourse(Rows::single(&person)).unwrap()[0];
+        assert_eq!(answer.point[0], person[0]);
+        if answer.status == Status::Certified {
+            certified += 1;
+            let rate = free.rate(&answer.point, Some(&person), &Exact).unwrap().rate;
+            assert!((rate - answer.rate).abs() < 1e-9 && rate <= 0.2, "{rate} {answer:?}");
+        }
+    }
+    assert!(certified > 5, "{certified}");
+}

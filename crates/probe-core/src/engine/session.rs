@@ -162,7 +162,7 @@ impl<'e> Session<'e> {
             self.recourse_option(person, option, answer)?;
         }
         // At another rate than it was found for, a way may end as one before it.
-        for i in 1..answers.len() {
+        for i in 1..if self.setup().ways > 1 { answers.len() } else { 1 } {
             let set = |answer: &Answer| -> Vec<bool> {
                 answer.point.iter().zip(person).map(|(to, from)| to != from && !from.is_nan()).collect()
             };
