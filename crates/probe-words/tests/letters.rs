@@ -88,6 +88,12 @@ fn numbers(text: &str) -> Vec<f64> {
         .collect()
 }
 
+/// Whether `number` is the share of a million people, rounded to whole ones: no letter counts more finely.
+fn is_whole_of_a_million(number: f64, rate: f64) -> bool {
+    let off = |share: f64| (number - share * 1e6).abs() < 1.0;
+    number.fract() == 0.0 && rate < 1e-4 && (off(rate) || off(1.0 - rate))
+}
+
 /// Whether `number` is told by the facts: a value to the bit, a miss to three digits, room never above what is proven, or a count.
 fn is_backed(number: f64, facts: &Facts) -> bool {
     let value = |value: &Value| matches!(value, Value::Number(v) if *v == number);
@@ -103,7 +109,7 @@ fn is_backed(number: f64, facts: &Facts) -> bool {
             number == *out_of
                 || (number - rate * out_of).abs() <= 0.05 * rate * out_of + 1e-9
                 || (number - (1.0 - rate) * out_of).abs() <= 0.05 * rate * out_of + 1e-9
-        })
+        }) || is_whole_of_a_million(number, rate)
     };
     let rare = number == 1.0 && facts.rate < 1e-6;
     let rates = [Some(facts.rate), Some(facts.rate_upper), Some(facts.max_rate), facts.best_rate];
