@@ -5,7 +5,7 @@ use crate::interrupt::Hold;
 use crate::ledger::Queue;
 use crate::usage::Usage;
 use anyhow::{Context as _, Result};
-use probe_core::{Answer, Engine, Relaxation, Session};
+use probe_core::{Answer, Engine, Relaxation, Session, Status};
 use probe_io::{Batch, Chunk, Encoded, Encoder, Field, Format, JsonRows, Prose, TableWriter};
 use probe_words::{Addressee, Language, Layout, Letter, Pages, Record, Source, Witness};
 use serde_json::Value;
@@ -74,6 +74,10 @@ impl<'e> Letters<'e> {
         let mut rows = JsonRows::new(per_line.then_some(meta))?;
         for (i, answer) in answers.iter().enumerate() {
             let row = i / options;
+            if matches!(self.kind, Kind::Prose(_)) && answer.status == Status::Favourable && i % options > 0 {
+                // A yes is told once.
+                continue;
+            }
             let to = Addressee {
                 row: chunk.first_row() + row as u64,
                 option: (options > 1).then_some(i % options),
@@ -226,25 +230,6 @@ impl Post {
         match waiting.fault {
             Some(fault) => Err(fault.context("--explain-out")),
             None => waiting.writer.finish().context("--explain-out"),
-        }
-    }
-}
-
-/// Fails where letters would replace what they are made from, or share a file with the table.
-pub(crate) fn check_path(path: &Path, tables: &Tables, inputs: [(&str, &Path); 2]) -> Result<()> {
-    let same = |other: &Path| match (path.canonicalize(), other.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => path == other,
-    };
-    let table = tables.output.as_deref().unwrap_or(Path::new("-"));
-    if same(table) {
-        return Err(Usage::of("--explain-out", format!("{} has the table already", path.display())).into());
-    }
-    match inputs.into_iter().find(|(_, input)| same(input)) {
-        None => Ok(()),
-        Some((what, _)) => {
-            let problem = format!("{} is the {what} file, which would be overwritten", path.display());
-            Err(Usage::of("--explain-out", problem).into())
         }
     }
 }

@@ -239,6 +239,26 @@ impl<'a> Stream<'a> {
     }
 }
 
+/// Fails where the file of a flag would replace what it is made from, or share a file with the table.
+pub(crate) fn check_path(flag: &str, path: &Path, tables: &Tables, ask: &Ask) -> Result<()> {
+    let same = |other: &Path| match (path.canonicalize(), other.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => path == other,
+    };
+    let table = tables.output.as_deref().unwrap_or(Path::new("-"));
+    if same(table) {
+        return Err(Usage::of(flag, format!("{} has the table already", path.display())).into());
+    }
+    let inputs = [("model", &ask.model), ("people", &ask.people)];
+    match inputs.into_iter().find(|(_, input)| same(input)) {
+        None => Ok(()),
+        Some((what, _)) => {
+            let problem = format!("{} is the {what} file, which would be overwritten", path.display());
+            Err(Usage::of(flag, problem).into())
+        }
+    }
+}
+
 /// Writes a file, whole or not at all.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
     holding_output(|| {

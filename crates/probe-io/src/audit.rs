@@ -7,7 +7,7 @@
 use crate::checksum::Checksum;
 use crate::error::{Error, Result};
 use serde::Serialize;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead as _, BufReader, BufWriter, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ fn check(line: &[u8], chain: &Chain) -> std::result::Result<String, &'static str
     let text = std::str::from_utf8(line).map_err(|_| "it is not text: it was changed")?;
     let (content, end) = text.rsplit_once(MARK).ok_or("it has no hash: it was changed")?;
     let hash = end.strip_suffix("\"}").ok_or("it does not end with its hash: it was changed")?;
-    if hash_of(content) != hash {
+    if Checksum::of(content.as_bytes()) != hash {
         return Err("it is not what its hash says: it was changed");
     }
     let start = start_of(chain);
@@ -67,16 +67,12 @@ fn start_of(chain: &Chain) -> String {
     format!("{{\"seq\":{},\"prev\":\"{}\",", chain.records, chain.last)
 }
 
-fn hash_of(content: &str) -> String {
-    let mut checksum = Checksum::default();
-    checksum.update(content.as_bytes());
-    checksum.finish()
-}
-
 /// Records of one run, kept aside until it is done.
 #[derive(Debug)]
 pub struct AuditTrail {
     path: PathBuf,
+    /// Locked against other runs, where the system can.
+    file: File,
     chain: Chain,
     kept: BufWriter<File>,
 }
@@ -86,20 +82,15 @@ impl AuditTrail {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let name = path.display().to_string();
-        let chain = match path.exists() {
-            true => verify_audit(&path)?,
-            false => {
-                // A place that cannot be written is found before any work is done.
-                OpenOptions::new()
-                    .append(true)
-                    .create(true)
-                    .open(&path)
-                    .map_err(|source| Error::io(&name, "write", source))?;
-                Chain { records: 0, last: NOTHING.to_owned(), bytes: 0 }
-            }
-        };
+        // A place that cannot be written, or that another run writes to, is found before any work is done.
+        let file = OpenOptions::new().append(true).create(true).open(&path);
+        let file = file.map_err(|source| Error::io(&name, "write", source))?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Err(Error::file(&name, "another run is writing to it; wait for it, or use another file"));
+        }
+        let chain = verify_audit(&path)?;
         let kept = tempfile::tempfile().map_err(|source| Error::io(&name, "keep records for", source))?;
-        Ok(Self { path, chain, kept: BufWriter::new(kept) })
+        Ok(Self { path, file, chain, kept: BufWriter::new(kept) })
     }
 
     /// Keeps a record, which must be written as a JSON object.
@@ -119,12 +110,11 @@ impl AuditTrail {
 
     /// Appends what was kept. Fails if somebody else has written since.
     pub fn commit(self) -> Result<Chain> {
-        let Self { path, mut chain, kept } = self;
+        let Self { path, file, mut chain, kept } = self;
         let name = path.display().to_string();
         let fail = |source| Error::io(&name, "write", source);
         let mut kept = kept.into_inner().map_err(|error| fail(error.into_error()))?;
         kept.seek(SeekFrom::Start(0)).map_err(fail)?;
-        let file = OpenOptions::new().append(true).create(true).open(&path).map_err(fail)?;
         if file.metadata().map_err(fail)?.len() != chain.bytes {
             return Err(Error::file(&name, "somebody else has written to it meanwhile; run again"));
         }
@@ -133,7 +123,7 @@ impl AuditTrail {
             let record = record.map_err(fail)?;
             let body = &record[1..record.len() - 1];
             let content = start_of(&chain) + body;
-            let hash = hash_of(&content);
+            let hash = Checksum::of(content.as_bytes());
             let line = format!("{content}{MARK}{hash}\"}}\n");
             out.write_all(line.as_bytes()).map_err(fail)?;
             chain = Chain { records: chain.records + 1, last: hash, bytes: chain.bytes + line.len() as u64 };
@@ -205,11 +195,16 @@ mod tests {
         trail.push(&json!({"row": 9})).unwrap();
         drop(trail);
         assert_eq!(verify_audit(&path).unwrap(), chain);
-        let (mut first, mut second) = (AuditTrail::open(&path).unwrap(), AuditTrail::open(&path).unwrap());
+        let mut first = AuditTrail::open(&path).unwrap();
+        assert!(AuditTrail::open(&path).unwrap_err().to_string().contains("another run"));
         first.push(&json!({"row": 1})).unwrap();
-        second.push(&json!({"row": 2})).unwrap();
         first.commit().unwrap();
+        // Somebody who does not ask.
+        let second = AuditTrail::open(&path).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.clone() + "more\n").unwrap();
         assert!(second.commit().unwrap_err().to_string().contains("meanwhile"));
+        std::fs::write(&path, text).unwrap();
         assert_eq!(verify_audit(&path).unwrap().records, 4);
     }
 }

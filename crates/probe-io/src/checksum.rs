@@ -16,6 +16,13 @@ pub struct Checksum {
 }
 
 impl Checksum {
+    /// The sum of one piece.
+    pub fn of(piece: &[u8]) -> String {
+        let mut checksum = Self::default();
+        checksum.update(piece);
+        checksum.finish()
+    }
+
     /// Takes the next piece.
     pub fn update(&mut self, piece: &[u8]) {
         self.state.update(piece);

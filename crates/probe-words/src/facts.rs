@@ -53,6 +53,8 @@ pub struct Change {
     pub room: Option<Room>,
     /// Whether the answer without this change, and otherwise exact, still is a yes: the change is there for safety.
     pub spare: bool,
+    /// Whether the new value is outside the range seen in training.
+    pub outside: bool,
     /// Probability that the person does not manage it, where that was allowed for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_fail: Option<f64>,
@@ -165,8 +167,6 @@ pub struct Facts {
     /// What would help, where there is no answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub relaxations: Vec<Relief>,
-    /// Changed features outside the range seen in training, where known.
-    pub outside_range: Option<usize>,
     /// Whether a change of the model was allowed for.
     pub model_may_change: bool,
 }

@@ -8,6 +8,8 @@ use probe_core::{
 
 /// Features that are named as principal reasons, at most: Regulation B's commentary on § 1002.9(b)(2) takes more than four to be of little help.
 const REASONS: usize = 4;
+/// What a reason must weigh to be a principal one, as a share of the weightiest.
+const PRINCIPAL: f64 = 0.1;
 /// Approved people that reasons are found against, at most.
 const APPROVED: usize = 256;
 
@@ -61,7 +63,6 @@ impl<'e> Witness<'e> {
             reasons_by,
             limits,
             relaxations: Vec::new(),
-            outside_range: answer.outside_range.filter(|_| given),
             model_may_change: setup.shift.is_some(),
         })
     }
@@ -83,11 +84,19 @@ impl<'e> Witness<'e> {
                 usual_miss: misses[k],
                 room: tolerance.as_ref().and_then(|t| room(t, encoding, k)),
                 spare: self.engine.score(&without)? > 0.0,
+                outside: self.is_outside(k, &answer.point),
                 p_fail: feature.p_fail.filter(|p| *p > 0.0),
             });
         }
         changes.sort_by(|a, b| b.cost.total_cmp(&a.cost));
         Ok(changes)
+    }
+
+    /// Whether a number is outside the range seen in training.
+    fn is_outside(&self, k: usize, row: &[f64]) -> bool {
+        let j = self.encoding().column_of(k);
+        let range = self.engine.setup().ranges[j].filter(|_| !self.encoding().is_category(k));
+        range.is_some_and(|[low, high]| !(low..=high).contains(&row[j]))
     }
 
     fn drifts(&self, changes: &[Change], misses: &[Option<f64>]) -> Vec<Drift> {
@@ -143,8 +152,9 @@ impl<'e> Witness<'e> {
                 weights.push((k, score - self.engine.score(&with_feature(encoding, k, best, person))?));
             }
         }
-        weights.retain(|(_, weight)| *weight > 0.0);
         weights.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let most = weights.first().map_or(0.0, |(_, weight)| *weight);
+        weights.retain(|(_, weight)| *weight > 0.0 && *weight >= PRINCIPAL * most);
         let name = |(k, _): &(usize, f64)| encoding.features()[*k].name.clone();
         Ok((weights.iter().take(REASONS).map(name).collect(), basis))
     }

@@ -156,21 +156,26 @@ impl Writer<'_> {
         let items = changes.iter().take(SHOWN).map(|change| self.step(change)).collect::<Result<Vec<_>>>()?;
         let mut notes = Vec::new();
         if changes.len() > SHOWN {
-            let others: Vec<String> = changes[SHOWN..].iter().map(|c| self.feature(&c.feature)).collect();
+            let other = |change: &Change| {
+                let value = self.value(&change.feature, &change.to, change.unit.as_deref());
+                self.say("aim", context! { feature => self.feature(&change.feature), value })
+            };
+            let others = changes[SHOWN..].iter().map(other).collect::<Result<Vec<_>>>()?;
             notes.push(self.say(
                 "steps_more",
                 context! {
                     total => self.count(changes.len() as u64),
                     shown => self.count(SHOWN as u64),
-                    features => self.list(&others, usize::MAX)?,
+                    list => self.list(&others, usize::MAX)?,
                 },
             )?);
-        } else if changes.len() > 1 {
+        }
+        if changes.len() > 1 {
             notes.push(self.plain("steps_all")?);
         }
-        if let Some(n) = self.facts.outside_range.filter(|n| *n > 0) {
-            notes.push(self.say("steps_outside", context! { count => self.count(n as u64) })?);
-        }
+        let outside: Vec<String> =
+            changes.iter().filter(|change| change.outside).map(|c| self.feature(&c.feature)).collect();
+        self.push_list(&mut notes, "steps_outside", &outside)?;
         Ok(Steps { heading: self.plain("heading_steps")?, items, notes })
     }
 
@@ -221,7 +226,7 @@ impl Writer<'_> {
             let miss = |change: &Change| {
                 change.usual_miss.map(|size| self.miss(&change.feature, size, change.unit.as_deref()))
             };
-            let misses = facts.changes.iter().take(SHOWN).filter_map(miss).collect::<Result<Vec<_>>>()?;
+            let misses = facts.changes.iter().filter_map(miss).collect::<Result<Vec<_>>>()?;
             self.push_list(&mut sentences, "sure_misses", &misses)?;
         }
         if facts.status != Status::None {
@@ -230,6 +235,9 @@ impl Writer<'_> {
             let drift = |drift: &Drift| self.miss(&drift.feature, drift.usual_miss, drift.unit.as_deref());
             let drifts = facts.drifts.iter().map(drift).collect::<Result<Vec<_>>>()?;
             self.push_list(&mut sentences, phrase, &drifts)?;
+        }
+        if facts.changes.iter().any(|change| change.p_fail.is_some()) {
+            sentences.push(self.plain("sure_failures")?);
         }
         match facts.status {
             Status::Certified => {
@@ -257,6 +265,7 @@ impl Writer<'_> {
                     sentences.push(self.say("sure_best", self.no_of(best))?);
                 }
                 sentences.extend(self.reason()?);
+                self.push_help(&mut sentences)?;
             }
             Status::Favourable => {
                 let odds = Odds::about(facts.rate);
@@ -314,20 +323,25 @@ impl Writer<'_> {
             });
         }
         self.push_list(&mut sentences, "none_limits", &limits)?;
+        self.push_help(&mut sentences)?;
+        self.section("why-none", "heading_why_none", sentences)
+    }
+
+    /// What would help, where that is known.
+    fn push_help(&self, sentences: &mut Vec<String>) -> Result<()> {
         let mut help = Vec::new();
-        for relaxation in &facts.relaxations {
+        for relaxation in &self.facts.relaxations {
             let unit = relaxation.unit.as_deref();
             help.push(match &relaxation.feature {
                 Some(name) => {
                     let value = self.value(name, &relaxation.to, unit);
-                    self.say("relaxation", context! { feature => self.feature(name), value })?
+                    self.say("aim", context! { feature => self.feature(name), value })?
                 }
                 None => self
                     .say("relaxation_changes", context! { count => self.value("", &relaxation.to, unit) })?,
             });
         }
-        self.push_list(&mut sentences, "none_relaxations", &help)?;
-        self.section("why-none", "heading_why_none", sentences)
+        self.push_list(sentences, "none_relaxations", &help)
     }
 
     fn reason(&self) -> Result<Option<String>> {

@@ -31,6 +31,7 @@ fn facts(status: Status) -> Facts {
         usual_miss: Some(2.0),
         room: side.map(|side| Room { side, by: 3.0 }),
         spare: side.is_none(),
+        outside: true,
         p_fail: Some(0.1),
     };
     let (low, high) = (|| Value::Number(1.0), || Value::Number(2.0));
@@ -72,7 +73,6 @@ fn facts(status: Status) -> Facts {
             Relief { feature: Some("a".to_owned()), unit: unit(), to: low() },
             Relief { feature: None, unit: None, to: low() },
         ],
-        outside_range: Some(1),
         model_may_change: false,
     }
 }

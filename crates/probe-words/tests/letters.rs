@@ -53,12 +53,13 @@ fn cases() -> [(&'static str, Facts); 4] {
             to: Value::Number(1.25),
             cost,
             usual_miss: Some(0.333_333),
+            outside: false,
             room: Some(Room { side: RoomSide::Either, by: 0.1 }),
             spare: false,
             p_fail: None,
         });
     }
-    found.outside_range = Some(1);
+    found.changes[0].outside = true;
     let narrow = SCHEMA.replace("\"max\": 90000", "\"max\": 40000");
     let none = facts(&engine(&narrow, 0.1), DENIED);
     let favourable = facts(&engine(SCHEMA, 0.1), [55_000.0, 0.0, 10.0, 0.0, 1.0]);
@@ -121,7 +122,6 @@ fn is_backed(number: f64, facts: &Facts) -> bool {
         || rare
         || number == facts.to.row as f64
         || (number - 100.0 * facts.confidence).abs() < 1e-9
-        || facts.outside_range.is_some_and(|n| n as f64 == number)
         // Numbers of the steps, and how many there are.
         || (number.fract() == 0.0 && number <= facts.changes.len() as f64)
 }

@@ -32,6 +32,11 @@ impl Costs {
                 bail!("{file}: column '{name}' is no feature of the model (--ignore-extra passes over it)");
             }
         }
+        for (i, (name, columns)) in features.iter().enumerate() {
+            if let Some((other, _)) = features[..i].iter().find(|(_, earlier)| earlier == columns) {
+                bail!("{file}: '{other}' and '{name}' are both about one feature");
+            }
+        }
         if features.is_empty() {
             bail!("{file}: no column about costs; name them cost:FEATURE");
         }
@@ -61,15 +66,16 @@ impl Costs {
         Ok(Self { file, factors, n_columns })
     }
 
+    /// For how many people there are costs.
+    pub(crate) fn n_rows(&self) -> u64 {
+        (self.factors.len() / self.n_columns) as u64
+    }
+
     /// Those of the person in `row`. Fails if the file ends before.
     pub(crate) fn of(&self, row: u64) -> Result<&[f64]> {
         let factors = self.factors.chunks_exact(self.n_columns).nth(row as usize);
         let Some(factors) = factors else {
-            bail!(
-                "{}: no costs for row {row}: it has {} rows",
-                self.file,
-                self.factors.len() / self.n_columns
-            );
+            bail!("{}: no costs for row {row}: it has {} rows", self.file, self.n_rows());
         };
         Ok(factors)
     }

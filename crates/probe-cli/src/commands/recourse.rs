@@ -5,10 +5,10 @@ use super::rows;
 use crate::args::{Common, Recourse};
 use crate::interrupt::{self, holding_output};
 use crate::ledger::Ledger;
-use crate::letters::{Letters, Post, check_path};
+use crate::letters::{Letters, Post};
 use crate::printer::Printer;
 use crate::question::Question;
-use crate::run::{Instead, Stream, at_row};
+use crate::run::{Instead, Stream, at_row, check_path};
 use anyhow::Result;
 use probe_core::{Answer, Engine, Reason, Relaxation, Session, Status};
 use probe_io::{Batch, Checksum, Chunk, Column, Field, JsonRows};
@@ -68,6 +68,9 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     let letters = Letters::new(&args.explain, &args.table, &engine)?;
     let post = post(args, letters.as_ref(), &meta)?;
     let instead = letters.as_ref().filter(|_| post.is_none());
+    if let Some(path) = &args.audit {
+        check_path("--audit", path, &args.table, &args.ask)?;
+    }
     let ledger = args.audit.as_deref().map(Ledger::open).transpose()?;
     let written = |rows: u64| {
         if let Some(ledger) = &ledger {
@@ -139,6 +142,11 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     if let Some(post) = post {
         holding_output(|| post.commit())?;
     }
+    if let Some(costs) = costs.as_ref().filter(|costs| costs.n_rows() > summary.rows_in) {
+        let more = costs.n_rows() - summary.rows_in;
+        printer
+            .warn(&format!("--costs: {more} rows more than there are people; were they in the same order?"));
+    }
     let tally = tally.into_inner().unwrap_or_default();
     let uncertified = match tally.uncertified {
         0 => String::new(),
@@ -155,7 +163,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
 /// Where letters go, if not in the place of the table.
 fn post(args: &Recourse, letters: Option<&Letters<'_>>, meta: &Value) -> Result<Option<Post>> {
     let (Some(path), Some(letters)) = (args.explain.explain_out.as_deref(), letters) else { return Ok(None) };
-    check_path(path, &args.table, [("model", &args.ask.model), ("people", &args.ask.people)])?;
+    check_path("--explain-out", path, &args.table, &args.ask)?;
     Post::open(letters, path, meta).map(Some)
 }
 
@@ -174,7 +182,7 @@ fn setting(args: &Recourse, question: &Question, meta: &Value) -> Value {
         fields.remove("note");
     }
     let schema = question.schema.as_ref().and_then(|schema| serde_json::to_string(schema).ok());
-    setting["schema_hash"] = json!(schema.map(|text| hash_of(&text)));
+    setting["schema_hash"] = json!(schema.map(|text| Checksum::of(text.as_bytes())));
     let (ask, seek) = (&args.ask, &args.seek);
     setting["flags"] = json!({
         "immutable": ask.immutable,
@@ -186,19 +194,9 @@ fn setting(args: &Recourse, question: &Question, meta: &Value) -> Value {
         "max_changes": seek.max_changes,
         "also_favourable": seek.also_favourable,
         "no_certify": seek.no_certify,
-        "costs_hash": args.costs.as_deref().and_then(|path| std::fs::read(path).ok()).map(|bytes| {
-            let mut checksum = Checksum::default();
-            checksum.update(&bytes);
-            checksum.finish()
-        }),
+        "costs_hash": args.costs.as_deref().and_then(|path| std::fs::read(path).ok()).map(|bytes| Checksum::of(&bytes)),
     });
     setting
-}
-
-fn hash_of(text: &str) -> String {
-    let mut checksum = Checksum::default();
-    checksum.update(text.as_bytes());
-    checksum.finish()
 }
 
 /// Says where `--tolerance` does less than one may think.
@@ -260,7 +258,7 @@ impl Worker<'_> {
             json!({
                 "row": chunk.first_row() + row as u64,
                 "option": (self.options > 1).then_some(i % self.options),
-                "input_hash": hash_of(&from.to_string()),
+                "input_hash": Checksum::of(from.to_string().as_bytes()),
                 "setting": setting,
                 "answer": {
                     "status": answer.status.as_str(),

@@ -161,21 +161,6 @@ impl<'e> Session<'e> {
         for (option, answer) in answers.iter_mut().enumerate() {
             self.recourse_option(person, option, answer)?;
         }
-        // At another rate than it was found for, a way may end as one before it.
-        for i in 1..if self.setup().ways > 1 { answers.len() } else { 1 } {
-            let set = |answer: &Answer| -> Vec<bool> {
-                answer.point.iter().zip(person).map(|(to, from)| to != from && !from.is_nan()).collect()
-            };
-            let (before, rest) = answers.split_at_mut(i);
-            let given = |answer: &Answer| matches!(answer.status, Status::Certified | Status::Found);
-            if given(&rest[0]) && before.iter().any(|b| given(b) && set(b) == set(&rest[0])) {
-                let same = &mut rest[0];
-                (same.status, same.reason, same.cost) = (Status::None, Some(Reason::NoOtherWay), None);
-                same.point.copy_from_slice(person);
-                same.nearest.clear();
-                (same.changed, same.best_rate) = (0, None);
-            }
-        }
         let rank = |answer: &Answer| match answer.status {
             Status::Favourable | Status::Certified => 0,
             Status::Found => 1,
@@ -371,7 +356,9 @@ impl<'e> Session<'e> {
             let Some(&(free, k)) = free else { continue };
             let others = terms.iter().filter(|(c, _)| *c != free);
             let moved: f64 = others.map(|&(c, k)| weight(c, k) * (self.printed[c] - person[c])).sum();
-            self.printed[free] = person[free] - moved / weight(free, k);
+            // A bound is met to the bit; a sum is, but for rounding.
+            self.printed[free] =
+                self.within_bounds(free, person[free], person[free] - moved / weight(free, k));
         }
     }
 
@@ -413,8 +400,8 @@ impl<'e> Session<'e> {
 
     /// Whether feature `j` is part of a sum that is limited: it moves with others.
     fn is_tied(&self, j: usize) -> bool {
-        let sums = self.setup().actions.ties().iter().filter(|tie| matches!(tie, Tie::Sum { .. }));
-        sums.into_iter().any(|tie| tie.columns().contains(&j))
+        let ties = self.setup().actions.ties();
+        ties.iter().any(|tie| matches!(tie, Tie::Sum { terms, .. } if terms.iter().any(|(c, _)| *c == j)))
     }
 
     /// Whether feature `j` may take any value: neither a category nor bound to steps.

@@ -35,6 +35,7 @@ impl Solver for Ways {
             option: 0,
             person: Vec::new(),
             held: Vec::new(),
+            given: Vec::new(),
         })
     }
 
@@ -53,6 +54,8 @@ struct WaysWorker<'a> {
     person: Vec<f64>,
     /// What each way leaves as it is.
     held: Vec<Vec<bool>>,
+    /// What each way that was asked for changed in the end.
+    given: Vec<Vec<bool>>,
 }
 
 /// A search that was made.
@@ -68,18 +71,26 @@ impl Worker for WaysWorker<'_> {
         if self.person != factual {
             self.explore(factual, goal, proposal)?;
             self.person = factual.to_vec();
+            self.given.clear();
         }
-        match self.held.get(self.option).cloned() {
-            Some(held) => self.find_holding(factual, goal, held, proposal),
-            // Also where there is not even one: then the search itself says why.
-            None if self.option == 0 => self.find_holding(factual, goal, Vec::new(), proposal),
-            None => {
-                proposal.point.copy_from_slice(factual);
-                proposal.verdict = Verdict::Short(Reason::NoOtherWay);
-                proposal.claimed = None;
-                Ok(())
+        let further = match self.held.get(self.option).cloned() {
+            Some(held) => {
+                self.find_holding(factual, goal, held, proposal)?;
+                self.differs(factual, proposal)
             }
+            // Also where there is not even one: then the search itself says why.
+            None if self.option == 0 => {
+                self.find_holding(factual, goal, Vec::new(), proposal)?;
+                true
+            }
+            None => false,
+        };
+        if !further {
+            proposal.point.copy_from_slice(factual);
+            proposal.verdict = Verdict::Short(Reason::NoOtherWay);
+            proposal.claimed = None;
         }
+        Ok(())
     }
 
     fn n_options(&self) -> usize {
@@ -109,6 +120,17 @@ impl WaysWorker<'_> {
         self.inner.find(factual, goal, proposal)
     }
 
+    /// Whether a proposal does without some feature of every way given before. It need not, at another rate than it was found for.
+    fn differs(&mut self, factual: &[f64], proposal: &Proposal) -> bool {
+        let changed = self.task.actions.changed_columns(factual, &proposal.point);
+        let before = &self.given[..self.option.min(self.given.len())];
+        let differs = proposal.verdict != Verdict::Reached || !before.iter().any(|way| covers(&changed, way));
+        self.given.resize(self.option.max(self.given.len()), vec![true; factual.len()]);
+        self.given.truncate(self.option);
+        self.given.push(changed);
+        differs
+    }
+
     /// Finds out what each way leaves as it is.
     fn explore(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
         self.held.clear();
@@ -124,7 +146,7 @@ impl WaysWorker<'_> {
                 self.find_holding(factual, goal, held.clone(), proposal)?;
                 if matches!(proposal.verdict, Verdict::Reached | Verdict::Short(Reason::SearchLimit)) {
                     let cost = self.task.cost.between(factual, &proposal.point);
-                    let changed = changed(&self.task.actions, factual, &proposal.point);
+                    let changed = self.task.actions.changed_columns(factual, &proposal.point);
                     open.push(Candidate { cost, held: held.clone(), changed });
                 }
                 tried.push(held);
@@ -133,9 +155,7 @@ impl WaysWorker<'_> {
             let cheapest =
                 (0..open.len()).reduce(|best, i| if open[i].cost < open[best].cost { i } else { best });
             let Some(Candidate { held, changed, .. }) = cheapest.map(|i| open.remove(i)) else { break };
-            let covers =
-                |earlier: &&Vec<bool>| earlier.iter().zip(&changed).all(|(earlier, own)| !earlier || *own);
-            let without = match taken.iter().find(covers) {
+            let without = match taken.iter().find(|earlier| covers(&changed, earlier)) {
                 Some(earlier) => earlier.clone(),
                 None => {
                     // The first way is free to end elsewhere at another rate; the others keep to their own features.
@@ -155,15 +175,9 @@ impl WaysWorker<'_> {
     }
 }
 
-/// Columns that differ; of a group all or none.
-fn changed(actions: &Actions, from: &[f64], to: &[f64]) -> Vec<bool> {
-    let mut changed: Vec<bool> = from.iter().zip(to).map(|(a, b)| a != b).collect();
-    for group in actions.groups() {
-        if group.columns().iter().any(|&c| changed[c]) {
-            group.columns().iter().for_each(|&c| changed[c] = true);
-        }
-    }
-    changed
+/// Whether one set of columns contains another.
+fn covers(all: &[bool], some: &[bool]) -> bool {
+    some.iter().zip(all).all(|(some, all)| !some || *all)
 }
 
 /// The features among some columns: one column each, or those of a group.

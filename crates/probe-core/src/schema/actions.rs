@@ -451,6 +451,16 @@ impl Actions {
         numeric + self.groups.iter().filter(|group| group.columns().iter().any(|&c| differs(c))).count()
     }
 
+    /// Columns that differ; of a group all or none.
+    pub fn changed_columns(&self, from: &[f64], to: &[f64]) -> Vec<bool> {
+        let mut changed: Vec<bool> = from.iter().zip(to).map(|(a, b)| !same(*a, *b)).collect();
+        for group in &self.groups {
+            let any = group.columns().iter().any(|&c| changed[c]);
+            group.columns().iter().for_each(|&c| changed[c] = any);
+        }
+        changed
+    }
+
     /// Every broken rule of a move from `from` to `to`; empty if it is admissible. A missing value (NaN) must stay missing, and no other
     /// may become so.
     pub fn violations(&self, from: &[f64], to: &[f64]) -> Vec<Violation> {

@@ -194,7 +194,8 @@ impl Relation {
         }
         match &self.when {
             Some(when) => format!("if {when}, fixed: {}", self.fixed.join(", ")),
-            None => format!("together: {}", self.together.join(", ")),
+            None if self.ratio.is_empty() => format!("together: {}", self.together.join(", ")),
+            None => format!("together: {}, in the ratio {:?}", self.together.join(", "), self.ratio),
         }
     }
 
@@ -267,11 +268,8 @@ impl Relation {
 
     fn unknown(&self, name: &str, features: &[Feature]) -> Error {
         let known: Vec<&str> = features.iter().map(|f| f.name.as_str()).collect();
-        Error::UnknownName {
-            kind: "feature",
-            name: name.to_owned(),
-            known: format!("{} (relation '{}')", known.join(", "), self.text()),
-        }
+        let blanks = if name.contains(['*', '+', '-']) { "; signs need blanks around them" } else { "" };
+        self.fault(&format!("there is no feature '{name}' (there are: {}){blanks}", known.join(", ")))
     }
 
     /// Feature, sign and value of a condition.

@@ -1,13 +1,11 @@
 //! Whatever the schema and whoever the person: an admissible answer, or a reason. Rules are worked out from the schema once more, in
 //! raw units.
 
-use super::optimum::{Maker, network, trees};
+use super::refusal::{Maker, linear, network, trees};
 use probe_core::schema::{Kind, Relation};
 use probe_core::{
-    Answer, Coding, Direction, Encoding, Engine, Feature, Linear, Model, Purpose, Schema, Seed, Setup,
-    Status, Stream,
+    Answer, Coding, Direction, Encoding, Engine, Feature, Purpose, Schema, Seed, Setup, Status, Stream,
 };
-use std::sync::Arc;
 
 fn pick<T: Copy>(stream: &mut Stream, from: &[T]) -> T {
     from[stream.below(from.len())]
@@ -150,12 +148,6 @@ fn ask(seed: u64, n_cases: u64, make: Maker) -> (usize, usize) {
         }
     }
     (certified, none)
-}
-
-fn linear(at: &[f64], short: f64, stream: &mut Stream) -> Arc<dyn Model> {
-    let weights: Vec<f64> = at.iter().map(|_| stream.normal()).collect();
-    let now: f64 = weights.iter().zip(at).map(|(w, x)| w * x).sum();
-    Arc::new(Linear::new(weights, -now - short, 0.0).unwrap())
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod any;
 mod optimum;
+mod refusal;
 mod relax;
 mod tied;
 mod ways;

@@ -1,6 +1,6 @@
 //! What would help where nothing does: worked out by hand, and tried out.
 
-use super::optimum::{Maker, network, trees};
+use super::refusal::{Maker, Refusal, network, trees};
 use super::world::World;
 use probe_core::schema::Violation;
 use probe_core::{Answer, Engine, Feature, Linear, Purpose, Relaxed, Rows, Schema, Seed, Setup, Status};
@@ -61,26 +61,20 @@ fn a_limit_on_changes_says_how_many_it_takes() {
 /// Every relaxation on random worlds breaks the limit it names and nothing else, and would be enough when tried out. Returns how many there
 /// were, and how many people had none.
 fn try_out(n_cases: u64, make: Maker) -> (usize, usize) {
-    const DRAWS: usize = 4_000;
     let (mut relaxations, mut without) = (0, 0);
     for case in 0..n_cases {
         let mut stream = Seed(31).stream(Purpose::Data, case);
         let world = World::random(&mut stream);
-        let names = world.schema.column_names();
-        let at = world.encoded(&world.person);
-        let space = world.encoding().columns().space();
-        let mut scaled = vec![0.0; at.len()];
-        space.scale_into(&at, &mut scaled);
-        let model = make(&scaled, 0.3 + 0.5 * stream.uniform(), &mut stream);
-        let mut setup = Setup::new(Arc::clone(&model), names.clone(), Some(&world.schema), 0.1).unwrap();
+        let short = 0.3 + 0.5 * stream.uniform();
+        let (refusal, mut setup) = Refusal::new(&world, make, short, &mut stream);
         setup.max_rate = 0.2;
         let actions = setup.actions.clone();
-        let active: Vec<bool> = (0..names.len()).map(|j| actions.is_mutable_numeric(j)).collect();
+        let at = &refusal.at;
         let engine = Engine::new(setup).unwrap();
         let mut session = engine.session();
         let mut answer = Answer::new(at.len());
-        session.recourse(&at, &mut answer).unwrap();
-        let found = session.relaxations(&at, &answer).unwrap();
+        session.recourse(at, &mut answer).unwrap();
+        let found = session.relaxations(at, &answer).unwrap();
         if matches!(answer.status, Status::Certified | Status::Favourable) {
             assert!(found.is_empty(), "case {case}");
             continue;
@@ -88,9 +82,8 @@ fn try_out(n_cases: u64, make: Maker) -> (usize, usize) {
         without += usize::from(found.is_empty());
         for relaxation in &found {
             relaxations += 1;
-            let mut to = vec![0.0; at.len()];
-            space.scale_into(&relaxation.point, &mut to);
-            let broken = actions.violations(&scaled, &to);
+            let to = refusal.scale(&relaxation.point);
+            let broken = actions.violations(&refusal.scaled, &to);
             let expected = match relaxation.limit {
                 Relaxed::AtMost { column, .. } | Relaxed::AtLeast { column, .. } => Violation::Bounds(column),
                 Relaxed::Direction { column, .. } => Violation::Direction(column),
@@ -98,15 +91,8 @@ fn try_out(n_cases: u64, make: Maker) -> (usize, usize) {
                 other => panic!("case {case}: {other:?}"),
             };
             assert_eq!(broken, [expected], "case {case}: {relaxation:?}");
-            let mut noisy = to.clone();
-            let refused = (0..DRAWS).filter(|_| {
-                for j in 0..to.len() {
-                    noisy[j] = to[j] + if active[j] { 0.1 * stream.normal() } else { 0.0 };
-                }
-                model.score(&noisy).unwrap() <= 0.0
-            });
-            let rate = refused.count() as f64 / DRAWS as f64;
-            let error = 4.5 * (0.2_f64 * 0.8 / DRAWS as f64).sqrt();
+            let rate = refusal.sampled_rate(&to, &refusal.errors(&mut stream));
+            let error = Refusal::sampling_error(0.2);
             assert!(rate <= 0.2 + error, "case {case}: {rate} {relaxation:?}");
         }
     }

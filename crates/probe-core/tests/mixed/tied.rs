@@ -1,9 +1,8 @@
 //! Relations between features and categories that may not be reached: answers against every row there is, with rules and rates
 //! worked out here once more.
 
-use super::optimum::{Maker, network, trees};
+use super::refusal::{Maker, Refusal, linear, network, trees};
 use super::world::World;
-use probe_core::math::normal::upper_tail;
 use probe_core::schema::{Kind, Relation};
 use probe_core::{Engine, Linear, Purpose, Rows, Seed, Setup, Status, Stream};
 use std::sync::Arc;
@@ -115,36 +114,18 @@ fn the_cheapest_tied_row_of_a_linear_model_is_found() {
     for case in 0..1_000 {
         let mut stream = Seed(11).stream(Purpose::Data, case);
         let (world, rules) = tied(&mut stream);
-        let names = world.schema.column_names();
-        let weights: Vec<f64> = names.iter().map(|_| 2.0 * stream.uniform() - 1.0).collect();
-        let at = world.encoded(&world.person);
         let norm = [0, 2][case as usize % 2];
-        let model = |bias: f64| Arc::new(Linear::new(weights.clone(), bias, 0.0).unwrap());
-        let mut setup = Setup::new(model(0.0), names.clone(), Some(&world.schema), 0.1).unwrap();
-        let mut scaled = vec![0.0; at.len()];
-        setup.space.scale_into(&at, &mut scaled);
-        let now: f64 = weights.iter().zip(&scaled).map(|(w, x)| w * x).sum();
-        let bias = -now - 0.05 - 0.5 * stream.uniform();
-        setup.model = model(bias);
+        let short = 0.05 + 0.5 * stream.uniform();
+        let (refusal, mut setup) = Refusal::new(&world, linear, short, &mut stream);
         setup.max_rate = [0.05, 0.1, 0.3][stream.below(3)];
         setup.set_norm(["l1", "l2", "linf"][norm]).unwrap();
         let most = if stream.below(4) == 0 { 1 + stream.below(2) } else { usize::MAX };
         setup.actions = setup.actions.with_max_changes((most != usize::MAX).then_some(most));
-        let (r, space) = (setup.max_rate, setup.space.clone());
-        let sd: f64 = (0..names.len())
-            .filter(|&j| setup.actions.is_mutable_numeric(j))
-            .map(|j| (0.1 * weights[j]).powi(2))
-            .sum::<f64>()
-            .sqrt();
+        let r = setup.max_rate;
         let engine = Engine::new(setup).unwrap();
-        let answer = &engine.recourse(Rows::single(&at)).unwrap()[0];
-        let mut score = |row: &[f64]| {
-            space.scale_into(&world.encoded(row), &mut scaled);
-            bias + weights.iter().zip(&scaled).map(|(w, x)| w * x).sum::<f64>()
-        };
-        let mut rate_of = |row: &[f64]| -> f64 {
-            let one = |score: f64| if sd > 0.0 { upper_tail(score / sd) } else { f64::from(score <= 0.0) };
-            outcomes(&world, row).iter().map(|(p, row)| p * one(score(row))).sum()
+        let answer = &engine.recourse(Rows::single(&refusal.at)).unwrap()[0];
+        let rate_of = |row: &[f64]| -> f64 {
+            outcomes(&world, row).iter().map(|(p, row)| p * refusal.linear_rate(row)).sum()
         };
         let mut least = f64::INFINITY;
         world.rows(most, &mut |row| {
@@ -158,8 +139,7 @@ fn the_cheapest_tied_row_of_a_linear_model_is_found() {
             continue;
         }
         if answer.status == Status::Certified {
-            let mut row = vec![0.0; world.person.len()];
-            world.encoding().decode_into(&answer.point, &mut row).unwrap();
+            let row = refusal.raw(&answer.point);
             let broken = rules.iter().find(|rule| !(rule.keeps)(&world.person, &row));
             assert!(broken.is_none(), "case {case}: {:?} broken by {row:?}", broken.unwrap().relation);
             let rate = rate_of(&row);
@@ -187,58 +167,35 @@ fn the_cheapest_tied_row_of_a_linear_model_is_found() {
 /// How many answers were within 5 % of the cheapest row that is clearly good enough, how many such rows there were, and how many answers
 /// had a category that may fail.
 fn compare(n_cases: u64, make: Maker) -> (usize, usize, usize) {
-    const DRAWS: usize = 4_000;
     let (mut good, mut all, mut with_failures) = (0, 0, 0);
     for case in 0..n_cases {
         let mut stream = Seed(12).stream(Purpose::Data, case);
         let (world, rules) = tied(&mut stream);
-        let names = world.schema.column_names();
-        let at = world.encoded(&world.person);
-        let space = world.encoding().columns().space();
-        let mut scaled = vec![0.0; at.len()];
-        space.scale_into(&at, &mut scaled);
-        let model = make(&scaled, 0.05 + 0.3 * stream.uniform(), &mut stream);
-        let mut setup = Setup::new(Arc::clone(&model), names.clone(), Some(&world.schema), 0.1).unwrap();
+        let short = 0.05 + 0.3 * stream.uniform();
+        let (refusal, mut setup) = Refusal::new(&world, make, short, &mut stream);
         let r = [0.1, 0.3][stream.below(2)];
         setup.max_rate = r;
-        let active: Vec<bool> = (0..names.len()).map(|j| setup.actions.is_mutable_numeric(j)).collect();
         let engine = Engine::new(setup).unwrap();
-        let answer = &engine.recourse(Rows::single(&at)).unwrap()[0];
-        let errors: Vec<f64> = (0..DRAWS * names.len()).map(|_| 0.1 * stream.normal()).collect();
-        let mut rate_of = |row: &[f64]| -> f64 {
-            let mut one = |row: &[f64]| {
-                space.scale_into(&world.encoded(row), &mut scaled);
-                let mut noisy = scaled.clone();
-                let refused = errors.chunks(names.len()).filter(|errors| {
-                    for j in 0..names.len() {
-                        noisy[j] = scaled[j] + if active[j] { errors[j] } else { 0.0 };
-                    }
-                    model.score(&noisy).unwrap() <= 0.0
-                });
-                refused.count() as f64 / DRAWS as f64
-            };
+        let answer = &engine.recourse(Rows::single(&refusal.at)).unwrap()[0];
+        let errors = refusal.errors(&mut stream);
+        let rate_of = |row: &[f64]| -> f64 {
+            let one = |row: &[f64]| refusal.sampled_rate(&refusal.scale(&world.encoded(row)), &errors);
             outcomes(&world, row).iter().map(|(p, row)| p * one(row)).sum()
-        };
-        let favourable = |row: &[f64]| {
-            let mut scaled = vec![0.0; at.len()];
-            space.scale_into(&world.encoded(row), &mut scaled);
-            model.score(&scaled).unwrap() > 1e-9
         };
         let mut least = f64::INFINITY;
         world.rows(usize::MAX, &mut |row| {
             let cost = world.costs(row)[0];
             let kept = rules.iter().all(|rule| (rule.keeps)(&world.person, row));
-            if cost < least && kept && favourable(row) && rate_of(row) < 0.8 * r {
+            if cost < least && kept && refusal.score(row) > 1e-9 && rate_of(row) < 0.8 * r {
                 least = cost;
             }
         });
         if answer.status == Status::Certified {
-            let mut row = vec![0.0; world.person.len()];
-            world.encoding().decode_into(&answer.point, &mut row).unwrap();
+            let row = refusal.raw(&answer.point);
             let broken = rules.iter().find(|rule| !(rule.keeps)(&world.person, &row));
             assert!(broken.is_none(), "case {case}: {:?} broken by {row:?}", broken.unwrap().relation);
             // Certified at 0.999; this estimate has a standard error of its own.
-            let error = 4.5 * (r * (1.0 - r) / DRAWS as f64).sqrt();
+            let error = Refusal::sampling_error(r);
             let rate = rate_of(&row);
             assert!(rate <= r + error, "case {case}: {rate} above {r}: {answer:?}");
             assert!((rate - answer.rate).abs() <= error + 0.03 * r, "case {case}: {rate} {}", answer.rate);

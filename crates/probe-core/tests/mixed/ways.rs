@@ -1,5 +1,6 @@
 //! Several ways, costs of a person's own and preferences, worked out by hand and against brute force.
 
+use super::refusal::{Refusal, linear};
 use super::world::World;
 use probe_core::{Answer, Engine, Feature, Linear, Purpose, Rows, Schema, Seed, Setup, Status};
 use std::sync::Arc;
@@ -74,32 +75,15 @@ fn ways_are_those_of_brute_force() {
     for case in 0..400 {
         let mut stream = Seed(21).stream(Purpose::Data, case);
         let world = World::random(&mut stream);
-        let names = world.schema.column_names();
-        let weights: Vec<f64> = names.iter().map(|_| 2.0 * stream.uniform() - 1.0).collect();
-        let at = world.encoded(&world.person);
-        let model = |bias: f64| Arc::new(Linear::new(weights.clone(), bias, 0.0).unwrap());
-        let mut setup = Setup::new(model(0.0), names.clone(), Some(&world.schema), 0.1).unwrap();
-        let mut scaled = vec![0.0; at.len()];
-        setup.space.scale_into(&at, &mut scaled);
-        let now: f64 = weights.iter().zip(&scaled).map(|(w, x)| w * x).sum();
-        let bias = -now - 0.05 - 0.3 * stream.uniform();
-        setup.model = model(bias);
+        let short = 0.05 + 0.3 * stream.uniform();
+        let (refusal, mut setup) = Refusal::new(&world, linear, short, &mut stream);
         setup.max_rate = 0.3;
         setup.ways = 3;
-        let space = setup.space.clone();
-        let sd: f64 = (0..names.len())
-            .filter(|&j| setup.actions.is_mutable_numeric(j))
-            .map(|j| (0.1 * weights[j]).powi(2))
-            .sum::<f64>()
-            .sqrt();
-        let found = answers(&Engine::new(setup).unwrap(), &at);
+        let found = answers(&Engine::new(setup).unwrap(), &refusal.at);
         // The cheapest row for each set of features, then one set after the other that contains none before.
         let mut cheapest: Vec<(f64, Vec<bool>)> = Vec::new();
         world.rows(usize::MAX, &mut |row| {
-            space.scale_into(&world.encoded(row), &mut scaled);
-            let score = bias + weights.iter().zip(&scaled).map(|(w, x)| w * x).sum::<f64>();
-            let rate = if sd > 0.0 { probe_core::math::normal::upper_tail(score / sd) } else { 0.0 };
-            if score > 1e-9 && rate <= 0.3 {
+            if refusal.score(row) > 1e-9 && refusal.linear_rate(row) <= 0.3 {
                 let set: Vec<bool> = row.iter().zip(&world.person).map(|(a, b)| a != b).collect();
                 cheapest.push((world.costs(row)[0], set));
             }

@@ -94,7 +94,7 @@ impl ModelFile {
             None => None,
             Some(node) => Some(read_schema(&node, &features)?),
         };
-        Ok(Self { features, model, schema, hash: hash(bytes) })
+        Ok(Self { features, model, schema, hash: Checksum::of(bytes) })
     }
 
     /// A file around a model of a native kind. Fails on other kinds, and unless there is one distinct name per input of the
@@ -206,11 +206,4 @@ fn read_schema(node: &Node<'_>, features: &[String]) -> Result<Schema> {
         }
         Err(other) => Err(node.error(other.to_string())),
     }
-}
-
-/// Hex SHA-256.
-fn hash(bytes: &[u8]) -> String {
-    let mut checksum = Checksum::default();
-    checksum.update(bytes);
-    checksum.finish()
 }

@@ -8,6 +8,7 @@
 use super::{Judgement, Session, onto_step};
 use crate::engine::{Answer, Engine, Setup, Status};
 use crate::error::Result;
+use crate::recourse::Reason;
 use crate::schema::{Direction, Violation};
 
 /// A limit that stands in the way, and what would be enough.
@@ -69,9 +70,12 @@ const SPARE: f64 = 0.95;
 
 impl Session<'_> {
     /// What would help `person`, whose `answer` missed its target: limits that, each by itself, would have to give way, the least
-    /// first. Empty where the target was met, where no single limit would do, and under a budget, which is a limit itself.
+    /// first. Empty where the target was met, where no single limit would do, under a budget, which is a limit itself, for people with missing values
+    /// and for a further way that there is not.
     pub fn relaxations(&mut self, person: &[f64], answer: &Answer) -> Result<Vec<Relaxation>> {
-        let missed = matches!(answer.status, Status::None | Status::Found) && answer.best_rate.is_some();
+        let missed = matches!(answer.status, Status::None | Status::Found)
+            && answer.best_rate.is_some()
+            && answer.reason != Some(Reason::NoOtherWay);
         if !missed || self.setup().budget.is_some() || person.iter().any(|x| x.is_nan()) {
             return Ok(Vec::new());
         }
@@ -173,9 +177,7 @@ impl Session<'_> {
         let none =
             setup.raw_bounds.get(j).is_some_and(|(low, _)| low.is_some_and(|low| low >= 0.0)) && needed < 0.0;
         let breaks = setup.actions.violations(&self.scaled, &self.target);
-        let other =
-            |broken: &&Violation| **broken != Violation::Bounds(j) && **broken != Violation::Direction(j);
-        if none || breaks.iter().any(|broken| other(&broken)) {
+        if none || breaks.iter().any(|rule| ![Violation::Bounds(j), Violation::Direction(j)].contains(rule)) {
             return Ok(None);
         }
         let against = if way > 0.0 { Direction::Decrease } else { Direction::Increase };

@@ -11,7 +11,6 @@ use crate::noise::Residuals;
 use crate::recourse::Task;
 use crate::rows::{Rows, RowsMut};
 use crate::seed::{Key, Purpose, Stream};
-use std::cmp::Ordering;
 
 /// Attempts that a person has: each reads a segment of fresh samples of its own.
 pub(super) const ATTEMPTS: usize = 4;
@@ -544,9 +543,7 @@ impl<'e> Sampler<'e> {
         let mut scores = vec![0.0; errors.len() / d];
         self.task.model.score_batch(Rows::new(&errors, d)?, &mut scores)?;
         // A NaN is no yes.
-        Ok(scores
-            .into_iter()
-            .map(|score| !matches!(score.partial_cmp(&0.0), Some(Ordering::Greater)))
-            .collect())
+        let is_yes = |score: &f64| *score > 0.0;
+        Ok(scores.iter().map(|score| !is_yes(score)).collect())
     }
 }

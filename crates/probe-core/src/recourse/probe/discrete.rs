@@ -84,6 +84,7 @@ impl Solver for DiscreteSolver {
                 hasty: false,
             },
             found: Proposal::new(n),
+            roots: Vec::new(),
             person: vec![0.0; n],
         })
     }
@@ -96,6 +97,8 @@ struct DiscreteWorker<'a> {
     inner: Box<dyn Worker + 'a>,
     within: Within,
     found: Proposal,
+    /// What was found first in each room.
+    roots: Vec<Proposal>,
     /// The person with the categories that are tried.
     person: Vec<f64>,
 }
@@ -176,14 +179,14 @@ impl DiscreteWorker<'_> {
     /// The cheapest point on the grid of at most this rate.
     fn reach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
         let task = Arc::clone(&self.task);
-        let task = &*task;
         proposal.point.copy_from_slice(factual);
         proposal.verdict = Verdict::Short(Reason::NotOneHot);
         proposal.claimed = None;
-        let Some(mut choices) = Choices::new(task, factual, |g| self.solver.chosen && !self.holds_group(g))
+        let Some(mut choices) = Choices::new(&task, factual, |g| self.solver.chosen && !self.holds_group(g))
         else {
             return Ok(());
         };
+        proposal.verdict = Verdict::Short(Reason::NoAdmissibleMove);
         let (total, nodes) = (f64::INFINITY, self.nodes());
         let mut best = Best { total, point: factual.to_vec(), nodes, stopped: false };
         let mut nearest: Option<f64> = None;
@@ -209,27 +212,21 @@ impl DiscreteWorker<'_> {
             match self.rate_of_success(factual, rate, &rooms)? {
                 Some(rate) => self.branch(rate, choice.total, rooms, &mut best)?,
                 // Whatever else is done, the changes of category fail too often.
-                None => {
-                    if self.solver.exact {
-                        // As far as it goes.
-                        self.within.limits.copy_from_slice(&rooms[0]);
-                        self.inner.confine(&self.within)?;
-                        self.inner.find(&self.person, Goal::Rate(FAR), &mut self.found)?;
-                    }
-                    self.found.verdict = Verdict::Short(Reason::RateNotReachable);
-                }
+                None => self.go_far(&rooms)?,
             }
             if best.total.is_infinite() {
-                // Why nothing is found, and how near it comes, by the categories that come nearest.
-                task.actions.project(factual, &mut self.found.point);
-                let rate = self.mixed_rate(factual)?;
-                if nearest.is_none_or(|so_far| rate < so_far) {
-                    nearest = Some(rate);
-                    proposal.point.copy_from_slice(&self.found.point);
-                    proposal.verdict = match self.found.verdict {
-                        Verdict::Reached => Verdict::Short(Reason::RateNotReachable),
-                        short => short,
-                    };
+                // Why nothing is found, and how near it comes, by the categories and in the room that come nearest.
+                for mut root in std::mem::take(&mut self.roots) {
+                    task.actions.project(factual, &mut root.point);
+                    let rate = self.mixed_rate(factual, &root.point)?;
+                    if nearest.is_none_or(|so_far| rate < so_far) {
+                        nearest = Some(rate);
+                        proposal.point.copy_from_slice(&root.point);
+                        proposal.verdict = match root.verdict {
+                            Verdict::Reached => Verdict::Short(Reason::RateNotReachable),
+                            short => short,
+                        };
+                    }
                 }
             }
         }
@@ -243,13 +240,13 @@ impl DiscreteWorker<'_> {
         Ok(())
     }
 
-    /// The best point on the grid with the categories of `self.person`, whose choice costs `spent`. What the first relaxation
-    /// finds stays in `self.found` where nothing better does.
+    /// The best point on the grid with the categories of `self.person`, whose choice costs `spent`. What is found first in each room
+    /// goes to `self.roots`.
     fn branch(&mut self, rate: f64, spent: f64, rooms: Vec<Vec<(f64, f64)>>, best: &mut Best) -> Result<()> {
         let task = Arc::clone(&self.task);
-        let task = &*task;
         let norm = task.cost.norm();
-        let mut root = Proposal::new(0);
+        let n_rooms = rooms.len();
+        self.roots.clear();
         let mut heap = BinaryHeap::new();
         let mut number = 0;
         let most = if self.solver.exact { usize::MAX } else { NODES_OF_A_CHOICE };
@@ -262,6 +259,7 @@ impl DiscreteWorker<'_> {
             if node.bound >= best.total {
                 break;
             }
+            let mut is_root = node.number < n_rooms;
             let mut limits = node.limits;
             loop {
                 if best.nodes == 0 || used >= most {
@@ -275,8 +273,9 @@ impl DiscreteWorker<'_> {
                 self.within.hasty = best.nodes + 1 < self.nodes();
                 self.inner.confine(&self.within)?;
                 self.inner.find(&self.person, Goal::Rate(rate), &mut self.found)?;
-                if root.point.is_empty() {
-                    root = self.found.clone();
+                if is_root {
+                    self.roots.push(self.found.clone());
+                    is_root = false;
                 }
                 match self.found.verdict {
                     Verdict::Reached => {}
@@ -311,8 +310,23 @@ impl DiscreteWorker<'_> {
                 }
             }
         }
-        if best.total.is_infinite() {
-            self.found = root;
+        Ok(())
+    }
+
+    /// The most robust point of each room with the categories of `self.person`, into `self.roots`.
+    fn go_far(&mut self, rooms: &[Vec<(f64, f64)>]) -> Result<()> {
+        self.roots.clear();
+        self.within.hasty = true;
+        for limits in rooms {
+            self.within.limits.copy_from_slice(limits);
+            self.inner.confine(&self.within)?;
+            self.inner.find(
+                &self.person,
+                Goal::Rate(if self.solver.exact { FAR } else { LEAST_RATE }),
+                &mut self.found,
+            )?;
+            self.found.verdict = Verdict::Short(Reason::RateNotReachable);
+            self.roots.push(self.found.clone());
         }
         Ok(())
     }
@@ -345,7 +359,8 @@ impl DiscreteWorker<'_> {
                 self.inner.confine(&self.within)?;
                 self.inner.find(&self.person, Goal::Rate(asked), &mut self.found)?;
                 if self.found.verdict == Verdict::Reached {
-                    least = least.min(self.mixed_rate(factual)? - success * asked);
+                    let point = self.found.point.clone();
+                    least = least.min(self.mixed_rate(factual, &point)? - success * asked);
                 }
             }
             let left = (rate - least) / success;
@@ -360,11 +375,11 @@ impl DiscreteWorker<'_> {
         Ok(Some(asked))
     }
 
-    /// About the rate of the point that was found, failures included.
-    fn mixed_rate(&mut self, factual: &[f64]) -> Result<f64> {
-        let mut outcomes = self.task.actions.outcomes(factual, &self.found.point);
+    /// About the rate of a point, failures included.
+    fn mixed_rate(&mut self, factual: &[f64], point: &[f64]) -> Result<f64> {
+        let mut outcomes = self.task.actions.outcomes(factual, point);
         if outcomes.is_empty() {
-            outcomes.push((1.0, self.found.point.clone()));
+            outcomes.push((1.0, point.to_vec()));
         }
         let mut rate = 0.0;
         for (p, point) in &outcomes {
@@ -405,8 +420,7 @@ impl DiscreteWorker<'_> {
 
     /// The feature that is furthest between two of its steps, in terms of what it costs, with these steps.
     fn between_steps(&self) -> Option<(usize, f64, f64)> {
-        let task = Arc::clone(&self.task);
-        let task = &*task;
+        let task = &*self.task;
         let mut most: Option<(f64, (usize, f64, f64))> = None;
         for (j, (&to, &from)) in self.found.point.iter().zip(&self.person).enumerate() {
             let Some(grid) = task.actions.grid(j).filter(|grid| to != from && !grid.has(to)) else {
@@ -441,7 +455,6 @@ impl DiscreteWorker<'_> {
     /// The most robust point that the budget pays: bisection over what the cheapest point of a rate costs.
     fn spend(&mut self, factual: &[f64], budget: f64, proposal: &mut Proposal) -> Result<()> {
         let task = Arc::clone(&self.task);
-        let task = &*task;
         let mut best: Option<Proposal> = None;
         let (mut low, mut high) = (-6.0_f64, 6.0_f64);
         for _ in 0..BISECTIONS {
