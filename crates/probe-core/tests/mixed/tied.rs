@@ -4,7 +4,7 @@
 use super::refusal::{Maker, Refusal, linear, network, trees};
 use super::world::World;
 use probe_core::schema::{Kind, Relation};
-use probe_core::{Engine, Linear, Purpose, Rows, Seed, Setup, Status, Stream};
+use probe_core::{Engine, Feature, Linear, Purpose, Rows, Schema, Seed, Setup, Status, Stream};
 use std::sync::Arc;
 
 /// Whether the move from one raw row to another keeps a relation.
@@ -127,9 +127,12 @@ fn the_cheapest_tied_row_of_a_linear_model_is_found() {
         let rate_of = |row: &[f64]| -> f64 {
             outcomes(&world, row).iter().map(|(p, row)| p * refusal.linear_rate(row)).sum()
         };
-        let mut least = f64::INFINITY;
+        let (mut least, mut best_rate) = (f64::INFINITY, f64::INFINITY);
         world.rows(most, &mut |row| {
             let kept = rules.iter().all(|rule| (rule.keeps)(&world.person, row));
+            if kept && refusal.score(row) > 1e-9 {
+                best_rate = best_rate.min(rate_of(row));
+            }
             // What is within rounding of the target may go either way.
             if kept && rate_of(row) <= r * (1.0 - 1e-9) && outcomes(&world, row)[0].1 == *row {
                 least = least.min(world.costs(row)[norm]);
@@ -159,6 +162,12 @@ fn the_cheapest_tied_row_of_a_linear_model_is_found() {
         } else {
             refused += 1;
             assert!(answer.reason.is_some(), "case {case}: brute force finds nothing, {answer:?}");
+            let status = if best_rate.is_finite() { Status::Found } else { Status::None };
+            assert_eq!(answer.status, status, "case {case}: the best rate is {best_rate}, {answer:?}");
+            if status == Status::Found {
+                let near = (answer.best_rate.unwrap() / best_rate - 1.0).abs();
+                assert!(near < 2e-3, "case {case}: the best rate is {best_rate}, {answer:?}");
+            }
         }
     }
     assert!(reached > 300 && refused > 100 && with_failures > 30, "{reached} {refused} {with_failures}");
@@ -232,7 +241,7 @@ fn tied_answers_on_trees_are_near_the_cheapest_row() {
 
 /// Two numbers and their sum, without steps: the score is 2 a + 1.5 b + total - 5, so a unit of a is worth 3 and one of b 2.5.
 fn budget(relations: &[&str]) -> Setup {
-    let mut schema = probe_core::Schema::new(["a", "b", "total"].map(probe_core::Feature::numeric).to_vec());
+    let mut schema = Schema::new(["a", "b", "total"].map(Feature::numeric).to_vec());
     schema.relations = relations
         .iter()
         .map(|rule| Relation { rule: Some((*rule).to_owned()), ..Relation::default() })
@@ -291,4 +300,31 @@ fn relations_are_refused_where_nobody_keeps_them() {
         let error = Engine::new(setup).err().unwrap().to_string();
         assert!(error.contains("relations") && error.contains(words), "{error}");
     }
+}
+
+#[test]
+fn a_condition_ends_at_the_last_step() {
+    // a goes to 3 in steps of 1, which is 0.6 in scaled units, and not to the bit; b may fall only from there.
+    let a = Feature {
+        kind: Kind::Integer,
+        min: Some(0.0),
+        max: Some(3.0),
+        scale: Some([0.0, 5.0]),
+        ..Feature::numeric("a")
+    };
+    let b = Feature {
+        kind: Kind::Integer,
+        min: Some(0.0),
+        max: Some(5.0),
+        scale: Some([0.0, 10.0]),
+        ..Feature::numeric("b")
+    };
+    let mut schema = Schema::new(vec![a, b]);
+    let (when, fixed) = (Some("a <= 2".to_owned()), vec!["b".to_owned()]);
+    schema.relations = vec![Relation { when, fixed, ..Relation::default() }];
+    let model = Arc::new(Linear::new(vec![0.0, -4.0], 1.0, 0.0).unwrap());
+    let setup = Setup::new(model, schema.names(), Some(&schema), 0.05).unwrap();
+    let answer = &Engine::new(setup).unwrap().recourse(Rows::single(&[2.0, 3.0])).unwrap()[0];
+    // 1 - 4 b must exceed 1.28 · 0.05 · 4: b at most 0.186, so 1.
+    assert_eq!((answer.status, &answer.point[..]), (Status::Certified, &[3.0, 1.0][..]), "{answer:?}");
 }

@@ -12,6 +12,7 @@ use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
 use crate::cost::Cost;
 use crate::error::{Error, Result};
 use crate::math::normal::upper_tail;
+use crate::noise::NoiseOn;
 use crate::schema::{Tie, Within};
 use choices::Choices;
 use std::cmp::Ordering;
@@ -28,8 +29,12 @@ const TURNS: usize = 6;
 const LEAST_RATE: f64 = 1e-4;
 /// A rate that nobody reaches who does not go as far as they can.
 const FAR: f64 = 1e-200;
-/// Steps of the bisection that spends a budget.
+/// Steps of the bisections that spend a budget and that look for the least rate.
 const BISECTIONS: usize = 14;
+/// A rate that every favourable point has, the largest for solvers of small rates, and log-odds that are as good as equal.
+const ANY_RATE: f64 = 1.0 - 1e-12;
+const BELOW_HALF: f64 = 0.5 - 1e-9;
+const CLOSE: f64 = 1e-3;
 
 /// The solver, prepared for a task.
 pub(super) struct DiscreteSolver {
@@ -176,8 +181,64 @@ impl DiscreteWorker<'_> {
         if self.solver.exact { EXACT_NODES } else { SEARCHED_NODES }
     }
 
-    /// The cheapest point on the grid of at most this rate.
+    /// The cheapest point on the grid of at most this rate; where an exact solver has none, the most robust one.
     fn reach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
+        self.find_cheapest(factual, rate, proposal)?;
+        let missed = matches!(proposal.verdict, Verdict::Short(reason) if reason != Reason::SearchLimit && reason != Reason::NotOneHot);
+        if missed && self.solver.exact {
+            self.approach(factual, rate, proposal)?;
+        }
+        Ok(())
+    }
+
+    /// The most robust favourable point, where `rate` is out of reach: bisection over what the cheapest point of a rate has.
+    fn approach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
+        let odds = |rate: f64| (rate / (1.0 - rate)).ln();
+        let mut found = Proposal::new(factual.len());
+        // Solvers of these serve rates below one half alone.
+        let below_half = self.task.shift.is_some() || self.task.noise_on == NoiseOn::Changed;
+        let any_rate = if below_half { BELOW_HALF } else { ANY_RATE };
+        let (mut least, mut missed, mut asked) = (f64::INFINITY, rate, any_rate);
+        let actions = &self.task.actions;
+        if actions.violations(factual, &proposal.point).is_empty()
+            && self.task.model.score(&proposal.point)? > 0.0
+        {
+            // What is nearest without steps is on them already, or near them.
+            let rate = self.mixed_rate(factual, &proposal.point)?.clamp(missed, any_rate.max(missed));
+            (least, asked) = (rate, rate * (1.0 - CLOSE));
+            proposal.verdict = Verdict::Short(Reason::RateNotReachable);
+        }
+        for _ in 0..BISECTIONS {
+            self.find_cheapest(factual, asked, &mut found)?;
+            match found.verdict {
+                Verdict::Reached => {
+                    let rate = self.mixed_rate(factual, &found.point)?.clamp(missed, any_rate.max(missed));
+                    if rate < least {
+                        least = rate;
+                        proposal.point.copy_from_slice(&found.point);
+                        proposal.verdict = Verdict::Short(Reason::RateNotReachable);
+                    }
+                }
+                Verdict::Short(_) if least.is_infinite() && below_half => break,
+                Verdict::Short(reason) if least.is_infinite() => {
+                    let not_even_a_yes = reason == Reason::RateNotReachable;
+                    let reason = if not_even_a_yes { Reason::InfeasibleWithinBounds } else { reason };
+                    proposal.verdict = Verdict::Short(reason);
+                    break;
+                }
+                Verdict::Short(_) => missed = asked,
+            }
+            let (low, high) = (odds(missed), odds(least));
+            if high - low < CLOSE {
+                break;
+            }
+            asked = 1.0 / (1.0 + (-0.5 * (low + high)).exp());
+        }
+        Ok(())
+    }
+
+    /// The cheapest point on the grid of at most this rate.
+    fn find_cheapest(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
         let task = Arc::clone(&self.task);
         proposal.point.copy_from_slice(factual);
         proposal.verdict = Verdict::Short(Reason::NotOneHot);
@@ -459,7 +520,7 @@ impl DiscreteWorker<'_> {
         let (mut low, mut high) = (-6.0_f64, 6.0_f64);
         for _ in 0..BISECTIONS {
             let z = 0.5 * (low + high);
-            self.reach(factual, upper_tail(z).clamp(1e-9, 1.0 - 1e-9), proposal)?;
+            self.find_cheapest(factual, upper_tail(z).clamp(1e-9, 1.0 - 1e-9), proposal)?;
             let reached = matches!(proposal.verdict, Verdict::Reached | Verdict::Short(Reason::SearchLimit));
             if reached && task.cost.between(factual, &proposal.point) <= budget {
                 best = Some(proposal.clone());

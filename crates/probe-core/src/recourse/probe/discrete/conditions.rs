@@ -49,6 +49,8 @@ fn outside(actions: &Actions, when: Condition, x: f64, (low, high): (f64, f64)) 
     const BEYOND: f64 = 1e-6;
     /// A share of a step that is no rounding.
     const NEXT: f64 = 1e-3;
+    // A bound is a step, if not to the bit.
+    let near = |c: usize| actions.grid(c).map_or(0.0, |grid| NEXT * grid.step);
     match when {
         // Where the person is now is as good as a step.
         Condition::AtMost(c, value) => {
@@ -56,14 +58,16 @@ fn outside(actions: &Actions, when: Condition, x: f64, (low, high): (f64, f64)) 
                 Some(grid) => grid.above(value + NEXT * grid.step),
                 None => value + BEYOND,
             };
-            (low.max(if x > value { next.min(x) } else { next }), high)
+            let next = if x > value { next.min(x) } else { next };
+            (low.max(if next - high <= near(c) { next.min(high) } else { next }), high)
         }
         Condition::AtLeast(c, value) => {
             let next = match actions.grid(c) {
                 Some(grid) => grid.below(value - NEXT * grid.step),
                 None => value - BEYOND,
             };
-            (low, high.min(if x < value { next.max(x) } else { next }))
+            let next = if x < value { next.max(x) } else { next };
+            (low, high.min(if low - next <= near(c) { next.max(low) } else { next }))
         }
         Condition::Option { .. } => (low, high),
     }
