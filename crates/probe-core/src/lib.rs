@@ -81,7 +81,7 @@ pub use invalidation::{
     ClosedForm, Enumeration, Estimate, Exact, ExactOrSampled, InvalidationRate, LineSampling, MonteCarlo,
     Query, SmoothedMonteCarlo, SobolMonteCarlo, affine_rate,
 };
-pub use model::{Activation, Dense, Differentiable, Linear, Mlp, Model, ModelShift, Trees};
+pub use model::{Activation, BlackBox, Dense, Differentiable, Linear, Mlp, Model, ModelShift, Trees};
 pub use noise::{Covariance, Effort, Gaussian, Independent, Noise, NoiseOn, Residuals};
 pub use recourse::{
     Goal, METHODS, MethodOptions, Notes, Proposal, Reason, RecourseMethod, Reference, Solver, Task, Verdict,

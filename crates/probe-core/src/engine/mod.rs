@@ -16,7 +16,7 @@ pub use tolerance::{Side, Slack, Tolerance};
 use crate::cost::Cost;
 use crate::error::{Error, Result, require};
 use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
-use crate::model::{Model, ModelShift};
+use crate::model::{BlackBox, Model, ModelShift};
 use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::recourse::{
     Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, Solver, Task, Ways, Worker, method,
@@ -491,10 +491,14 @@ fn scaled_model(setup: &Setup) -> Result<Arc<dyn Model>> {
             (Some(mlp), _) => Arc::new(mlp.rescaled(&setup.space)?),
             (None, Some(trees)) => Arc::new(trees.rescaled(&setup.space)),
             (None, None) => {
-                return Err(Error::Unsupported {
-                    what: format!("a {} model on raw input", setup.model.name()),
-                    why: "only linear models, networks and trees take raw input".to_owned(),
-                });
+                let (model, space) = (Arc::clone(&setup.model), setup.space.clone());
+                Arc::new(BlackBox::new(model.n_features(), move |rows, scores| {
+                    let mut raw = Vec::with_capacity(rows.n_rows() * rows.n_cols());
+                    for row in rows.iter() {
+                        raw.extend(row.iter().enumerate().map(|(j, x)| space.to_raw(j, *x)));
+                    }
+                    model.score_batch(Rows::new(&raw, rows.n_cols())?, scores)
+                })?)
             }
         },
         (ModelInput::Scaled, _) => Arc::clone(&setup.model),

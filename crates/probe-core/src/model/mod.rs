@@ -1,11 +1,13 @@
 //! Score models. Favourable means a score above zero; a tie is unfavourable, always.
 
+mod black_box;
 pub mod grow;
 mod linear;
 mod mlp;
 mod shift;
 mod trees;
 
+pub use black_box::BlackBox;
 pub use linear::Linear;
 pub use mlp::{Activation, Dense, LEAKY_SLOPE, Layer, Mlp};
 pub use shift::ModelShift;

@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod black_box;
 mod budget;
 mod certificates;
 mod changed;

@@ -17,7 +17,7 @@ mod supports;
 use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
 use super::linear::Step;
 use crate::cost::Cost;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::invalidation::has_lines;
 use crate::math::normal::{upper_quantile, upper_tail};
 use crate::noise::{Gaussian, Noise, NoiseOn};
@@ -51,14 +51,8 @@ pub(crate) struct SequentialSolver {
 }
 
 impl SequentialSolver {
-    /// Fails if the model has no gradient.
+    /// Prepares samples of the noise for everybody.
     pub(crate) fn new(task: &Arc<Task>) -> Result<Self> {
-        if task.model.as_differentiable().is_none() && task.model.as_trees().is_none() {
-            return Err(Error::Unsupported {
-                what: format!("method probe on a {} model", task.model.name()),
-                why: "the model has no gradient".to_owned(),
-            });
-        }
         let active = task.noise_on.fixed(&task.actions);
         let surrogate = match has_lines(&*task.noise)? {
             true => None,

@@ -1,6 +1,9 @@
 //! What a search walks on: the smoothed margin around a point, as closely as asked for.
 
+mod black_box;
+mod correlated;
 mod network;
+mod scattered;
 mod trees;
 
 use super::{COARSE, Look};
@@ -10,6 +13,7 @@ use crate::noise::Noise;
 use crate::recourse::{Reason, Task};
 use crate::schema::Actions;
 use crate::seed::Purpose;
+use black_box::OnScores;
 use network::OnLines;
 use trees::OnErrors;
 
@@ -114,6 +118,9 @@ impl Samples {
         if task.model.as_trees().is_some() {
             return Ok(Self::Errors(Errors::even(noise, task.seed, (Purpose::Search, 0), trees::MOST)?));
         }
+        if task.model.as_differentiable().is_none() {
+            return Ok(Self::Errors(Errors::even(noise, task.seed, (Purpose::Search, 0), black_box::MOST)?));
+        }
         let lines = Lines::new(&*task.model, noise, active)?;
         Ok(Self::Lines(Pool::even(task.seed, Purpose::Search, 0, &lines)))
     }
@@ -132,10 +139,7 @@ impl Samples {
             (Self::Lines(pool), _) => {
                 Ok(Box::new(OnLines::new(Lines::new(&*task.model, noise, active)?, pool)))
             }
-            (Self::Errors(_), None) => Err(crate::error::Error::Unsupported {
-                what: format!("ranks of errors on a {} model", task.model.name()),
-                why: "only trees are read so".to_owned(),
-            }),
+            (Self::Errors(errors), None) => Ok(Box::new(OnScores::new(&*task.model, noise, errors))),
         }
     }
 }
