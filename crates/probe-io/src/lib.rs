@@ -48,6 +48,7 @@ mod audit;
 mod checksum;
 mod content;
 mod error;
+mod import;
 mod json;
 mod model_file;
 mod noise_file;

@@ -9,10 +9,11 @@ mod trees;
 use crate::checksum::Checksum;
 use crate::content;
 use crate::error::{Error, Result};
+use crate::import::{FORMATS, Imported};
 use crate::json::{self, Node};
 use crate::output::AtomicOutput;
 use crate::schema_file;
-use probe_core::{Encoding, Model, Schema};
+use probe_core::{Encoding, Model, ModelInput, Schema};
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::io::Write as _;
@@ -47,6 +48,8 @@ pub struct ModelFile {
     pub model: Arc<dyn Model>,
     /// The schema inside the file.
     pub schema: Option<Schema>,
+    /// What the model takes where a schema does not say: scaled values, or raw ones if another library made it.
+    pub input: ModelInput,
     /// Hex SHA-256 of the file's bytes.
     pub hash: String,
 }
@@ -73,6 +76,9 @@ impl ModelFile {
 
     /// Reads a model from memory; `origin` names it in errors.
     pub fn parse(bytes: &[u8], origin: &str) -> Result<Self> {
+        if let Some(format) = FORMATS.iter().find(|format| (format.is)(bytes)) {
+            return Self::imported((format.read)(bytes, origin)?, Checksum::of(bytes));
+        }
         let content = content::recognise(bytes);
         if content != content::Content::Json {
             return Err(Error::file(origin, format!("not a model file: expected JSON, found {content}")));
@@ -94,13 +100,18 @@ impl ModelFile {
             None => None,
             Some(node) => Some(read_schema(&node, &features)?),
         };
-        Ok(Self { features, model, schema, hash: Checksum::of(bytes) })
+        Ok(Self { features, model, schema, input: ModelInput::Scaled, hash: Checksum::of(bytes) })
+    }
+
+    fn imported(found: Imported, hash: String) -> Result<Self> {
+        let Imported { features, model, schema } = found;
+        Ok(Self { features, model, schema, input: ModelInput::Raw, hash })
     }
 
     /// A file around a model of a native kind. Fails on other kinds, and unless there is one distinct name per input of the
     /// model, and a schema feature per name.
     pub fn new(features: Vec<String>, model: Arc<dyn Model>, schema: Option<Schema>) -> Result<Self> {
-        let file = Self { features, model, schema, hash: String::new() };
+        let file = Self { features, model, schema, input: ModelInput::Scaled, hash: String::new() };
         // Reading back what would be written applies every check of the reader, and gives the hash.
         Self::parse(file.to_json()?.as_bytes(), "the new model")
     }

@@ -1,0 +1,29 @@
+//! Models of other libraries: read exactly, or refused with what stands in the way. A new format is one file here and one line in
+//! [`FORMATS`].
+
+use crate::error::Result;
+use probe_core::{Model, Schema};
+use std::sync::Arc;
+
+/// A model as another library saved it.
+pub(crate) struct Imported {
+    /// Model-input columns, in order.
+    pub features: Vec<String>,
+    /// Its margin; favourable is class 1.
+    pub model: Arc<dyn Model>,
+    /// What the file knows of raw features, where it encodes them itself: categories and their columns. Without it, columns are numbers.
+    pub schema: Option<Schema>,
+}
+
+/// One format: its name, how it is told, and how it is read.
+pub(crate) struct Format {
+    /// As messages name it.
+    pub name: &'static str,
+    /// Whether the first bytes look like it.
+    pub is: fn(&[u8]) -> bool,
+    /// Reads the whole file; `origin` names it in errors.
+    pub read: fn(bytes: &[u8], origin: &str) -> Result<Imported>,
+}
+
+/// Every format there is.
+pub(crate) const FORMATS: &[Format] = &[];
