@@ -6,6 +6,7 @@ mod clock;
 mod folders;
 mod kernels;
 mod library;
+mod models;
 mod networks;
 mod offline;
 mod peers;
@@ -52,6 +53,8 @@ enum What {
     Peers(peers::Options),
     /// Real people in raw form: rules, flips and rates of printed rows, checked anew; a full run writes docs/people.md
     People(people::Options),
+    /// Models of XGBoost and LightGBM as we read them, against the library itself, on ten thousand rows each
+    Models,
     /// Scoring rows in batches, against a matrix product
     Kernels,
     /// Trees on real data: certificates, costs and speed, and exact rates; a full run writes docs/trees.md
@@ -67,6 +70,7 @@ fn main() -> Result<()> {
         What::Networks(options) => networks::run(&options),
         What::Peers(options) => peers::run(&options),
         What::People(options) => people::run(&options),
+        What::Models => models::run(),
         What::Kernels => kernels::run(),
         What::Trees(options) => trees::run(&options),
     }

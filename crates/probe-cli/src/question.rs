@@ -42,11 +42,7 @@ impl Question {
     pub(crate) fn new(ask: &Ask, seek: Option<&Seek>, seed: u64, printer: &Printer) -> Result<Self> {
         let file = ModelFile::load(&ask.model)?;
         let schema = schema_of(ask, &file)?;
-        let threshold = match (ask.threshold, ask.threshold_prob) {
-            (Some(t), _) => Some(t),
-            (None, Some(p)) => Some((p / (1.0 - p)).ln()),
-            (None, None) => None,
-        };
+        let threshold = ask.threshold.or(ask.threshold_prob.map(|p| file.model.margin_at(p)));
         let model = file.with_decision(ask.favourable_class == 0, threshold)?;
         let sigma = ask.sigma2.map_or(ask.sigma, f64::sqrt);
         let mut setup = Setup::new(model, file.features.clone(), schema.as_ref(), sigma)
@@ -65,7 +61,7 @@ impl Question {
         setup.confidence = ask.confidence;
         setup.seed = Seed(seed);
         let Named { noise, sigma, fitted_rate } = set_noise(&mut setup, ask, sigma)?;
-        warn_of_raw_units(&setup, schema.as_ref(), printer);
+        warn_of_raw_units(&file, schema.as_ref(), printer);
         Ok(Self { setup, schema, model_hash: file.hash, noise, sigma, fitted_rate, promise: None })
     }
 
@@ -319,7 +315,7 @@ fn intersect(actions: &mut Actions, names: &[String], low: f64, high: f64) -> Re
 
 /// The schema to use, its features in the model's order.
 fn schema_of(ask: &Ask, file: &ModelFile) -> Result<Option<Schema>> {
-    let schema = match &ask.schema {
+    let given = match &ask.schema {
         Some(path) if path == Path::new("none") => return Ok(None),
         Some(path) => {
             let mut schema = load_schema(path)?;
@@ -328,9 +324,9 @@ fn schema_of(ask: &Ask, file: &ModelFile) -> Result<Option<Schema>> {
             }
             Some(schema)
         }
-        None => file.schema.clone(),
+        None => None,
     };
-    Ok(schema)
+    Ok(file.schema_with(given))
 }
 
 /// Scales and ranges that the model was trained with, where a schema does not say otherwise.
@@ -376,13 +372,14 @@ fn set_noise(setup: &mut Setup, ask: &Ask, sigma: f64) -> Result<Named> {
 }
 
 /// Without a scale, σ = 0.1 means 0.1 of every unit.
-fn warn_of_raw_units(setup: &Setup, schema: Option<&Schema>, printer: &Printer) {
+fn warn_of_raw_units(file: &ModelFile, schema: Option<&Schema>, printer: &Printer) {
     let unscaled =
         |schema: &Schema| schema.features.iter().all(|f| f.offset_and_width().is_none() && f.noise.is_none());
-    if setup.space.model_input() == ModelInput::Raw && schema.is_none_or(unscaled) {
+    let input = schema.and_then(|schema| schema.model_input).unwrap_or(file.input);
+    if input == ModelInput::Raw && schema.is_none_or(unscaled) {
         printer.warn(
             "the model takes raw values and no feature has a scale: sigma and cost are in raw units of every feature; \
-             give each feature a scale in a schema",
+             give each feature a scale in a schema (probe schema infer writes one from data)",
         );
     }
 }

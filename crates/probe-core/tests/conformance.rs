@@ -245,7 +245,7 @@ fn setups() -> Vec<Setup> {
     let mut schema = Schema::new(features.collect());
     let mut setups = Vec::new();
     for input in [ModelInput::Scaled, ModelInput::Raw] {
-        schema.model_input = input;
+        schema.model_input = Some(input);
         let model = Arc::new(Linear::new(weights.clone(), -1.5, 0.25).expect("finite weights"));
         for noise_on in [NoiseOn::All, NoiseOn::Mutable, NoiseOn::Changed] {
             for norm in NORMS {

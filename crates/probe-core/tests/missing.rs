@@ -265,7 +265,7 @@ fn units_do_not_matter_to_what_is_missing() {
     let scaled =
         |name: &str, zero: f64, one: f64| Feature { scale: Some([zero, one]), ..Feature::numeric(name) };
     let mut schema = Schema::new(vec![scaled("x0", -2.0, 3.0), scaled("x1", 0.0, 10.0)]);
-    schema.model_input = ModelInput::Raw;
+    schema.model_input = Some(ModelInput::Raw);
     let mut setup = Setup::new(two_steps(false), names(2), Some(&schema), 0.1).unwrap();
     setup.max_rate = 0.1;
     let answer = answer(setup, &[GAP, -4.0]);

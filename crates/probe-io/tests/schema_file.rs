@@ -43,7 +43,7 @@ fn with_field(field: &str) -> String {
 fn toml_and_json_say_the_same() {
     let toml = parse_schema(TOML.as_bytes(), "s").unwrap();
     assert_eq!(toml, parse_schema(JSON.as_bytes(), "s").unwrap());
-    assert_eq!(toml.model_input, ModelInput::Raw);
+    assert_eq!(toml.model_input, Some(ModelInput::Raw));
     assert_eq!(toml.favourable.as_deref(), Some("1"));
     let income = toml.feature("income").unwrap();
     assert_eq!((income.min, income.direction), (Some(0.0), Direction::Increase));

@@ -61,10 +61,10 @@ pub(crate) fn scaled_rows(encoding: &Encoding, x: Rows<'_>, places: &[usize], wh
 
 /// A model of scaled columns as a model of what the schema says the model takes.
 pub(crate) fn for_model_input(model: Arc<dyn Model>, schema: &Schema) -> Result<Arc<dyn Model>> {
-    if schema.model_input == ModelInput::Scaled {
+    let space = schema.space();
+    if space.model_input() == ModelInput::Scaled {
         return Ok(model);
     }
-    let space = schema.space();
     if let Some(mlp) = model.as_mlp() {
         let features = 0..space.n_features();
         let offset: Vec<f64> = features.clone().map(|j| -space.offset(j) / space.width(j)).collect();

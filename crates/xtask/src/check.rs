@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything that must hold, installing what it needs.
 
+use crate::bench;
 use crate::shell::{cargo, say, step};
 use anyhow::Result;
 
@@ -22,6 +23,8 @@ pub(crate) fn run(full: bool) -> Result<()> {
 fn extras() -> Result<()> {
     let slow = ["test", "--quiet", "-p", "probe-core", "--test", "networks", "--", "--ignored"];
     step("slow tests", cargo().args(slow))?;
+    // Sets up Python environments with the libraries in the target folder.
+    bench::run(&["models"])?;
     step(
         "install cargo-hack and cargo-deny",
         cargo().args(["install", "--locked", "--quiet", "cargo-hack", "cargo-deny"]),

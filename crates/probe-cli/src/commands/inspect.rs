@@ -25,12 +25,15 @@ enum What {
     Table,
 }
 
-/// Told by content: JSON with a `format` or `kind` is a model, anything with features is a schema, the rest is a table.
+/// Told by content: what another library saved, and JSON with a `format` or `layers`, is a model, anything with features is a schema, the rest is a table.
 fn what_is(path: &Path) -> Result<What> {
     let mut head = Vec::new();
     let file = std::fs::File::open(path)
         .map_err(|error| anyhow::anyhow!("{}: cannot open: {error}", path.display()))?;
     std::io::Read::read_to_end(&mut std::io::Read::take(file, 4096), &mut head)?;
+    if ModelFile::is_foreign(&head) {
+        return Ok(What::Model);
+    }
     let text = String::from_utf8_lossy(&head);
     let start = text.trim_start_matches('\u{feff}').trim_start();
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
@@ -38,7 +41,7 @@ fn what_is(path: &Path) -> Result<What> {
         return Ok(What::Schema);
     }
     if start.starts_with('{') && ending.as_deref() != Some("jsonl") {
-        let model = ["\"format\"", "\"layers\"", "\"learner\""].iter().any(|key| start.contains(key));
+        let model = ["\"format\"", "\"layers\""].iter().any(|key| start.contains(key));
         if model {
             return Ok(What::Model);
         }
@@ -62,6 +65,9 @@ fn inspect_model(file: &ModelFile, printer: &Printer) {
         file.features.len(),
         file.model.threshold()
     ));
+    if let Some(source) = &file.source {
+        printer.say(&format!("from: {source}"));
+    }
     printer.say(&format!("sha256: {}", file.hash));
     if let Some(mlp) = file.model.as_mlp() {
         describe_network(mlp, printer);
@@ -77,6 +83,9 @@ fn inspect_model(file: &ModelFile, printer: &Printer) {
     }
     match &file.schema {
         Some(schema) => print_schema(schema, printer),
+        None if file.source.is_some() => {
+            printer.say("no schema: every column is a free number in its own unit (probe schema infer writes a schema from data)");
+        }
         None => printer.say("no schema: every column is a free number, used as given"),
     }
 }

@@ -12,6 +12,7 @@ mod columns;
 mod compare;
 mod demo;
 mod guarantee;
+mod imported;
 mod interrupt;
 mod letters;
 mod methods;

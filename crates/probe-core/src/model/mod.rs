@@ -35,6 +35,11 @@ pub trait Model: Send + Sync {
         0.0
     }
 
+    /// The margin where the probability of the favourable class is `probability`: its log-odds, unless the margin has another scale.
+    fn margin_at(&self, probability: f64) -> f64 {
+        log_odds(probability)
+    }
+
     /// The score of one row.
     fn score(&self, x: &[f64]) -> Result<f64> {
         let mut out = [0.0];
@@ -67,6 +72,10 @@ pub trait Model: Send + Sync {
     fn as_trees(&self) -> Option<&Trees> {
         None
     }
+}
+
+fn log_odds(probability: f64) -> f64 {
+    (probability / (1.0 - probability)).ln()
 }
 
 /// A model with gradients.

@@ -6,7 +6,7 @@
 mod missing;
 mod reach;
 
-use super::Model;
+use super::{Model, log_odds};
 use crate::error::{Error, Result, require};
 use crate::rows::Rows;
 use crate::schema::Space;
@@ -381,6 +381,13 @@ impl Model for Trees {
 
     fn threshold(&self) -> f64 {
         self.threshold
+    }
+
+    fn margin_at(&self, probability: f64) -> f64 {
+        match self.rules.aggregate {
+            Aggregate::Sum => log_odds(probability),
+            Aggregate::Mean | Aggregate::Vote => probability - 0.5,
+        }
     }
 
     fn refuses_missing(&self, feature: usize) -> Option<&'static str> {

@@ -240,9 +240,9 @@ pub struct Schema {
     /// The target's favourable value, as text.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "text_or_number")]
     pub favourable: Option<String>,
-    /// What the model was trained on.
-    #[serde(default)]
-    pub model_input: ModelInput,
+    /// What the model was trained on, where it is said; scaled columns where nothing else is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_input: Option<ModelInput>,
     /// At most this many features may change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_changes: Option<usize>,
@@ -264,7 +264,7 @@ impl Schema {
             version: VERSION,
             target: None,
             favourable: None,
-            model_input: ModelInput::Scaled,
+            model_input: None,
             max_changes: None,
             features,
             relations: Vec::new(),
@@ -313,7 +313,7 @@ impl Schema {
     pub fn space(&self) -> Space {
         let (offset, width) =
             self.features.iter().map(|f| f.offset_and_width().unwrap_or((0.0, 1.0))).unzip();
-        Space::new(offset, width, self.model_input)
+        Space::new(offset, width, self.model_input.unwrap_or_default())
     }
 
     /// What may change, in scaled space. `learned_bounds`: whether the range seen in training bounds a feature that

@@ -1,6 +1,11 @@
 //! Models of other libraries: read exactly, or refused with what stands in the way. A new format is one file here and one line in
 //! [`FORMATS`].
 
+mod grown;
+mod lightgbm;
+mod ubjson;
+mod xgboost;
+
 use crate::error::Result;
 use probe_core::{Model, Schema};
 use std::sync::Arc;
@@ -13,6 +18,8 @@ pub(crate) struct Imported {
     pub model: Arc<dyn Model>,
     /// What the file knows of raw features, where it encodes them itself: categories and their columns. Without it, columns are numbers.
     pub schema: Option<Schema>,
+    /// What it is, for people: version, objective and size, to stand after the format's name.
+    pub about: String,
 }
 
 /// One format: its name, how it is told, and how it is read.
@@ -26,4 +33,9 @@ pub(crate) struct Format {
 }
 
 /// Every format there is.
-pub(crate) const FORMATS: &[Format] = &[];
+pub(crate) const FORMATS: &[Format] = &[xgboost::JSON, xgboost::UBJSON, xgboost::BINARY, lightgbm::TEXT];
+
+/// The format of a file that starts with these bytes, if it is one of another library.
+pub(crate) fn format_of(head: &[u8]) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| (format.is)(head))
+}

@@ -1,5 +1,6 @@
 //! Native model files, version 1: JSON with `format`, `version`, `kind`, `features`, what the kind needs, and an
-//! optional schema. A new kind is one file here and one line in [`KINDS`].
+//! optional schema. A new kind is one file here and one line in [`KINDS`]. Files of other libraries come in through
+//! [`import`](crate::import).
 
 mod layers;
 mod linear;
@@ -9,12 +10,13 @@ mod trees;
 use crate::checksum::Checksum;
 use crate::content;
 use crate::error::{Error, Result};
-use crate::import::{FORMATS, Imported};
+use crate::import::{self, FORMATS, Format, Imported};
 use crate::json::{self, Node};
 use crate::output::AtomicOutput;
 use crate::schema_file;
 use probe_core::{Encoding, Model, ModelInput, Schema};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io::Write as _;
 use std::path::Path;
@@ -50,6 +52,8 @@ pub struct ModelFile {
     pub schema: Option<Schema>,
     /// What the model takes where a schema does not say: scaled values, or raw ones if another library made it.
     pub input: ModelInput,
+    /// What another library's file is, in a few words; `None` for native files.
+    pub source: Option<String>,
     /// Hex SHA-256 of the file's bytes.
     pub hash: String,
 }
@@ -60,13 +64,19 @@ impl fmt::Debug for ModelFile {
             .field("kind", &self.model.name())
             .field("features", &self.features)
             .field("schema", &self.schema)
+            .field("source", &self.source)
             .field("hash", &self.hash)
             .finish()
     }
 }
 
 impl ModelFile {
-    /// Reads a model file.
+    /// Whether a file that starts with these bytes is a model of another library.
+    pub fn is_foreign(head: &[u8]) -> bool {
+        import::format_of(head).is_some()
+    }
+
+    /// Reads a model file, native or of another library; the content tells which.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = path.display().to_string();
@@ -76,12 +86,16 @@ impl ModelFile {
 
     /// Reads a model from memory; `origin` names it in errors.
     pub fn parse(bytes: &[u8], origin: &str) -> Result<Self> {
-        if let Some(format) = FORMATS.iter().find(|format| (format.is)(bytes)) {
-            return Self::imported((format.read)(bytes, origin)?, Checksum::of(bytes));
+        if let Some(format) = import::format_of(bytes) {
+            return Self::imported(format, bytes, origin);
         }
         let content = content::recognise(bytes);
         if content != content::Content::Json {
-            return Err(Error::file(origin, format!("not a model file: expected JSON, found {content}")));
+            let mut known: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
+            known.dedup();
+            let known = known.join(", ");
+            let what = format!("not a model file: expected JSON or a model of {known}, found {content}");
+            return Err(Error::file(origin, what));
         }
         let value = json::parse(content::without_mark(bytes), origin)?;
         let root = Node::root(&value, origin);
@@ -100,18 +114,42 @@ impl ModelFile {
             None => None,
             Some(node) => Some(read_schema(&node, &features)?),
         };
-        Ok(Self { features, model, schema, input: ModelInput::Scaled, hash: Checksum::of(bytes) })
+        Ok(Self {
+            features,
+            model,
+            schema,
+            input: ModelInput::Scaled,
+            source: None,
+            hash: Checksum::of(bytes),
+        })
     }
 
-    fn imported(found: Imported, hash: String) -> Result<Self> {
-        let Imported { features, model, schema } = found;
-        Ok(Self { features, model, schema, input: ModelInput::Raw, hash })
+    fn imported(format: &Format, bytes: &[u8], origin: &str) -> Result<Self> {
+        let Imported { features, model, schema, about } = (format.read)(bytes, origin)?;
+        let mut seen = BTreeSet::new();
+        for name in &features {
+            if let Some(fault) = fault_of_name(name, &mut seen) {
+                return Err(Error::file(origin, format!("the feature name '{name}' {fault}")));
+            }
+        }
+        let source = Some(format!("{} {about}", format.name));
+        Ok(Self { features, model, schema, input: ModelInput::Raw, source, hash: Checksum::of(bytes) })
+    }
+
+    /// The schema to use with this model: the one `given`, or the file's own. Where it does not say what the model takes, the file's own
+    /// schema does, or else what kind of file it is.
+    pub fn schema_with(&self, given: Option<Schema>) -> Option<Schema> {
+        let own = self.schema.as_ref();
+        let mut schema = given.or_else(|| own.cloned())?;
+        schema.model_input = schema.model_input.or(own.and_then(|own| own.model_input)).or(Some(self.input));
+        Some(schema)
     }
 
     /// A file around a model of a native kind. Fails on other kinds, and unless there is one distinct name per input of the
     /// model, and a schema feature per name.
     pub fn new(features: Vec<String>, model: Arc<dyn Model>, schema: Option<Schema>) -> Result<Self> {
-        let file = Self { features, model, schema, input: ModelInput::Scaled, hash: String::new() };
+        let input = ModelInput::Scaled;
+        let file = Self { features, model, schema, input, source: None, hash: String::new() };
         // Reading back what would be written applies every check of the reader, and gives the hash.
         Self::parse(file.to_json()?.as_bytes(), "the new model")
     }
@@ -155,7 +193,7 @@ impl ModelFile {
         ];
         entries.extend(fields);
         entries.push(("threshold".to_owned(), json!(self.model.threshold())));
-        if let Some(schema) = &self.schema {
+        if let Some(schema) = self.schema_with(None) {
             entries.push(("schema".to_owned(), json!(schema)));
         }
         // One field a line, in a fixed order: files stay readable and comparable.
@@ -175,8 +213,10 @@ impl ModelFile {
 fn check_format(root: &Node<'_>) -> Result<()> {
     let format = match root.get("format")? {
         Some(node) => node,
-        None if root.get("learner")?.is_some() => {
-            return Err(root.error("an XGBoost model, which cannot be read yet"));
+        None if root.get("tree_info")?.is_some() => {
+            return Err(
+                root.error("a dump of a LightGBM model, which is not read: save it as text (save_model)")
+            );
         }
         None => return Err(root.error(format!("the field 'format' is missing (expected \"{FORMAT}\")"))),
     };
@@ -196,16 +236,24 @@ fn read_features(node: &Node<'_>) -> Result<Vec<String>> {
         return Err(node.error("expected at least one feature name"));
     }
     let mut names: Vec<String> = Vec::with_capacity(items.len());
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for item in &items {
         let name = item.text()?;
-        if name.is_empty() || !seen.insert(name) {
-            let fault = if name.is_empty() { "is empty" } else { "appears twice" };
+        if let Some(fault) = fault_of_name(name, &mut seen) {
             return Err(item.error(format!("the feature name '{name}' {fault}")));
         }
         names.push(name.to_owned());
     }
     Ok(names)
+}
+
+/// What is wrong with a feature's name, after those that were `seen`.
+fn fault_of_name<'a>(name: &'a str, seen: &mut BTreeSet<&'a str>) -> Option<&'static str> {
+    match (name, seen.insert(name)) {
+        ("", _) => Some("is empty"),
+        (_, true) => None,
+        (_, false) => Some("appears twice"),
+    }
 }
 
 fn read_schema(node: &Node<'_>, features: &[String]) -> Result<Schema> {

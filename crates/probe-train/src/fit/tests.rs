@@ -95,7 +95,7 @@ fn keeps_what_the_schema_says_and_its_order() {
     assert!(w[2] > 1.0 && w[2] > 3.0 * w[0].abs() && w[1] == 0.0, "{w:?}");
 
     // The same schema with raw input: the same scores, from raw rows.
-    schema.model_input = ModelInput::Raw;
+    schema.model_input = Some(ModelInput::Raw);
     let raw = fit_model(&data, Some(&schema), &FitParams::default(), Seed(0)).unwrap();
     assert_eq!(raw.report, trained.report);
     let person = [44.0, 5.0, 27_500.0];

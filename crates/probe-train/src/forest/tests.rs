@@ -182,7 +182,7 @@ pub(crate) fn check_raw_input(learner: Learner) {
     let labelled = data.labelled().unwrap();
     let mut schema = credit::schema();
     let scaled = fit_model(&labelled, Some(&schema), &params, Seed(0)).unwrap();
-    schema.model_input = ModelInput::Raw;
+    schema.model_input = Some(ModelInput::Raw);
     let raw = fit_model(&labelled, Some(&schema), &params, Seed(0)).unwrap();
     assert_eq!(raw.report, scaled.report);
     assert_ne!(raw.model.as_trees().unwrap(), scaled.model.as_trees().unwrap());

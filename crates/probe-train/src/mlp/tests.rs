@@ -104,7 +104,7 @@ fn a_network_of_raw_input_is_the_same_function() {
     };
     let mut schema = credit::schema();
     let scaled = fit_model(&data.labelled().unwrap(), Some(&schema), &params, Seed(0)).unwrap();
-    schema.model_input = ModelInput::Raw;
+    schema.model_input = Some(ModelInput::Raw);
     let raw = fit_model(&data.labelled().unwrap(), Some(&schema), &params, Seed(0)).unwrap();
     assert_eq!(raw.report, scaled.report);
     let labelled = data.labelled().unwrap();
