@@ -2,7 +2,7 @@
 
 use crate::{folders, python, say};
 use anyhow::{Context as _, Result, ensure};
-use probe_core::{Model as _, Rows};
+use probe_core::Rows;
 use probe_io::ModelFile;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -57,17 +57,16 @@ pub(super) fn read(node: &Node<'_>, number: usize, n_features: usize, weight: f6
 
 /// Fails on what splits otherwise than by a number, and on leaves of several values.
 fn refuse_others(node: &Node<'_>, number: usize) -> Result<()> {
-    if let Some(types) = node.get("split_type")? {
-        if let Some(i) = types.values()?.iter().position(|kind| kind.as_u64() != Some(0)) {
-            return Err(types
-                .item(i)
-                .error(format!("tree {number} splits on categories, which is not read")));
-        }
+    let categories = || format!("tree {number} splits on categories, which is not read");
+    if let Some(types) = node.get("split_type")?
+        && let Some(i) = types.values()?.iter().position(|kind| kind.as_u64() != Some(0))
+    {
+        return Err(types.item(i).error(categories()));
     }
-    if let Some(categories) = node.get("categories")? {
-        if !categories.values()?.is_empty() {
-            return Err(categories.error(format!("tree {number} splits on categories, which is not read")));
-        }
+    if let Some(sets) = node.get("categories")?
+        && !sets.values()?.is_empty()
+    {
+        return Err(sets.error(categories()));
     }
     if let Some(size) = node.need("tree_param")?.get("size_leaf_vector")? {
         let found = whole(&size)?;
