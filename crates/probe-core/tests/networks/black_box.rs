@@ -49,7 +49,7 @@ fn raw_and_scaled_inputs_are_the_same_question() {
         let model: Arc<dyn Model> = Arc::new(Linear::new(vec![2.0 / unit, -1.0 / unit], -1.0, 0.0).unwrap());
         let feature = |name: &str| Feature { scale: Some([0.0, unit]), ..Feature::numeric(name) };
         let mut schema = Schema::new(vec![feature("a"), feature("b")]);
-        schema.model_input = ModelInput::Raw;
+        schema.model_input = Some(ModelInput::Raw);
         let mut setup = Setup::new(hidden(model), schema.names(), Some(&schema), 0.1).unwrap();
         setup.max_rate = 0.2;
         Engine::new(setup).unwrap().recourse(Rows::single(&[0.1 * unit, 0.4 * unit])).unwrap()[0].clone()
