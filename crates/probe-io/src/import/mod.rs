@@ -3,6 +3,7 @@
 
 mod grown;
 mod lightgbm;
+mod onnx;
 mod ubjson;
 mod xgboost;
 
@@ -33,7 +34,7 @@ pub(crate) struct Format {
 }
 
 /// Every format there is.
-pub(crate) const FORMATS: &[Format] = &[xgboost::JSON, xgboost::UBJSON, xgboost::BINARY, lightgbm::TEXT];
+pub(crate) const FORMATS: &[Format] = &[xgboost::JSON, xgboost::UBJSON, xgboost::BINARY, lightgbm::TEXT, onnx::FORMAT];
 
 /// The format of a file that starts with these bytes, if it is one of another library.
 pub(crate) fn format_of(head: &[u8]) -> Option<&'static Format> {
