@@ -49,8 +49,16 @@ class Maker:
     def size(self, small, large):
         return large if self.large else small
 
-    def write(self, name, model, features, rows, margins, on_cuts=None):
-        """`rows` and `on_cuts` hold what a table would hold."""
+    def write(self, name, model, features, rows, margins, runtime=None):
+        """`rows` hold what a table would hold; `runtime` scores them as the file does. Where the file itself is not the library's model
+        (it holds float32 where the library has doubles, which shows on cuts), rows are judged by it."""
+        on_cuts = None
+        if runtime is not None:
+            of_file = runtime(rows)
+            parted = np.isnan(margins) | (np.abs(of_file - margins) > 1e-5)
+            print(f"{name}: the file differs from the library on {(parted & ~np.isnan(margins)).sum()} of {(~np.isnan(margins)).sum()} rows")
+            on_cuts = rows[parted], of_file[parted]
+            rows, margins = rows[~parted], margins[~parted]
         self.folder.mkdir(parents=True, exist_ok=True)
         onnx.save(model, self.folder / f"{name}.onnx")
         plain = lambda x: None if isinstance(x, float) and np.isnan(x) else x.item() if hasattr(x, "item") else x
@@ -116,6 +124,8 @@ def plain(maker):
         "tree": (DecisionTreeClassifier(max_depth=depth + 1, random_state=0).fit(X, y), {}),
         "forest": (RandomForestClassifier(n_estimators=trees, max_depth=depth, random_state=0).fit(X, y), {}),
         "forest_deep": (RandomForestClassifier(n_estimators=maker.size(4, 20), max_leaf_nodes=maker.size(8, None), random_state=1).fit(X, y), {}),
+        "forest_double": (RandomForestClassifier(n_estimators=trees, max_depth=depth, random_state=2).fit(X, y),
+                          {"initial_types": [("X", DoubleTensorType([None, d]))]}),
         "boosted": (GradientBoostingClassifier(n_estimators=trees, max_depth=depth, random_state=0).fit(X, y), {}),
     }
     for activation in ["relu", "tanh", "logistic"]:
@@ -133,7 +143,8 @@ def plain(maker):
             rows_here = np.vstack([rows, near])
         else:
             rows_here = rows
-        maker.write(name, graph, names, rows_here, sklearn_margin(model, rows_here))
+        runtime = (lambda x: run(graph, {"X": x}, "output_probability")) if name == "forest_double" else None
+        maker.write(name, graph, names, rows_here, sklearn_margin(model, rows_here), runtime)
     histogram(maker, X, y, rows, names)
 
 
@@ -182,18 +193,33 @@ def pipelines(maker):
     for name, (transform, last) in models.items():
         model = make_pipeline(transform, last).fit(table, y)
         graph = to_onnx(model, initial_types=types, target_opset=OPSET, options={"zipmap": False})
-        on_cuts = None
+        margins, here, runtime = sklearn_margin(model, rows), rows, None
         if name == "pipeline_forest":
-            on_cuts = cuts_of_the_file(maker, graph, model, table)
-        maker.write(name, graph, list(table.columns), rows.to_numpy(object), sklearn_margin(model, rows), on_cuts)
+            # Rows on the file's own cuts, which are none of the library's.
+            near = cuts_of_the_file(maker, graph, table)
+            margins, here = np.append(margins, np.full(len(near), np.nan)), pd.concat([rows, near])
+            runtime = lambda x: run_table(graph, pd.DataFrame(x, columns=table.columns))
+        maker.write(name, graph, list(table.columns), here.to_numpy(object), margins, runtime)
 
 
 def onehot_of(column):
     return OneHotEncoder(handle_unknown="ignore"), [column]
 
 
-def cuts_of_the_file(maker, graph, model, table):
-    """Rows whose scaled values lie on splits of the file, with the probabilities of the ONNX runtime."""
+def run(graph, feed, output):
+    """Probabilities of the ONNX runtime, less one half."""
+    found = onnxruntime.InferenceSession(graph.SerializeToString()).run([output], feed)[0]
+    return np.array([p[1] for p in found], float) - 0.5
+
+
+def run_table(graph, frame):
+    types = {"age": np.float32, "income": np.float32, "job": object, "kids": np.int64, "city": object}
+    wanted = {i.name for i in graph.graph.input}
+    return run(graph, {c: frame[c].to_numpy().astype(t).reshape(-1, 1) for c, t in types.items() if c in wanted}, "probabilities")
+
+
+def cuts_of_the_file(maker, graph, table):
+    """Rows whose scaled values lie on splits of the file."""
     tree = next(n for n in graph.graph.node if n.op_type == "TreeEnsembleClassifier")
     scaler = next(n for n in graph.graph.node if n.op_type == "Scaler")
     read = lambda node, name: helper.get_attribute_value(next(a for a in node.attribute if a.name == name))
@@ -212,13 +238,7 @@ def cuts_of_the_file(maker, graph, model, table):
             rows.append(row)
             near = np.nextafter(near, np.float32(np.inf))
     frame = pd.DataFrame(rows)
-    feeds = {"age": np.float32, "income": np.float32, "job": object, "kids": np.int64, "city": object}
-    session = onnxruntime.InferenceSession(graph.SerializeToString())
-    wanted = {i.name for i in session.get_inputs()}
-    feed = {c: frame[c].to_numpy().astype(t).reshape(-1, 1) for c, t in feeds.items() if c in wanted}
-    p = session.run(["probabilities"], feed)[0][:, 1]
-    frame = frame.assign(kids=frame.kids.astype(int), age=frame.age.astype(float), income=frame.income.astype(float))
-    return frame.to_numpy(object), p.astype(float) - 0.5
+    return frame.assign(kids=frame.kids.astype(int), age=frame.age.astype(float), income=frame.income.astype(float))
 
 
 def networks(maker):

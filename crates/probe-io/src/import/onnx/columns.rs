@@ -80,7 +80,7 @@ impl Cell {
         let encoded = !matches!(self.source, Source::Number(_));
         match self.steps[..] {
             [] => encoded,
-            [(Step::Round, _)] => true,
+            [(Step::Round, _)] => !self.truncated,
             _ => false,
         }
     }

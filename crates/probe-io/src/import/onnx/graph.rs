@@ -100,6 +100,9 @@ impl Graph {
     fn input(&mut self, input: &proto::ValueInfo) -> Result<Value, String> {
         let tensor = input.r#type.as_ref().and_then(|t| t.tensor_type.as_ref());
         let tensor = tensor.ok_or("it is no tensor")?;
+        if tensor.elem_type == 9 {
+            return Err("its type is bool: export the model with numbers or categories".to_owned());
+        }
         let element = Element::of_number(i64::from(tensor.elem_type))?;
         let shape = tensor.shape.as_ref().ok_or("it has no shape: how many columns are there?")?;
         let (n, dims) = match &shape.dim[..] {

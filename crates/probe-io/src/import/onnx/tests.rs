@@ -112,6 +112,40 @@ fn affine_maps_in_a_row_are_one() {
 }
 
 #[test]
+fn a_layer_of_one_unit_has_a_bias_too() {
+    let constants =
+        vec![floats("w", &[2, 1], &[1.0, 2.0]), floats("b", &[1], &[0.5]), floats("v", &[1, 1], &[-3.0])];
+    let nodes = vec![
+        node("MatMul", &["x", "w"], &["s"]),
+        node("Add", &["s", "b"], &["t"]),
+        node("Sigmoid", &["t"], &["p"]),
+        node("Mul", &["t", "p"], &["u"]),
+        node("MatMul", &["u", "v"], &["y"]),
+    ];
+    let found = import(&model(vec![input("x", 1, 2)], constants, nodes, "y")).unwrap();
+    // t = 0.25 + 0.25 + 0.5 = 1, and −3 of its silu.
+    let silu = 1.0 / (1.0 + f64::exp(-1.0));
+    assert!((found.model.score(&[0.25, 0.125]).unwrap() + 3.0 * silu).abs() < 1e-15);
+}
+
+#[test]
+fn whole_numbers_are_compared_as_float32_and_categories_not_at_all() {
+    let whole = model(vec![input("x", 7, 2)], vec![], vec![stump(0, "BRANCH_LEQ", [0.25, 1.0], vec![])], "p");
+    let found = import(&whole).unwrap();
+    assert_eq!(
+        (found.model.score(&[0.0, 0.0]).unwrap(), found.model.score(&[1.0, 0.0]).unwrap()),
+        (-0.25, 0.5)
+    );
+    assert_eq!(found.schema.unwrap().features[0].kind, probe_core::schema::Kind::Integer);
+    // Cut to whole numbers, a column is good for categories only.
+    let mut cut = node("Cast", &["z"], &["x"]);
+    cut.attribute.push(of_int("to", 7));
+    let nodes = vec![cut, stump(0, "BRANCH_LEQ", [0.25, 1.0], vec![])];
+    let refusal = message(&model(vec![input("z", 1, 2)], vec![], nodes, "p"));
+    assert!(refusal.contains("a category is used as a number"), "{refusal}");
+}
+
+#[test]
 fn operators_that_are_not_read_are_named() {
     let refusal = message(&two_layers(vec![node("Elu", &["t"], &["u"])]));
     assert_eq!(refusal, "m.onnx: node 'the Elu' (Elu): this operator is not read");
@@ -259,6 +293,12 @@ fn missing_values_go_where_the_file_says() {
     let found = import(&stump_model(stump(0, "BRANCH_LEQ", [0.25, 1.0], tracks.clone()))).unwrap();
     assert_eq!(found.model.refuses_missing(0), None);
     assert_eq!(found.model.score(&[f64::NAN, 0.0]).unwrap(), -0.25);
+    // A split between missing and present values.
+    let mut apart = tracks.clone();
+    apart.push(of_floats("nodes_values", &[f32::NEG_INFINITY, 0.0, 0.0]));
+    let found = import(&stump_model(stump(0, "BRANCH_LEQ", [0.25, 1.0], apart))).unwrap();
+    assert_eq!(found.model.score(&[f64::NAN, 0.0]).unwrap(), -0.25);
+    assert_eq!(found.model.score(&[-1e30, 0.0]).unwrap(), 0.5);
     // Behind a negative factor the other branch is the left one; the missing value still takes the same leaf.
     let mut behind = stump(0, "BRANCH_LEQ", [0.25, 1.0], tracks.clone());
     behind.input = vec!["z".to_owned()];

@@ -133,7 +133,9 @@ fn shifted(graph: &mut Graph, x: &Value, c: &Tensor, sign: f64) -> Made {
         return stepped(graph, columns, c, if sign > 0.0 { Step::Add } else { Step::Subtract });
     }
     let units = graph.units(x)?;
-    if c.len() == 1 {
+    // The bias of a single unit is one like any other: what follows is a function of the sum.
+    let bias = units.root.n() == 1 && units.curve.line().is_some();
+    if c.len() == 1 && !bias {
         let c = c.numbers()?[0];
         return made(units.with(units.curve.plus(&Curve::constant(sign * c))?));
     }

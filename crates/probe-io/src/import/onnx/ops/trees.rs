@@ -3,6 +3,7 @@
 use super::super::columns::Cell;
 use super::super::graph::Graph;
 use super::super::node::Node;
+use super::super::tensor::Element;
 use super::super::value::{Columns, Ensemble, Scores, Value};
 use super::scores::{check_two, n_classes};
 use super::{Inputs, Made, need};
@@ -68,7 +69,8 @@ impl Forest {
             return Err(format!("expected rows and columns, found {} dimensions", columns.dims.len() + 1));
         }
         let nodes = Nodes::read(graph, node)?;
-        let (trees, single) = nodes.trees(graph, columns)?;
+        let columns = compared(graph, columns)?;
+        let (trees, single) = nodes.trees(graph, &columns)?;
         let weights = trees.iter().map(|tree| vec![[0.0; 2]; tree.left.len()]).collect();
         let mut forest = Self { trees, weights, classes: [false; 2], single };
         forest.read_weights(node, &nodes.places, of)?;
@@ -178,6 +180,17 @@ impl Forest {
     }
 }
 
+/// Columns as they are compared: whole numbers as float32.
+fn compared(graph: &mut Graph, columns: &Columns) -> Result<Columns, String> {
+    graph.spend(columns.cells.iter().map(|cell| 8 + 2 * cell.n_steps()).sum())?;
+    let cast = |cell: &Cell| match cell.element {
+        Element::Whole if !cell.truncated => cell.cast(Element::Single),
+        _ => Ok(cell.clone()),
+    };
+    let cells = columns.cells.iter().map(cast).collect::<Result<_, _>>()?;
+    Ok(Columns { dims: columns.dims.clone(), cells })
+}
+
 /// The probability of which `weight` is the n-th part as float32: the float32 next to n · weight, if it is one of those.
 fn share(weight: f64, n: f64) -> f64 {
     let near = f64::from((weight * n) as f32);
@@ -273,13 +286,14 @@ impl<'m> Nodes<'m> {
                 let cell = self.cell(i, columns)?;
                 let threshold = match self.modes[i].as_str() {
                     "BRANCH_LEQ" => self.values[i],
-                    "BRANCH_LT" if self.is_double(cell) => self.values[i].next_down(),
-                    "BRANCH_LT" => f64::from((self.values[i] as f32).next_down()),
+                    "BRANCH_LT" => self.values[i].next_down(),
                     other => return Err(format!("nodes_modes: {other} of a node of tree {name}")),
                 };
-                if !threshold.is_finite() {
-                    return Err(format!("nodes_values: {threshold} of a node of tree {name}"));
+                if threshold.is_nan() {
+                    return Err(format!("nodes_values: NaN of a node of tree {name}"));
                 }
+                // Infinite where only missing values take the other branch.
+                let threshold = threshold.clamp(-f64::MAX, f64::MAX);
                 let (mut at_most, mut above) = (find(0)?, find(1)?);
                 left = self.tracks_true.get(i).is_some_and(|&side| side != 0);
                 tree.feature[at] = graph.column(cell.source)?;
@@ -303,10 +317,6 @@ impl<'m> Nodes<'m> {
     fn number_of(&self, name: i64) -> Result<usize, String> {
         let first = self.places.range((name, i64::MIN)..).next();
         first.map(|(_, place)| place.0).ok_or_else(|| format!("tree {name} has no node"))
-    }
-
-    fn is_double(&self, cell: &Cell) -> bool {
-        cell.element == super::super::tensor::Element::Double
     }
 
     fn cell<'c>(&self, i: usize, columns: &'c Columns) -> Result<&'c Cell, String> {
