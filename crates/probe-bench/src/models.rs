@@ -7,8 +7,9 @@ use probe_io::ModelFile;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Environments, each with one version of every library.
-const ENVIRONMENTS: [&str; 2] = ["models/old", "models/new"];
+/// Environments, each with one version of every library it is about, and where the script is that makes the models.
+const ENVIRONMENTS: [(&str, &str); 3] =
+    [("models/old", "models"), ("models/new", "models"), ("models/onnx", "models/onnx")];
 /// How far margins may differ: the libraries may add in single precision.
 const TOLERANCE: f64 = 1e-5;
 
@@ -28,8 +29,8 @@ pub(crate) fn run() -> Result<()> {
         "| model | rows | with missing values | largest difference of margins | decisions that differ |\n|---|---|---|---|---|",
     );
     let mut faults = Vec::new();
-    for name in ENVIRONMENTS {
-        for path in make(name)? {
+    for (name, script) in ENVIRONMENTS {
+        for path in make(name, script)? {
             let title = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             let found = compare(&path).with_context(|| title.clone())?;
             let Found { rows, missing, largest, differ, wrong } = found;
@@ -45,14 +46,14 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// The model files of an environment, made anew.
-fn make(name: &str) -> Result<Vec<PathBuf>> {
+fn make(name: &str, script: &str) -> Result<Vec<PathBuf>> {
     let python = python::environment(name).with_context(|| python::needs(name))?;
     let folder = folders::kept(name)?.join("files");
     if folder.exists() {
         std::fs::remove_dir_all(&folder)?;
     }
     let status = Command::new(&python)
-        .arg(python::scripts("models").join("make.py"))
+        .arg(python::scripts(script).join("make.py"))
         .arg(&folder)
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .stdout(Stdio::null())

@@ -1,40 +1,14 @@
-//! ONNX files of scikit-learn and PyTorch against the margins that these libraries give. `benches/models/onnx_models.py` makes the files.
+//! ONNX files of scikit-learn and PyTorch against the margins that these libraries give. `benches/models/onnx/make.py` makes the files.
 #![expect(clippy::unwrap_used, reason = "tests say what is wrong by failing")]
 
-use probe_core::Encoding;
 use probe_io::ModelFile;
-use serde::Deserialize;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Files hold float32; libraries often compute with doubles.
 const TOLERANCE: f64 = 1e-5;
-/// Sums of float32 probabilities by the runtime, beside ours of the same leaves: an error of a few float32 roundings.
-const SAME_LEAVES: f64 = 1e-6;
 
-#[derive(Deserialize)]
-struct Case {
-    features: Vec<String>,
-    rows: Vec<Vec<Value>>,
-    margins: Vec<f64>,
-    /// Rows on cuts, with margins by the runtime.
-    on_cuts: Option<Part>,
-}
-
-#[derive(Deserialize)]
-struct Part {
-    rows: Vec<Vec<Value>>,
-    margins: Vec<f64>,
-}
-
-/// Largest difference, and decisions that differ although the margin is not next to zero.
-#[derive(Debug, Default)]
-struct Found {
-    largest: f64,
-    flips: usize,
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
+fn fixtures() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/onnx");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|ending| ending == "onnx"));
@@ -42,79 +16,44 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn fixtures() -> Vec<PathBuf> {
-    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/onnx"))
-}
-
-fn compare(file: &ModelFile, features: &[String], rows: &[Vec<Value>], margins: &[f64]) -> Found {
-    let encoding = match &file.schema {
-        Some(schema) => Encoding::new(schema, &file.features).unwrap(),
-        None => Encoding::identity(&file.features),
-    };
-    let mut columns = vec![0.0; encoding.n_columns()];
-    let mut found = Found::default();
-    assert_eq!(rows.len(), margins.len());
-    for (row, &margin) in rows.iter().zip(margins) {
-        let value = |feature: &probe_core::Feature| {
-            let value = &row[features.iter().position(|name| *name == feature.name).unwrap()];
-            match value {
-                _ if !feature.categories.is_empty() => {
-                    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                    feature.option(&text).unwrap() as f64
-                }
-                Value::Null => f64::NAN,
-                value => value.as_f64().unwrap(),
-            }
-        };
-        let person: Vec<f64> = encoding.features().iter().map(value).collect();
-        encoding.encode_into(&person, &mut columns);
-        let score = file.model.score(&columns).unwrap();
-        let difference = (score - margin).abs();
-        assert!(!difference.is_nan(), "{score} beside {margin}");
-        found.largest = found.largest.max(difference);
-        found.flips += usize::from((score > 0.0) != (margin > 0.0) && difference > TOLERANCE);
-    }
-    found
-}
-
-/// Compares one file; the second part is that of rows on cuts.
-fn check(path: &Path) -> (Found, Option<Found>) {
-    let file = ModelFile::load(path).unwrap();
-    let text = std::fs::read_to_string(path.with_extension("json")).unwrap();
-    let case: Case = serde_json::from_str(&text).unwrap();
-    let cuts = case.on_cuts.map(|part| compare(&file, &case.features, &part.rows, &part.margins));
-    (compare(&file, &case.features, &case.rows, &case.margins), cuts)
-}
-
+/// `cargo xtask bench models` does the same with larger models and 10,000 rows.
 #[test]
 fn margins_are_those_of_the_library() {
-    let files = fixtures();
-    assert!(files.len() >= 30, "{} fixtures", files.len());
-    for path in files {
-        let (found, on_cuts) = check(&path);
-        assert!(found.largest <= TOLERANCE && found.flips == 0, "{}: {found:?}", path.display());
-        if let Some(found) = on_cuts {
-            assert!(found.largest <= SAME_LEAVES, "{} on cuts: {found:?}", path.display());
+    let fixtures = fixtures();
+    assert!(fixtures.len() >= 30, "{} fixtures", fixtures.len());
+    for path in fixtures {
+        let file = ModelFile::load(&path).unwrap();
+        let mut table = csv::Reader::from_path(path.with_extension("csv")).unwrap();
+        let names: Vec<String> = table.headers().unwrap().iter().map(str::to_owned).collect();
+        assert_eq!(names, [&file.features[..], &["margin".to_owned()]].concat(), "{}", path.display());
+        for record in table.records() {
+            let number = |cell: &str| if cell.is_empty() { f64::NAN } else { cell.parse().unwrap() };
+            let mut row: Vec<f64> = record.unwrap().iter().map(number).collect();
+            let margin = row.pop().unwrap();
+            let score = file.model.score(&row).unwrap();
+            assert!(
+                (score - margin).abs() <= TOLERANCE,
+                "{}: {score}, not {margin}, at {row:?}",
+                path.display()
+            );
+            assert!(
+                (score > 0.0) == (margin > 0.0) || margin.abs() <= TOLERANCE,
+                "{}: {row:?}",
+                path.display()
+            );
         }
     }
 }
 
-/// `PROBE_ONNX_DIR=DIR cargo test -p probe-io --test onnx -- --ignored --nocapture`, after
-/// `python benches/models/onnx_models.py DIR --large`.
 #[test]
-#[ignore = "needs models made by Python"]
-fn margins_of_large_models_are_those_of_the_library() {
-    let folder = std::env::var("PROBE_ONNX_DIR").expect("PROBE_ONNX_DIR names the folder");
-    let mut worst = Vec::new();
-    for path in files(Path::new(&folder)) {
-        let (found, on_cuts) = check(&path);
-        eprintln!("{:30} {found:?} {on_cuts:?}", path.file_stem().unwrap().display());
-        let cuts_differ = on_cuts.is_some_and(|found| found.largest > SAME_LEAVES);
-        if found.largest > TOLERANCE || found.flips > 0 || cuts_differ {
-            worst.push(path);
-        }
-    }
-    assert!(worst.is_empty(), "{worst:?}");
+fn files_say_what_they_are() {
+    let source = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/onnx").join(name);
+        ModelFile::load(path).unwrap().source.unwrap()
+    };
+    assert_eq!(source("forest.onnx"), "ONNX by skl2onnx 1.20.0, 5 trees, 5 features");
+    assert_eq!(source("torch_tanh.onnx"), "ONNX by pytorch 2.15.0, network of 2 hidden layers, 4 features");
+    assert_eq!(source("logistic.onnx"), "ONNX by skl2onnx 1.20.0, linear, 5 features");
 }
 
 #[test]

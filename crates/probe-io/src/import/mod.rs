@@ -34,7 +34,8 @@ pub(crate) struct Format {
 }
 
 /// Every format there is.
-pub(crate) const FORMATS: &[Format] = &[xgboost::JSON, xgboost::UBJSON, xgboost::BINARY, lightgbm::TEXT, onnx::FORMAT];
+pub(crate) const FORMATS: &[Format] =
+    &[xgboost::JSON, xgboost::UBJSON, xgboost::BINARY, lightgbm::TEXT, onnx::FORMAT];
 
 /// The format of a file that starts with these bytes, if it is one of another library.
 pub(crate) fn format_of(head: &[u8]) -> Option<&'static Format> {

@@ -32,6 +32,7 @@ pub(super) fn build(
     let scores = find_scores(graph, outputs)?;
     rename(graph, &model.metadata_props);
     let order = order(graph, &used(graph, &scores))?;
+    let about = about(graph, model, &scores, order.names.len());
     let model: Arc<dyn Model> = match scores {
         Scores::Trees(ensemble) => Arc::new(trees(&ensemble, &order)?),
         Scores::Affine(margin) if margin.stage == 0 => {
@@ -40,7 +41,20 @@ pub(super) fn build(
         }
         Scores::Affine(margin) => Arc::new(network(graph, &margin, &order)?),
     };
-    Ok(Imported { features: order.names, model, schema: order.schema })
+    Ok(Imported { features: order.names, model, schema: order.schema, about })
+}
+
+/// Who wrote the file, and what is in it.
+fn about(graph: &Graph, model: &proto::Model, scores: &Scores, n_features: usize) -> String {
+    let what = match scores {
+        Scores::Trees(ensemble) => format!("{} trees", ensemble.trees.len()),
+        Scores::Affine(margin) if margin.stage == 0 => "linear".to_owned(),
+        Scores::Affine(margin) => format!("network of {} hidden layers", chain(graph, margin).len()),
+    };
+    match model.producer_name.as_str() {
+        "" => format!("{what}, {n_features} features"),
+        name => format!("by {name} {}, {what}, {n_features} features", model.producer_version),
+    }
 }
 
 /// Why a graph is no model that is read.
@@ -255,7 +269,7 @@ fn order(graph: &Graph, used: &[bool]) -> Result<Order, Fault> {
     }
     let plain = |feature: &Feature| feature.kind == probe_core::schema::Kind::Numeric;
     if !features.iter().all(plain) {
-        let schema = Schema { model_input: probe_core::ModelInput::Raw, ..Schema::new(features) };
+        let schema = Schema { model_input: Some(probe_core::ModelInput::Raw), ..Schema::new(features) };
         schema.check()?;
         Encoding::new(&schema, &order.names)?;
         order.schema = Some(schema);

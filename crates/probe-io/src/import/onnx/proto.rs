@@ -4,6 +4,10 @@ use prost::Message;
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Model {
+    #[prost(string, tag = "2")]
+    pub producer_name: String,
+    #[prost(string, tag = "3")]
+    pub producer_version: String,
     #[prost(message, optional, tag = "7")]
     pub graph: Option<Graph>,
     #[prost(message, repeated, tag = "8")]

@@ -64,7 +64,7 @@ pub(super) fn model(input: Vec<ValueInfo>, initializer: Vec<Tensor>, node: Vec<N
     let sets = [("", 17), ("ai.onnx.ml", 3), ("com.microsoft", 1)];
     let set = |(domain, version): (&str, i64)| Opset { domain: domain.to_owned(), version };
     let opset_import = sets.map(set).to_vec();
-    Model { graph: Some(graph), opset_import, metadata_props: Vec::new() }
+    Model { graph: Some(graph), opset_import, ..Model::default() }
 }
 
 pub(super) fn bytes(model: &Model) -> Vec<u8> {
