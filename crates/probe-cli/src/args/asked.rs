@@ -12,7 +12,7 @@ pub(super) const ASSURANCE: &str = "Where rates are sampled (networks, and noise
 /// The question, shared by every command that computes with a model.
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
-    /// Model file: our own (JSON), or as XGBoost (JSON, UBJSON) or LightGBM (text) saves it.
+    /// Model file: our own (JSON), ONNX, or as XGBoost (JSON, UBJSON) or LightGBM (text) saves it.
     ///
     /// The content tells which. Models of other libraries take raw values, unless the schema says otherwise, and are read exactly or refused;
     /// --favourable-class and --threshold or --threshold-prob say what their files cannot.

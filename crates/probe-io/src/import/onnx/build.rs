@@ -91,17 +91,25 @@ fn refused(place: String, what: impl Into<String>) -> Refused {
 
 /// The margin, from the outputs that have one.
 fn find_scores(graph: &mut Graph, outputs: &[proto::ValueInfo]) -> Result<Scores, Refused> {
-    let (mut found, mut fault): (Vec<(String, Scores)>, Option<Refused>) = (Vec::new(), None);
+    let mut found: Vec<(String, Scores)> = Vec::new();
+    // The first one, and whether it is about an output of numbers: those may be what decides, labels do not.
+    let mut fault: Option<(Refused, bool)> = None;
+    let is_number = |output: &proto::ValueInfo| {
+        let tensor = output.r#type.as_ref().and_then(|t| t.tensor_type.as_ref());
+        tensor.is_some_and(|tensor| matches!(tensor.elem_type, 1 | 11))
+    };
     for output in outputs {
         let place = format!("output '{}'", output.name);
         let value = graph.value(&output.name).cloned();
         match value {
             None => return Err(refused(place, "nothing computes it")),
             Some(Value::Label) => {}
-            Some(Value::Unknown(why)) => fault = Some((*why).clone()),
+            Some(Value::Unknown(why)) => {
+                fault = worse(fault, ((*why).clone(), is_number(output)));
+            }
             Some(value) => match margin(graph, &value) {
                 Ok(scores) => found.push((place, scores)),
-                Err(what) => fault = Some(refused(place, what)),
+                Err(what) => fault = worse(fault, (refused(place, what), is_number(output))),
             },
         }
     }
@@ -112,14 +120,23 @@ fn find_scores(graph: &mut Graph, outputs: &[proto::ValueInfo]) -> Result<Scores
     };
     let mut found = found.into_iter();
     match (found.next(), fault) {
+        (Some(_), Some((fault, true))) => Err(fault),
         (Some((first, scores)), _) => match found.find(|(_, other)| !same(&scores, other)) {
             None => Ok(scores),
             Some((other, _)) => {
                 Err(refused(other, format!("another score than {first}: which one decides?")))
             }
         },
-        (None, Some(fault)) => Err(fault),
+        (None, Some((fault, _))) => Err(fault),
         (None, None) => Err(refused("outputs".to_owned(), "none of them is a score")),
+    }
+}
+
+/// The first fault, unless a later one is about numbers.
+fn worse(known: Option<(Refused, bool)>, next: (Refused, bool)) -> Option<(Refused, bool)> {
+    match known {
+        Some(known) if known.1 || !next.1 => Some(known),
+        _ => Some(next),
     }
 }
 

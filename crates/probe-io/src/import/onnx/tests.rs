@@ -164,10 +164,11 @@ fn operators_that_are_not_read_are_named() {
 fn what_the_score_does_not_need_is_not_refused() {
     let mut model = two_layers(vec![node("Relu", &["t"], &["u"]), node("Mystery", &["t"], &["z"])]);
     assert!(import(&model).is_ok());
-    // Asked for beside a score, it is still not the score.
-    let graph = model.graph.as_mut().unwrap();
-    graph.output.push(ValueInfo { name: "z".to_owned(), r#type: None });
+    // As a label beside the score it is none; as numbers it may be what decides.
+    model.graph.as_mut().unwrap().output.push(input("z", 7, 1));
     assert!(import(&model).is_ok());
+    model.graph.as_mut().unwrap().output[1] = input("z", 1, 1);
+    assert!(message(&model).contains("node 'the Mystery' (Mystery): this operator is not read"));
 }
 
 #[test]
