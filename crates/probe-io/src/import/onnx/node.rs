@@ -54,12 +54,14 @@ impl<'m> Node<'m> {
         self.find(name).is_some()
     }
 
+    /// A whole number; one that is named and left out is 0, as some writers have it.
     pub(super) fn int(&self, name: &str, default: i64) -> i64 {
-        self.find(name).and_then(|attribute| attribute.i).unwrap_or(default)
+        self.find(name).map_or(default, |attribute| attribute.i.unwrap_or(0))
     }
 
+    /// A number; one that is named and left out is 0.
     pub(super) fn float(&self, name: &str, default: f32) -> f64 {
-        f64::from(self.find(name).and_then(|attribute| attribute.f).unwrap_or(default))
+        f64::from(self.find(name).map_or(default, |attribute| attribute.f.unwrap_or(0.0)))
     }
 
     pub(super) fn text(&self, name: &str, default: &str) -> String {

@@ -54,7 +54,8 @@ impl Tensor {
         for &dim in &tensor.dims {
             dims.push(usize::try_from(dim).map_err(|_| format!("dimension {dim} is negative"))?);
         }
-        let data = match (tensor.data_type, &tensor.raw_data) {
+        let raw = tensor.raw_data.as_ref().filter(|raw| !raw.is_empty());
+        let data = match (tensor.data_type, raw) {
             (1, Some(raw)) => Data::Floats(each(raw, |b| f64::from(f32::from_le_bytes(b)))?),
             (1, None) => Data::Floats(tensor.float_data.iter().map(|&x| f64::from(x)).collect()),
             (11, Some(raw)) => Data::Floats(each(raw, f64::from_le_bytes)?),

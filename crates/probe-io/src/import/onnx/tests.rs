@@ -105,6 +105,21 @@ fn a_dense_network_is_read() {
 }
 
 #[test]
+fn a_product_with_factors_and_a_bias_is_one_layer() {
+    let constants = vec![floats("w", &[1, 2], &[1.0, -2.0]), floats("b", &[1], &[4.0])];
+    let mut gemm = node("Gemm", &["x", "w", "b"], &["y"]);
+    // A number that is named and left out is zero.
+    let left_out = Attribute { name: "beta".to_owned(), ..Attribute::default() };
+    gemm.attribute = vec![of_int("transB", 1), of_float("alpha", 0.5), left_out];
+    let found = import(&model(vec![input("x", 1, 2)], constants, vec![gemm.clone()], "y")).unwrap();
+    let linear = found.model.as_linear().unwrap();
+    assert_eq!((linear.weights(), linear.bias()), (&[0.5, -1.0][..], 0.0));
+    gemm.attribute.push(of_int("transA", 1));
+    let constants = vec![floats("w", &[1, 2], &[1.0, -2.0]), floats("b", &[1], &[4.0])];
+    assert!(message(&model(vec![input("x", 1, 2)], constants, vec![gemm], "y")).contains("transA"));
+}
+
+#[test]
 fn affine_maps_in_a_row_are_one() {
     let found = import(&two_layers(vec![node("Identity", &["t"], &["u"])])).unwrap();
     // x · w · v = x · (1 + 2, 2 − 1).

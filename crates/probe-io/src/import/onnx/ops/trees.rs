@@ -191,10 +191,13 @@ fn compared(graph: &mut Graph, columns: &Columns) -> Result<Columns, String> {
     Ok(Columns { dims: columns.dims.clone(), cells })
 }
 
-/// The probability of which `weight` is the n-th part as float32: the float32 next to n · weight, if it is one of those.
+/// The probability of which `weight` is the n-th part as float32. Several may be: the one with the fewest digits, so that trees whose leaves
+/// are pure sum to whole numbers and ties stay ties.
 fn share(weight: f64, n: f64) -> f64 {
-    let near = f64::from((weight * n) as f32);
-    if f64::from((near / n) as f32) == weight { near } else { weight * n }
+    let near = (weight * n) as f32;
+    let candidates = [near.next_down(), near, near.next_up()];
+    let fitting = candidates.into_iter().filter(|&p| f64::from((f64::from(p) / n) as f32) == weight);
+    fitting.max_by_key(|p| p.to_bits().trailing_zeros()).map_or(weight * n, f64::from)
 }
 
 /// Tree and node, by what the file calls them.
@@ -323,5 +326,22 @@ impl<'m> Nodes<'m> {
         let feature = self.features[i];
         let cell = usize::try_from(feature).ok().and_then(|j| columns.cells.get(j));
         cell.ok_or_else(|| format!("nodes_featureids: {feature} of {} columns", columns.cells.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn shares_of_any_number_of_trees_are_found_again() {
+        for n in 1..=1000 {
+            for p in [0.0, 0.25, 0.5, 0.75, 1.0] {
+                let weight = f64::from((p / f64::from(n)) as f32);
+                assert_eq!(share(weight, f64::from(n)), p, "{n}");
+            }
+        }
+        // No probability of one tree in two has this weight, which is no float32.
+        assert_eq!(share(0.3, 2.0), 0.6);
     }
 }
