@@ -164,7 +164,8 @@ def lightgbm_cases(make: Maker) -> None:
         found = [[] for _ in range(D)]
         for features, values in re.findall(r"split_feature=(.*)\n(?:.*\n)?threshold=(.*)\n", text):
             for j, value in zip(features.split(), values.split()):
-                found[int(j)].append(float(value))
+                if np.isfinite(float(value)):
+                    found[int(j)].append(float(value))
         rows = make.rows(found, True, len(name))
         booster = lgb.Booster(model_file=str(path))
         margins = booster.predict(rows, raw_score=True, num_threads=1) * more.get("sigmoid", 1.0)

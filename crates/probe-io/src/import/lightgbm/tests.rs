@@ -58,3 +58,13 @@ fn text_with_other_line_ends_and_a_byte_order_mark_is_the_same() {
     assert!(is(other.as_bytes()) && score(&other, 0.6) == 1.0 && score(&other, 0.5) == -1.0);
     assert!(!is(b"tree\n1\n") && !is(b"tree") && !is(b"trees\nversion=v4\n"));
 }
+
+#[test]
+fn a_split_at_infinity_is_between_missing_values_and_all_others() {
+    let text = stump("inf", 8);
+    assert_eq!((score(&text, f64::MAX), score(&text, -f64::MAX), score(&text, f64::NAN)), (-1.0, -1.0, 1.0));
+    assert_eq!(score(&stump("inf", 2), f64::NAN), -1.0);
+    for threshold in ["-inf", "nan"] {
+        assert!(read(stump(threshold, 8).as_bytes(), "m").is_err(), "{threshold}");
+    }
+}

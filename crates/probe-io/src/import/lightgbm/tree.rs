@@ -36,7 +36,11 @@ pub(super) fn read(section: &Section<'_>, n_features: usize, scale: impl Fn(f64)
     }
     let each = "split";
     let features: Vec<usize> = section.array("split_feature", n_splits, each, "a whole number")?;
-    let thresholds = section.numbers("threshold", n_splits, each)?;
+    let thresholds: Vec<f64> = section.array("threshold", n_splits, each, "a number")?;
+    // A split between missing values and all others is at infinity; what is below everything splits nothing.
+    if let Some(threshold) = thresholds.iter().find(|t| t.is_nan() || **t == f64::NEG_INFINITY) {
+        return Err(section.error("threshold", format!("has {threshold}, which splits nothing")));
+    }
     let types: Vec<u8> = section.array("decision_type", n_splits, each, "a whole number up to 255")?;
     let lefts: Vec<i64> = section.array("left_child", n_splits, each, "a whole number")?;
     let rights: Vec<i64> = section.array("right_child", n_splits, each, "a whole number")?;
@@ -107,6 +111,7 @@ fn cut(threshold: f64) -> f64 {
     match threshold {
         below if (-ZERO..0.0).contains(&below) => (-ZERO).next_down(),
         above if (0.0..ZERO).contains(&above) => ZERO,
-        other => other,
+        // Infinity is above every finite value, as the largest of them is not below any.
+        other => other.min(f64::MAX),
     }
 }
