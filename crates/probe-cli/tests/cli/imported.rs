@@ -22,7 +22,8 @@ fn margins(folder: &Folder, line: &str) -> Vec<(f64, f64)> {
     (0..people.rows.len()).map(|row| (rated.number(row, "margin"), people.number(row, "margin"))).collect()
 }
 
-const FILES: [(&str, &str, &str); 4] = [
+const FILES: [(&str, &str, &str); 5] = [
+    ("onnx/forest.onnx", "model.csv", "from: ONNX by skl2onnx 1.20.0, 5 trees, 5 features"),
     (
         "xgboost-3.2.0-raw.ubj",
         "model.bin",
@@ -141,4 +142,37 @@ fn recourse_on_an_imported_model_is_certified_in_its_own_units() {
     let again =
         folder.table("recourse model.txt again.csv --schema schema.toml -r 0.1 --sigma 0.02 --ignore-extra");
     assert!((0..2).all(|row| again.get(row, "status") == "favourable"), "{again:?}");
+}
+
+/// A pipeline that encodes its categories itself takes people as they are, and answers with categories and whole numbers.
+#[test]
+fn pipelines_take_categories_by_name() {
+    let folder = folder("onnx/pipeline_forest.onnx", "model.onnx");
+    let encoded = Csv::parse(&folder.text("people.csv"));
+    // As a table has them: the category whose column is 1, and the kids of whom the code is the number.
+    let category = |row: usize, feature: &str, names: &[&'static str]| -> &'static str {
+        let holds = |name: &&&str| encoded.number(row, &format!("{feature}={name}")) == 1.0;
+        names.iter().find(holds).unwrap()
+    };
+    let mut people = "age,income,job,kids,city\n".to_owned();
+    for row in 0..20 {
+        people += &format!(
+            "{},{},{},{},{}\n",
+            encoded.number(row, "age"),
+            encoded.number(row, "income"),
+            category(row, "job", &["boss", "clerk", "none"]),
+            encoded.number(row, "kids"),
+            category(row, "city", &["A", "B", "C", "D"]),
+        );
+    }
+    folder.write("raw.csv", &people);
+    let rated = folder.table("rate model.onnx raw.csv --samples 8 --estimator monte-carlo");
+    for row in 0..20 {
+        let (ours, theirs) = (rated.number(row, "margin"), encoded.number(row, "margin"));
+        assert!((ours - theirs).abs() < 1e-6, "row {row}: {ours} and {theirs}");
+    }
+    folder.write("wrong.csv", "age,income,job,kids,city\n40,1000,pilot,1,A\n");
+    folder
+        .run("rate model.onnx wrong.csv --quiet")
+        .fails(1, &["column 'job': 'pilot' is no category of it (known: boss, clerk, none)"]);
 }
