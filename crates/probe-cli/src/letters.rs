@@ -85,7 +85,8 @@ impl<'e> Letters<'e> {
             };
             let person = &people[row * n..(row + 1) * n];
             let mut facts = self.witness.facts(session, to, person, answer)?;
-            facts.relaxations = relaxations.map_or_else(Vec::new, |all| self.witness.reliefs(&all[i]));
+            facts.relaxations =
+                relaxations.map_or_else(Vec::new, |all| self.witness.reliefs(person, &all[i]));
             let letter = Letter::new(&self.language, &facts)?;
             match self.kind {
                 Kind::Prose(layout) => texts.push(letter.lay_out(&self.language, &facts, layout)?),

@@ -107,6 +107,19 @@ pub struct Relief {
     pub unit: Option<String>,
     /// What it would have to be.
     pub to: Value,
+    /// Whether a number would have to rise to it, or fall.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upward: Option<bool>,
+}
+
+/// A rule between features, some of which change.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bond {
+    /// Words of a rule about numbers, features by their names in the data: `total`, `=`, `wages`, `+`, `other`.
+    Rule(Vec<String>),
+    /// Features that move together.
+    Together(Vec<String>),
 }
 
 /// How the principal reasons were found.
@@ -167,6 +180,9 @@ pub struct Facts {
     /// What would help, where there is no answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub relaxations: Vec<Relief>,
+    /// Rules between features that the changes keep.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bonds: Vec<Bond>,
     /// Whether a change of the model was allowed for.
     pub model_may_change: bool,
 }

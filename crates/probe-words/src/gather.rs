@@ -1,9 +1,12 @@
 //! From an engine and its answer to the facts of a letter.
 
-use crate::facts::{Addressee, Basis, Change, Drift, Facts, Limited, Relief, Room, RoomSide, Stop, Value};
+use crate::facts::{
+    Addressee, Basis, Bond, Change, Drift, Facts, Limited, Relief, Room, RoomSide, Stop, Value,
+};
 use probe_core::{
     Answer, Encoding, Engine, Feature, Limit, Noise, Relaxation, Relaxed, Result, Session, Setup, Side,
     Status, Tolerance,
+    schema::{Relation, Tie},
 };
 
 /// Features that are named as principal reasons, at most: Regulation B's commentary on § 1002.9(b)(2) takes more than four to be of little help.
@@ -52,12 +55,13 @@ impl<'e> Witness<'e> {
             status: answer.status,
             reason: answer.reason.map(|reason| reason.code().to_owned()),
             drifts: self.drifts(&changes, &misses),
+            bonds: self.bonds(&changes),
             changes,
             max_rate: setup.max_rate,
             rate: answer.rate,
             rate_upper: answer.rate_upper,
             best_rate: answer.best_rate,
-            exact: answer.status == Status::Certified && self.engine.least_certifiable_rate(1).is_none(),
+            exact: self.engine.least_certifiable_rate(1).is_none(),
             confidence: setup.confidence,
             reasons,
             reasons_by,
@@ -82,14 +86,55 @@ impl<'e> Witness<'e> {
                 to: value(encoding, k, &answer.point),
                 cost: setup.cost.between(&scaled(setup, person), &scaled(setup, &alone)),
                 usual_miss: misses[k],
-                room: tolerance.as_ref().and_then(|t| room(t, encoding, k)),
-                spare: self.engine.score(&without)? > 0.0,
+                room: tolerance.as_ref().filter(|_| !self.is_tied(k)).and_then(|t| self.room(t, k)),
+                spare: self.may_become(person, &without) && self.engine.score(&without)? > 0.0,
                 outside: self.is_outside(k, &answer.point),
                 p_fail: feature.p_fail.filter(|p| *p > 0.0),
             });
         }
         changes.sort_by(|a, b| b.cost.total_cmp(&a.cost));
         Ok(changes)
+    }
+
+    /// Whether a row keeps every rule.
+    fn may_become(&self, person: &[f64], row: &[f64]) -> bool {
+        let setup = self.engine.setup();
+        setup.actions.violations(&scaled(setup, person), &scaled(setup, row)).is_empty()
+    }
+
+    /// Whether feature `k` moves others.
+    fn is_tied(&self, k: usize) -> bool {
+        let is_part = |tie: &Tie| match tie {
+            Tie::Sum { .. } => tie.columns().iter().any(|&c| self.encoding().feature_of(c) == k),
+            _ => false,
+        };
+        self.engine.setup().actions.ties().iter().any(is_part)
+    }
+
+    /// How far a feature may be missed, where it is proven: until the yes is lost where that is known, else until the target is. What moves by steps is
+    /// missed by steps.
+    fn room(&self, tolerance: &Tolerance, k: usize) -> Option<Room> {
+        let step = self.engine.setup().steps[self.encoding().column_of(k)];
+        let whole = |room: Room| match step {
+            Some(step) if room.side != RoomSide::Either => {
+                Room { by: (room.by / step).floor() * step, ..room }
+            }
+            _ => room,
+        };
+        room(tolerance, self.encoding(), k).map(whole).filter(|room| room.by > 0.0)
+    }
+
+    /// Rules between numbers that concern some of these changes.
+    fn bonds(&self, changes: &[Change]) -> Vec<Bond> {
+        let changes = |name: &String| changes.iter().any(|change| change.feature == *name);
+        let bond = |relation: &Relation| match &relation.rule {
+            Some(rule) => {
+                let words: Vec<String> = rule.split_whitespace().map(str::to_owned).collect();
+                words.iter().any(changes).then_some(Bond::Rule(words))
+            }
+            None => relation.together.iter().any(changes).then(|| Bond::Together(relation.together.clone())),
+        };
+        self.encoding().columns().relations.iter().filter_map(bond).collect()
     }
 
     /// Whether a number is outside the range seen in training.
@@ -185,11 +230,13 @@ impl<'e> Witness<'e> {
     }
 
     /// What would help, in the person's words.
-    pub fn reliefs(&self, relaxations: &[Relaxation]) -> Vec<Relief> {
+    pub fn reliefs(&self, person: &[f64], relaxations: &[Relaxation]) -> Vec<Relief> {
         let (setup, encoding) = (self.engine.setup(), self.encoding());
         let of = |column: usize, to: &dyn Fn(&Feature) -> Value| {
             let feature = &encoding.features()[encoding.feature_of(column)];
-            Relief { feature: Some(feature.name.clone()), unit: feature.unit.clone(), to: to(feature) }
+            let to = to(feature);
+            let upward = if let Value::Number(to) = to { Some(to > person[column]) } else { None };
+            Relief { feature: Some(feature.name.clone()), unit: feature.unit.clone(), to, upward }
         };
         let relief = |relaxation: &Relaxation| match relaxation.limit {
             Relaxed::AtMost { column, needed }
@@ -200,7 +247,7 @@ impl<'e> Witness<'e> {
                 Some(of(column, &|feature| Value::Category(feature.categories[option].clone())))
             }
             Relaxed::MaxChanges(most) => {
-                Some(Relief { feature: None, unit: None, to: Value::Number(most as f64) })
+                Some(Relief { feature: None, unit: None, to: Value::Number(most as f64), upward: None })
             }
             _ => None,
         };
@@ -242,7 +289,7 @@ fn scaled(setup: &Setup, raw: &[f64]) -> Vec<f64> {
     out
 }
 
-/// How far a feature may be missed, where it is proven: until the yes is lost where that is known, else until the target is.
+/// The room that a tolerance leaves to feature `k`.
 fn room(tolerance: &Tolerance, encoding: &Encoding, k: usize) -> Option<Room> {
     let of =
         |slacks: &[probe_core::Slack]| slacks.iter().find(|s| encoding.feature_of(s.feature) == k).copied();

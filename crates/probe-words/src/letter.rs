@@ -1,7 +1,7 @@
 //! From facts to sentences.
 
 use crate::error::Result;
-use crate::facts::{Addressee, Basis, Change, Drift, Facts, RoomSide, Stop, Value};
+use crate::facts::{Addressee, Basis, Bond, Change, Drift, Facts, Limited, RoomSide, Stop, Value};
 use crate::language::Language;
 use crate::number::Odds;
 use minijinja::context;
@@ -173,6 +173,19 @@ impl Writer<'_> {
         if changes.len() > 1 {
             notes.push(self.plain("steps_all")?);
         }
+        let mut bonds = Vec::new();
+        for bond in &self.facts.bonds {
+            bonds.push(match bond {
+                Bond::Rule(words) => {
+                    words.iter().map(|word| self.feature(word)).collect::<Vec<_>>().join(" ")
+                }
+                Bond::Together(names) => {
+                    let names: Vec<String> = names.iter().map(|name| self.feature(name)).collect();
+                    self.say("bond_together", context! { list => self.list(&names, usize::MAX)? })?
+                }
+            });
+        }
+        self.push_list(&mut notes, "steps_bonds", &bonds)?;
         let outside: Vec<String> =
             changes.iter().filter(|change| change.outside).map(|c| self.feature(&c.feature)).collect();
         self.push_list(&mut notes, "steps_outside", &outside)?;
@@ -241,7 +254,7 @@ impl Writer<'_> {
         }
         match facts.status {
             Status::Certified => {
-                let odds = Odds::at_most(facts.rate_upper);
+                let odds = Odds::at_most(self.certified_rate());
                 let values = context! { yes => self.count(odds.others()), out_of => self.count(odds.out_of) };
                 sentences.push(self.say("sure_certified", values)?);
                 sentences.push(if facts.exact {
@@ -279,10 +292,17 @@ impl Writer<'_> {
         self.section("sure", "heading_sure", sentences)
     }
 
+    /// The rate that a certified answer is told with: that asked for where the letter says how far one may aim beside it, which holds for no lower one.
+    fn certified_rate(&self) -> f64 {
+        let beside = |change: &Change| change.room.is_some_and(|room| room.side == RoomSide::Either);
+        let told = self.facts.changes.iter().take(SHOWN).any(beside);
+        if told { self.facts.max_rate.max(self.facts.rate_upper) } else { self.facts.rate_upper }
+    }
+
     fn odds(&self) -> Option<Share> {
         let facts = self.facts;
         let odds = match facts.status {
-            Status::Certified => Odds::at_most(facts.rate_upper),
+            Status::Certified => Odds::at_most(self.certified_rate()),
             Status::Found | Status::Favourable => Odds::about(facts.rate),
             Status::None => return None,
         };
@@ -304,10 +324,14 @@ impl Writer<'_> {
         }
         let mut sentences: Vec<String> = self.reason()?.into_iter().collect();
         if let Some(best) = facts.best_rate {
+            sentences.push(self.plain("sure_intro")?);
             sentences.push(self.say("none_best", self.no_of(Odds::about(best)))?);
         }
         let mut limits = Vec::new();
-        for limited in &facts.limits {
+        // What nobody may change says little where something else is at its end.
+        let is_end = |limited: &&Limited| limited.stop != Stop::Immutable;
+        let only_ends = facts.limits.iter().any(|limited| is_end(&limited));
+        for limited in facts.limits.iter().filter(|limited| !only_ends || is_end(limited)) {
             let feature = self.feature(&limited.feature);
             let value = |value: f64| self.number(&self.language.number.exact(value), limited.unit.as_deref());
             limits.push(match limited.stop {
@@ -335,7 +359,12 @@ impl Writer<'_> {
             help.push(match &relaxation.feature {
                 Some(name) => {
                     let value = self.value(name, &relaxation.to, unit);
-                    self.say("aim", context! { feature => self.feature(name), value })?
+                    let phrase = match relaxation.upward {
+                        Some(true) => "relaxation_up",
+                        Some(false) => "relaxation_down",
+                        None => "aim",
+                    };
+                    self.say(phrase, context! { feature => self.feature(name), value })?
                 }
                 None => self
                     .say("relaxation_changes", context! { count => self.value("", &relaxation.to, unit) })?,

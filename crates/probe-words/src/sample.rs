@@ -1,7 +1,9 @@
 //! Letters that no one gets: every template is tried on them before the first real one.
 
 use crate::error::Result;
-use crate::facts::{Addressee, Basis, Change, Drift, Facts, Limited, Relief, Room, RoomSide, Stop, Value};
+use crate::facts::{
+    Addressee, Basis, Bond, Change, Drift, Facts, Limited, Relief, Room, RoomSide, Stop, Value,
+};
 use crate::language::Language;
 use crate::letter::Letter;
 use crate::output::{Layout, Pages};
@@ -70,8 +72,19 @@ fn facts(status: Status) -> Facts {
             limited(Stop::MaxChanges),
         ],
         relaxations: vec![
-            Relief { feature: Some("a".to_owned()), unit: unit(), to: low() },
-            Relief { feature: None, unit: None, to: low() },
+            Relief { feature: Some("a".to_owned()), unit: unit(), to: low(), upward: Some(true) },
+            Relief { feature: Some("a".to_owned()), unit: unit(), to: low(), upward: Some(false) },
+            Relief {
+                feature: Some("a".to_owned()),
+                unit: None,
+                to: Value::Category("b".to_owned()),
+                upward: None,
+            },
+            Relief { feature: None, unit: None, to: low(), upward: None },
+        ],
+        bonds: vec![
+            Bond::Rule(["a", "<=", "b"].map(str::to_owned).to_vec()),
+            Bond::Together(vec!["a".to_owned(), "b".to_owned()]),
         ],
         model_may_change: false,
     }

@@ -220,7 +220,12 @@ fn feature_row(feature: &Feature) -> Vec<String> {
     let fails = feature.p_fail.filter(|p| *p > 0.0);
     let fails =
         fails.map_or_else(String::new, |p| format!(", a change fails with probability {}", number(p)));
-    let bounds = bounds + &steps + &fails;
+    let listed = feature.transitions.iter().map(|(from, to)| {
+        if to.is_empty() { format!("{from} stays") } else { format!("{from} → {}", to.join(" or ")) }
+    });
+    let only: Vec<String> = listed.collect();
+    let only = if only.is_empty() { String::new() } else { format!("; only {}", only.join(", ")) };
+    let bounds = bounds + &only + &steps + &fails;
     let scale = feature.offset_and_width().map_or_else(
         || match (feature.kind, feature.coding()) {
             (Kind::Categorical, Coding::Onehot) => "one column each, 0 or 1".to_owned(),

@@ -84,7 +84,10 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         .telling(&written)
         .writing(instead.map(instead_of_table).transpose()?);
     if args.tolerance {
-        warn_of_tolerance(&engine, stream.is_json(), printer);
+        warn_of_tolerance(&engine, stream.is_json() || letters.is_some(), printer);
+    }
+    if letters.is_some() {
+        note_of_digits(&engine, printer);
     }
     let options = engine.session().n_options();
     let mut fields = vec![Field::integer("row")];
@@ -200,9 +203,9 @@ fn setting(args: &Recourse, question: &Question, meta: &Value) -> Value {
 }
 
 /// Says where `--tolerance` does less than one may think.
-fn warn_of_tolerance(engine: &Engine, json: bool, printer: &Printer) {
+fn warn_of_tolerance(engine: &Engine, told: bool, printer: &Printer) {
     if engine.setup().model.as_linear().is_some() {
-        let how = if json { "they are reported" } else { "JSON reports them (--format jsonl)" };
+        let how = if told { "they are reported" } else { "JSON reports them (--format jsonl)" };
         printer.warn(&format!(
             "--tolerance changes nothing for linear models: their tolerances are exact, and {how} without it"
         ));
@@ -210,9 +213,29 @@ fn warn_of_tolerance(engine: &Engine, json: bool, printer: &Printer) {
         printer.warn(
             "--tolerance changes nothing here: tolerances are known for networks under independent Gaussian noise and a model that stays",
         );
-    } else if !json {
-        printer
-            .warn("--tolerance: the answers leave room, but only JSON reports how much; give --format jsonl");
+    } else if !told {
+        printer.warn(
+            "--tolerance: the answers leave room, but only JSON and letters say how much; give --format jsonl",
+        );
+    }
+}
+
+/// Says which numbers letters tell to the last digit.
+fn note_of_digits(engine: &Engine, printer: &Printer) {
+    let (setup, encoding) = (engine.setup(), &engine.setup().encoding);
+    let is_endless = |k: &usize| {
+        let j = encoding.column_of(*k);
+        !encoding.is_category(*k) && setup.actions.is_mutable_numeric(j) && setup.steps[j].is_none()
+    };
+    let names: Vec<&str> = (0..encoding.features().len())
+        .filter(is_endless)
+        .map(|k| encoding.features()[k].name.as_str())
+        .collect();
+    if !names.is_empty() {
+        printer.note(&format!(
+            "letters tell certified values to the last digit; a step in the schema makes them round numbers ({})",
+            names.join(", ")
+        ));
     }
 }
 
@@ -329,7 +352,8 @@ impl Worker<'_> {
             let row = i / self.options;
             let person = &self.people[row * n..(row + 1) * n];
             let tolerance = rows::ToleranceOf::new(engine, person, answer)?;
-            let shortfall = rows::shortfall_value(&mut self.session, &question.setup.names, person, answer)?;
+            let shortfall =
+                rows::shortfall_value(&mut self.session, &question.setup.encoding, person, answer)?;
             rows.push(&rows::AnswerRow {
                 question,
                 person,

@@ -239,7 +239,7 @@ impl Serialize for Slacks<'_> {
 /// What stands in the way, by feature name; null where nothing does.
 pub(super) fn shortfall_value(
     session: &mut Session<'_>,
-    names: &[String],
+    encoding: &Encoding,
     person: &[f64],
     answer: &Answer,
 ) -> anyhow::Result<Value> {
@@ -248,7 +248,9 @@ pub(super) fn shortfall_value(
         .limits
         .iter()
         .filter(|(_, limit)| *limit != Limit::NoEffect)
-        .map(|(j, limit)| (names[*j].clone(), json!(limit_words(limit))))
+        .map(|(j, limit)| {
+            (encoding.features()[encoding.feature_of(*j)].name.clone(), json!(limit_words(limit)))
+        })
         .collect();
     Ok(json!({ "score": shortfall.score, "score_needed": shortfall.needed, "limits": limits }))
 }

@@ -2,7 +2,7 @@
 
 use super::reach::Reach;
 use super::{Reason, Task};
-use crate::model::{Linear, Trees};
+use crate::model::{Activation, Linear, Mlp, Model as _, Trees};
 use crate::schema::{Actions, Group};
 
 /// For somebody at `factual`, or at `start` once brought inside `reach`, for whom nothing was found.
@@ -14,7 +14,10 @@ pub(super) fn proven(task: &Task, reach: &Reach, (factual, start): (&[f64], &[f6
     match (task.model.as_linear(), task.model.as_trees()) {
         (Some(model), _) => of_linear(task, model, reach, (factual, start)),
         (None, Some(trees)) => of_trees(trees, factual, &task.actions),
-        (None, None) => Reason::NotFound,
+        (None, None) => task
+            .model
+            .as_mlp()
+            .map_or(Reason::NotFound, |network| of_network(network, factual, &task.actions)),
     }
 }
 
@@ -69,13 +72,70 @@ pub(super) fn of_trees(trees: &Trees, person: &[f64], actions: &Actions) -> Reas
     }
 }
 
+/// Bounds on every unit over all that the person may become: no point is favourable if even the upper one is not.
+pub(super) fn of_network(network: &Mlp, person: &[f64], actions: &Actions) -> Reason {
+    let mut ends = ranges(person, actions);
+    if ends.iter().all(|(low, high)| low == high) {
+        return Reason::NoAdmissibleMove;
+    }
+    let layers = network.layers();
+    for (l, layer) in layers.iter().enumerate() {
+        let n_in = layer.n_in();
+        let unit = |(weights, bias): (&[f64], &f64)| {
+            let add = |(low, high): (f64, f64), (w, (from, to)): (&f64, &(f64, f64))| match *w {
+                w if w > 0.0 => (low + w * from, high + w * to),
+                w if w < 0.0 => (low + w * to, high + w * from),
+                _ => (low, high),
+            };
+            weights.iter().zip(&ends).fold((*bias, *bias), add)
+        };
+        let sums: Vec<(f64, f64)> = layer.weight().chunks(n_in).zip(layer.bias()).map(unit).collect();
+        ends = if l + 1 == layers.len() {
+            sums
+        } else {
+            sums.into_iter().map(|sum| image(network.activation(), sum)).collect()
+        };
+    }
+    // Sums in another order may differ by rounding.
+    let most = ends.first().map_or(f64::NAN, |(_, high)| *high) - network.threshold();
+    if most < -1e-9 * network.threshold().abs().max(1.0) {
+        Reason::InfeasibleWithinBounds
+    } else {
+        Reason::NotFound
+    }
+}
+
+/// Bounds on an activation over an interval.
+fn image(activation: Activation, (low, high): (f64, f64)) -> (f64, f64) {
+    // The only minima there are, rounded down.
+    let least = match activation {
+        Activation::Gelu => -0.170_041,
+        Activation::Silu => -0.278_465,
+        _ => return (activation.value(low), activation.value(high)),
+    };
+    let ends = (activation.value(low), activation.value(high));
+    // Falls to its minimum, then rises.
+    let from = if low >= 0.0 { ends.0 } else { least };
+    (from, ends.0.max(ends.1))
+}
+
 /// What each feature may be for a person; a category's columns anything.
 pub(super) fn ranges(person: &[f64], actions: &Actions) -> Vec<(f64, f64)> {
     let range = |(j, &x): (usize, &f64)| match actions.interval(j, x) {
         _ if actions.max_changes() == Some(0) => (x, x),
-        _ if actions.is_grouped(j) => (f64::NEG_INFINITY, f64::INFINITY),
+        _ if actions.is_grouped(j) => range_in_group(j, x, actions),
         Some(range) => range,
         None => (x, x),
     };
     person.iter().enumerate().map(range).collect()
+}
+
+/// The values that a category's column has under any of its options.
+fn range_in_group(j: usize, x: f64, actions: &Actions) -> (f64, f64) {
+    let of = |(g, group): (usize, &Group)| Some((g, group.columns().iter().position(|&c| c == j)?));
+    let found = actions.groups().iter().enumerate().find_map(of);
+    let Some((g, k)) = found.filter(|(g, _)| actions.is_mutable_group(*g)) else { return (x, x) };
+    let group = &actions.groups()[g];
+    let values = (0..group.n_options()).map(|o| group.values(o)[k]);
+    values.fold((x, x), |(low, high), value| (low.min(value), high.max(value)))
 }

@@ -1,7 +1,8 @@
-//! Several ways for a person: each the cheapest one that does without some feature of every way before it.
+//! Several ways for a person: each the cheapest one that does without something essential to every way before it.
 //!
-//! Ways differ in which features they change. After the cheapest answer the search goes on with one of its features held, for each of
-//! them, and so on from the cheapest answer left: a way that merely adds to an earlier one is not taken, but its features are held in turn.
+//! Essential is a feature whose change costs a tenth of the way's dearest one at least: the last 100 of a price do not make another way. After the cheapest
+//! answer the search goes on with one of its essential features held, for each of them, and so on from the cheapest answer left: a way that merely adds to an
+//! earlier one is not taken, but features are held in turn.
 //! Over an exact solver no cheaper way is missed, within the number of searches that a person is worth.
 
 use super::{Goal, Notes, Proposal, Reason, Solver, Task, Verdict, Worker};
@@ -10,6 +11,8 @@ use crate::error::Result;
 use crate::schema::{Actions, Within};
 use std::sync::Arc;
 
+/// What an essential feature costs at least, as a share of the dearest.
+const ESSENTIAL: f64 = 0.1;
 /// Searches for each way that is asked for.
 const SEARCHES: usize = 12;
 
@@ -54,7 +57,7 @@ struct WaysWorker<'a> {
     person: Vec<f64>,
     /// What each way leaves as it is.
     held: Vec<Vec<bool>>,
-    /// What each way that was asked for changed in the end.
+    /// What was essential to each way that was asked for, in the end.
     given: Vec<Vec<bool>>,
 }
 
@@ -62,8 +65,9 @@ struct WaysWorker<'a> {
 struct Candidate {
     cost: f64,
     held: Vec<bool>,
-    /// Columns that change.
+    /// Columns that change, and those of them that are essential.
     changed: Vec<bool>,
+    essential: Vec<bool>,
 }
 
 impl Worker for WaysWorker<'_> {
@@ -120,14 +124,31 @@ impl WaysWorker<'_> {
         self.inner.find(factual, goal, proposal)
     }
 
-    /// Whether a proposal does without some feature of every way given before. It need not, at another rate than it was found for.
+    /// The columns of essential features among those that change.
+    fn essential(&self, factual: &[f64], point: &[f64], changed: &[bool]) -> Vec<bool> {
+        let alone = |feature: &Vec<usize>| {
+            let mut only = factual.to_vec();
+            feature.iter().for_each(|&j| only[j] = point[j]);
+            self.task.cost.between(factual, &only)
+        };
+        let features = features(&self.task.actions, changed);
+        let costs: Vec<f64> = features.iter().map(alone).collect();
+        let dearest = costs.iter().copied().fold(0.0, f64::max);
+        let mut essential = vec![false; factual.len()];
+        for (feature, cost) in features.iter().zip(costs) {
+            feature.iter().for_each(|&j| essential[j] = cost >= ESSENTIAL * dearest);
+        }
+        essential
+    }
+
+    /// Whether a proposal does without something essential to every way given before. It need not, at another rate than it was found for.
     fn differs(&mut self, factual: &[f64], proposal: &Proposal) -> bool {
         let changed = self.task.actions.changed_columns(factual, &proposal.point);
         let before = &self.given[..self.option.min(self.given.len())];
         let differs = proposal.verdict != Verdict::Reached || !before.iter().any(|way| covers(&changed, way));
         self.given.resize(self.option.max(self.given.len()), vec![true; factual.len()]);
         self.given.truncate(self.option);
-        self.given.push(changed);
+        self.given.push(self.essential(factual, &proposal.point, &changed));
         differs
     }
 
@@ -147,22 +168,25 @@ impl WaysWorker<'_> {
                 if matches!(proposal.verdict, Verdict::Reached | Verdict::Short(Reason::SearchLimit)) {
                     let cost = self.task.cost.between(factual, &proposal.point);
                     let changed = self.task.actions.changed_columns(factual, &proposal.point);
-                    open.push(Candidate { cost, held: held.clone(), changed });
+                    let essential = self.essential(factual, &proposal.point, &changed);
+                    open.push(Candidate { cost, held: held.clone(), changed, essential });
                 }
                 tried.push(held);
             }
             // The first of the cheapest, so that the order is always the same.
             let cheapest =
                 (0..open.len()).reduce(|best, i| if open[i].cost < open[best].cost { i } else { best });
-            let Some(Candidate { held, changed, .. }) = cheapest.map(|i| open.remove(i)) else { break };
+            let Some(Candidate { held, changed, essential, .. }) = cheapest.map(|i| open.remove(i)) else {
+                break;
+            };
             let without = match taken.iter().find(|earlier| covers(&changed, earlier)) {
                 Some(earlier) => earlier.clone(),
                 None => {
                     // The first way is free to end elsewhere at another rate; the others keep to their own features.
                     let others = changed.iter().map(|changed| !changed).collect();
                     self.held.push(if taken.is_empty() { held.clone() } else { others });
-                    taken.push(changed.clone());
-                    changed
+                    taken.push(essential.clone());
+                    essential
                 }
             };
             for features in features(&self.task.actions, &without) {

@@ -296,24 +296,14 @@ impl Feature {
         (0..n).map(|a| (0..n).map(|b| a == b || (listed(a, b) && forward(a, b))).collect()).collect()
     }
 
-    /// `costs[from][to]`, where some are given: the others cost what their columns do.
-    fn transition_costs(&self) -> Option<Vec<Vec<f64>>> {
+    /// `costs[from][to]` of those that are given, if any are.
+    fn transition_costs(&self) -> Option<Vec<Vec<Option<f64>>>> {
         if self.transition_costs.is_empty() {
             return None;
         }
-        let n = self.categories.len();
-        let up = self.cost_up.unwrap_or(self.cost);
-        let down = self.cost_down.unwrap_or(self.cost);
-        let usual = |a: usize, b: usize| match self.coding() {
-            Coding::Onehot => up + down,
-            Coding::Binary | Coding::Ordinal if b > a => up * (b - a) as f64,
-            Coding::Binary | Coding::Ordinal => down * (a - b) as f64,
-        };
-        let given = |a: usize, b: usize| {
-            self.transition_costs.get(&self.categories[a]).and_then(|to| to.get(&self.categories[b])).copied()
-        };
-        let cost = |a: usize, b: usize| if a == b { 0.0 } else { given(a, b).unwrap_or_else(|| usual(a, b)) };
-        Some((0..n).map(|a| (0..n).map(|b| cost(a, b)).collect()).collect())
+        let given = |from: &String, to: &String| self.transition_costs.get(from)?.get(to).copied();
+        let row = |from: &String| self.categories.iter().map(|to| given(from, to)).collect();
+        Some(self.categories.iter().map(row).collect())
     }
 
     /// The number of a category; `None` if the feature has none of that name.

@@ -10,8 +10,8 @@ pub struct Group {
     options: Vec<Vec<f64>>,
     /// `allowed[from][to]`; empty allows every change.
     allowed: Vec<Vec<bool>>,
-    /// `costs[from][to]`, as a weighted move; empty where columns cost what they cost by themselves.
-    costs: Vec<Vec<f64>>,
+    /// `costs[from][to]`, as a weighted move, where columns do not cost what they cost by themselves; empty where none does.
+    costs: Vec<Vec<Option<f64>>>,
     /// Probability that a person does not manage a change.
     p_fail: f64,
 }
@@ -41,9 +41,9 @@ impl Group {
         self
     }
 
-    /// With `costs[from][to]` for each change, as weighted moves of the norm.
+    /// With `costs[from][to]` for changes, as weighted moves of the norm; `None` is what the columns cost.
     #[must_use]
-    pub fn costing(mut self, costs: Vec<Vec<f64>>) -> Self {
+    pub fn costing(mut self, costs: Vec<Vec<Option<f64>>>) -> Self {
         self.costs = costs;
         self
     }
@@ -51,7 +51,8 @@ impl Group {
     /// The same with costs of its own, if it has any, times a factor.
     #[must_use]
     pub(crate) fn costs_times(&self, factor: f64) -> Self {
-        let costs = self.costs.iter().map(|row| row.iter().map(|cost| cost * factor).collect()).collect();
+        let times = |row: &Vec<Option<f64>>| row.iter().map(|cost| cost.map(|cost| cost * factor)).collect();
+        let costs = self.costs.iter().map(times).collect();
         Self { costs, ..self.clone() }
     }
 
@@ -87,7 +88,8 @@ impl Group {
         for (from, row) in self.costs.iter().enumerate() {
             for (to, cost) in row.iter().enumerate().filter(|(to, _)| *to != from) {
                 let field = format!("cost of group {g} from option {from} to option {to}");
-                require(*cost > 0.0 && cost.is_finite(), &field, "positive and finite", *cost)?;
+                let cost = cost.unwrap_or(1.0);
+                require(cost > 0.0 && cost.is_finite(), &field, "positive and finite", cost)?;
             }
         }
         Ok(())
@@ -123,7 +125,7 @@ impl Group {
         match self.costs.is_empty() {
             true => None,
             false if from == to => Some(0.0),
-            false => Some(self.costs[from][to]),
+            false => self.costs[from][to],
         }
     }
 

@@ -69,6 +69,14 @@ fn people_have_costs_of_their_own() {
     assert!(session.set_cost_factors(Some(&[0.0, 1.0, 1.0])).is_err());
 }
 
+#[derive(Debug)]
+struct Way {
+    cost: f64,
+    changed: Vec<bool>,
+    /// What costs a tenth of the dearest change at least.
+    essential: Vec<bool>,
+}
+
 #[test]
 fn ways_are_those_of_brute_force() {
     let mut several = 0;
@@ -80,20 +88,31 @@ fn ways_are_those_of_brute_force() {
         setup.max_rate = 0.3;
         setup.ways = 3;
         let found = answers(&Engine::new(setup).unwrap(), &refusal.at);
-        // The cheapest row for each set of features, then one set after the other that contains none before.
-        let mut cheapest: Vec<(f64, Vec<bool>)> = Vec::new();
+        // All rows, then one after the other that lacks something essential to each before.
+        let mut cheapest: Vec<Way> = Vec::new();
         world.rows(usize::MAX, &mut |row| {
             if refusal.score(row) > 1e-9 && refusal.linear_rate(row) <= 0.3 {
-                let set: Vec<bool> = row.iter().zip(&world.person).map(|(a, b)| a != b).collect();
-                cheapest.push((world.costs(row)[0], set));
+                let alone = |k: usize| {
+                    let mut only = world.person.clone();
+                    only[k] = row[k];
+                    world.costs(&only)[0]
+                };
+                let alone: Vec<f64> = (0..row.len()).map(alone).collect();
+                let dearest = alone.iter().copied().fold(0.0, f64::max);
+                cheapest.push(Way {
+                    cost: world.costs(row)[0],
+                    changed: alone.iter().map(|cost| *cost > 0.0).collect(),
+                    essential: alone.iter().map(|cost| *cost > 0.0 && *cost >= 0.1 * dearest).collect(),
+                });
             }
         });
-        cheapest.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut ways: Vec<(f64, Vec<bool>)> = Vec::new();
-        for (cost, set) in cheapest {
-            let adds = ways.iter().any(|(_, way)| way.iter().zip(&set).all(|(way, own)| !way || *own));
-            if !adds {
-                ways.push((cost, set));
+        cheapest.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        let mut ways: Vec<Way> = Vec::new();
+        for way in cheapest {
+            let has_all =
+                |earlier: &Way| earlier.essential.iter().zip(&way.changed).all(|(needs, has)| !needs || *has);
+            if !ways.iter().any(has_all) {
+                ways.push(way);
             }
         }
         ways.truncate(3);
@@ -101,7 +120,7 @@ fn ways_are_those_of_brute_force() {
         let certified: Vec<f64> =
             found.iter().filter(|a| a.status == Status::Certified).map(|a| a.cost.unwrap()).collect();
         assert_eq!(certified.len(), ways.len(), "case {case}: {certified:?} {ways:?}");
-        for (cost, (least, _)) in certified.iter().zip(&ways) {
+        for (cost, Way { cost: least, .. }) in certified.iter().zip(&ways) {
             assert!((cost - least).abs() <= 1e-9 * least.max(1.0), "case {case}: {certified:?} {ways:?}");
         }
     }

@@ -140,7 +140,9 @@ impl Session<'_> {
             match setup.steps[j] {
                 Some(step) => {
                     let far = space.to_raw(j, end + way * (u + 2.0 * near));
-                    onto_step(step, base[j], raw, (raw.min(far), raw.max(far)))
+                    // What lies on a step but for rounding is on it.
+                    let room = 1e-5 * step;
+                    onto_step(step, base[j], raw, (raw.min(far) - room, raw.max(far) + room))
                 }
                 None => raw,
             }

@@ -229,10 +229,7 @@ impl<'e> Session<'e> {
         answer.cost = None;
         answer.reason = Some(match proposal.verdict {
             _ if self.setup().budget.is_some() => Reason::BudgetExhausted,
-            Verdict::Short(Reason::RateNotReachable) | Verdict::Reached if self.is_limited() => {
-                Reason::InfeasibleWithinBounds
-            }
-            // Without limits there is always farther to go: the search has ended, and proves nothing.
+            // The search has ended, and proves nothing.
             Verdict::Short(Reason::RateNotReachable | Reason::RateIgnored) | Verdict::Reached => {
                 Reason::NotFound
             }
@@ -248,18 +245,6 @@ impl<'e> Session<'e> {
             answer.nearest.extend_from_slice(&near);
         }
         Ok(())
-    }
-
-    /// Whether something that may change has an end for this person.
-    fn is_limited(&self) -> bool {
-        let actions = &self.engine.task().actions;
-        self.scaled.iter().enumerate().any(|(j, x)| match actions.interval(j, *x) {
-            Some((low, high)) => {
-                let may_change = actions.is_mutable_numeric(j) || actions.is_grouped(j);
-                may_change && (low.is_finite() || high.is_finite())
-            }
-            None => true,
-        })
     }
 
     /// Fills in a favourable answer, which the sampler looks at.

@@ -31,6 +31,7 @@ const LEAST_RATE: f64 = 1e-4;
 const FAR: f64 = 1e-200;
 /// Steps of the bisections that spend a budget and that look for the least rate.
 const BISECTIONS: usize = 14;
+const EXACT_BISECTIONS: usize = 36;
 /// A rate that every favourable point has, the largest for solvers of small rates, and log-odds that are as good as equal.
 const ANY_RATE: f64 = 1.0 - 1e-12;
 const BELOW_HALF: f64 = 0.5 - 1e-9;
@@ -518,7 +519,8 @@ impl DiscreteWorker<'_> {
         let task = Arc::clone(&self.task);
         let mut best: Option<Proposal> = None;
         let (mut low, mut high) = (-6.0_f64, 6.0_f64);
-        for _ in 0..BISECTIONS {
+        let steps = if self.solver.exact { EXACT_BISECTIONS } else { BISECTIONS };
+        for _ in 0..steps {
             let z = 0.5 * (low + high);
             self.find_cheapest(factual, upper_tail(z).clamp(1e-9, 1.0 - 1e-9), proposal)?;
             let reached = matches!(proposal.verdict, Verdict::Reached | Verdict::Short(Reason::SearchLimit));

@@ -285,8 +285,7 @@ impl<'a> Search<'a> {
         if task.model.score(here)? > 0.0 {
             return Ok(Reason::RateNotReachable);
         }
-        let stuck = if here == factual { Reason::NoAdmissibleMove } else { Reason::RateNotReachable };
-        Ok(self.landscape.shortcoming(factual, &task.actions).unwrap_or(stuck))
+        Ok(self.landscape.shortcoming(factual, &task.actions).unwrap_or(Reason::NotFound))
     }
 
     /// The most robust point within a budget: the same steps, with cost and margin in each other's place.

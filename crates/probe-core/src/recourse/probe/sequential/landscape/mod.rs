@@ -137,7 +137,8 @@ impl Samples {
                 Ok(Box::new(OnErrors::new(model, noise, errors, &task.actions, active)))
             }
             (Self::Lines(pool), _) => {
-                Ok(Box::new(OnLines::new(Lines::new(&*task.model, noise, active)?, pool)))
+                let lines = Lines::new(&*task.model, noise, active)?;
+                Ok(Box::new(OnLines::new(lines, pool, task.model.as_mlp())))
             }
             (Self::Errors(errors), None) => Ok(Box::new(OnScores::new(&*task.model, noise, errors))),
         }

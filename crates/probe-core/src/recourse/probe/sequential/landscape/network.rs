@@ -4,17 +4,22 @@ use super::super::{COARSE, EDGE, Look};
 use super::{Landscape, Place, Seen};
 use crate::error::Result;
 use crate::invalidation::{Lines, Pool};
+use crate::model::Mlp;
+use crate::recourse::{Reason, shortcoming};
+use crate::schema::Actions;
 
 pub(super) struct OnLines<'a> {
     lines: Lines<'a>,
     pool: &'a Pool,
+    /// Layers, where the model has some.
+    network: Option<&'a Mlp>,
     /// Gradient of the point's own margin.
     kept: Vec<f64>,
 }
 
 impl<'a> OnLines<'a> {
-    pub(super) fn new(lines: Lines<'a>, pool: &'a Pool) -> Self {
-        Self { lines, pool, kept: Vec::new() }
+    pub(super) fn new(lines: Lines<'a>, pool: &'a Pool, network: Option<&'a Mlp>) -> Self {
+        Self { lines, pool, network, kept: Vec::new() }
     }
 }
 
@@ -93,6 +98,11 @@ impl Landscape for OnLines<'_> {
 
     fn precision(&self) -> f64 {
         2e-4
+    }
+
+    fn shortcoming(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
+        let reason = shortcoming::of_network(self.network?, person, actions);
+        (reason != Reason::NotFound).then_some(reason)
     }
 
     /// The last corrections take more: half are enough to find the way, where lines follow the gradient.
