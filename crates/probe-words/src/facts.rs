@@ -32,6 +32,8 @@ pub struct Room {
     pub side: RoomSide,
     /// How far.
     pub by: f64,
+    /// Whether that is a whole number of steps, and told as it is.
+    pub steps: bool,
 }
 
 /// One feature that the answer changes.

@@ -117,7 +117,8 @@ impl<'e> Witness<'e> {
         let step = self.engine.setup().steps[self.encoding().column_of(k)];
         let whole = |room: Room| match step {
             Some(step) if room.side != RoomSide::Either => {
-                Room { by: (room.by / step).floor() * step, ..room }
+                // At the end of the room itself nothing need hold any more.
+                Room { by: (room.by * (1.0 - 1e-9) / step).floor() * step, steps: true, ..room }
             }
             _ => room,
         };
@@ -299,11 +300,11 @@ fn room(tolerance: &Tolerance, encoding: &Encoding, k: usize) -> Option<Room> {
             Side::Above => RoomSide::Above,
             Side::Either => return None,
         };
-        Some(Room { side, by: slack.alone })
+        Some(Room { side, by: slack.alone, steps: false })
     });
     let until_target = || {
         let slack = of(&tolerance.at_target).filter(|slack| slack.harmful == Side::Either)?;
-        Some(Room { side: RoomSide::Either, by: slack.alone })
+        Some(Room { side: RoomSide::Either, by: slack.alone, steps: false })
     };
     until_no.or_else(until_target).filter(|room| room.by > 0.0 && room.by.is_finite())
 }

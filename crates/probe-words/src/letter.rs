@@ -208,7 +208,8 @@ impl Writer<'_> {
             notes.push(self.plain("step_spare")?);
         }
         if let Some(room) = change.room {
-            let size = self.language.number.below(room.by);
+            let number = &self.language.number;
+            let size = if room.steps { number.exact(room.by) } else { number.below(room.by) };
             let phrase = match room.side {
                 RoomSide::Below => "step_below",
                 RoomSide::Above => "step_above",

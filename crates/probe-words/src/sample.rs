@@ -31,7 +31,7 @@ fn facts(status: Status) -> Facts {
         to,
         cost: 1.0,
         usual_miss: Some(2.0),
-        room: side.map(|side| Room { side, by: 3.0 }),
+        room: side.map(|side| Room { side, by: 3.0, steps: false }),
         spare: side.is_none(),
         outside: true,
         p_fail: Some(0.1),

@@ -78,6 +78,10 @@ pub(super) fn of_network(network: &Mlp, person: &[f64], actions: &Actions) -> Re
     if ends.iter().all(|(low, high)| low == high) {
         return Reason::NoAdmissibleMove;
     }
+    // Without an end there is no bound to name.
+    if !ends.iter().any(|(low, high)| low < high && (low.is_finite() || high.is_finite())) {
+        return Reason::NotFound;
+    }
     let layers = network.layers();
     for (l, layer) in layers.iter().enumerate() {
         let n_in = layer.n_in();
