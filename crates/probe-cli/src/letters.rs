@@ -3,111 +3,32 @@
 use crate::args::{Explain, Form, Tables};
 use crate::interrupt::Hold;
 use crate::ledger::Queue;
-use crate::usage::Usage;
 use anyhow::{Context as _, Result};
-use probe_core::{Answer, Engine, Relaxation, Session, Status};
-use probe_io::{Batch, Chunk, Encoded, Encoder, Field, Format, JsonRows, Prose, TableWriter};
-use probe_words::{Addressee, Language, Layout, Letter, Pages, Record, Source, Witness};
+use probe_core::Engine;
+use probe_io::{Batch, Encoded, Encoder, Field, Format, TableWriter};
+use probe_service::Usage;
+use probe_service::letters::{Kind, Letters};
+use probe_words::{Language, Layout, Source};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// What was asked for.
-pub(crate) struct Letters<'e> {
-    witness: Witness<'e>,
-    language: Language,
-    kind: Kind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Prose(Layout),
-    /// JSON, or JSON Lines.
-    Json(Format),
-}
-
-impl<'e> Letters<'e> {
-    /// Reads templates and language; `None` where no letters are asked for. Fails on flags that do not go together.
-    pub(crate) fn new(args: &Explain, tables: &Tables, engine: &'e Engine) -> Result<Option<Self>> {
-        let path = args.explain_out.as_deref();
-        if args.explain.is_none() && path.is_none() {
-            let idle = [("--language", args.language.is_some()), ("--templates", args.templates.is_some())];
-            return match idle.iter().find(|(_, given)| *given) {
-                Some((flag, _)) => Err(Usage::of(flag, "it belongs to --explain").into()),
-                None => Ok(None),
-            };
-        }
-        let kind = kind(args, tables)?;
-        let language = language(args)?;
-        Ok(Some(Self { witness: Witness::new(engine)?, language, kind }))
+/// Letters as they are asked for; `None` where none are. Fails on flags that do not go together.
+pub(crate) fn letters_of<'e>(
+    args: &Explain,
+    tables: &Tables,
+    engine: &'e Engine,
+) -> Result<Option<Letters<'e>>> {
+    let path = args.explain_out.as_deref();
+    if args.explain.is_none() && path.is_none() {
+        let idle = [("--language", args.language.is_some()), ("--templates", args.templates.is_some())];
+        return match idle.iter().find(|(_, given)| *given) {
+            Some((flag, _)) => Err(Usage::of(flag, "it belongs to --explain").into()),
+            None => Ok(None),
+        };
     }
-
-    /// The format of the output, where letters are JSON.
-    pub(crate) fn format(&self) -> Option<Format> {
-        match self.kind {
-            Kind::Json(format) => Some(format),
-            Kind::Prose(_) => None,
-        }
-    }
-
-    /// What stands around the letters, where they are texts.
-    pub(crate) fn prose(&self) -> Result<Option<Prose>> {
-        let Kind::Prose(layout) = self.kind else { return Ok(None) };
-        let Pages { opening, closing } = Pages::new(&self.language, layout)?;
-        Ok(Some(Prose { opening, separator: layout.separator().to_owned(), closing }))
-    }
-
-    /// Letters of a chunk: as many as there are answers to each of its people.
-    pub(crate) fn write(
-        &self,
-        session: &mut Session<'_>,
-        chunk: &Chunk,
-        people: &[f64],
-        answers: &[Answer],
-        relaxations: Option<&[Vec<Relaxation>]>,
-        meta: &Value,
-    ) -> Result<Batch<'static>> {
-        let n = chunk.plan().n_columns();
-        let options = answers.len() / chunk.n_rows().max(1);
-        let per_line = self.kind == Kind::Json(Format::Jsonl);
-        let mut texts = Vec::new();
-        let mut rows = JsonRows::new(per_line.then_some(meta))?;
-        for (i, answer) in answers.iter().enumerate() {
-            let row = i / options;
-            if matches!(self.kind, Kind::Prose(_)) && answer.status == Status::Favourable && i % options > 0 {
-                // A yes is told once.
-                continue;
-            }
-            let to = Addressee {
-                row: chunk.first_row() + row as u64,
-                option: (options > 1).then_some(i % options),
-                ids: ids(chunk, row)?,
-            };
-            let person = &people[row * n..(row + 1) * n];
-            let mut facts = self.witness.facts(session, to, person, answer)?;
-            facts.relaxations =
-                relaxations.map_or_else(Vec::new, |all| self.witness.reliefs(person, &all[i]));
-            let letter = Letter::new(&self.language, &facts)?;
-            match self.kind {
-                Kind::Prose(layout) => texts.push(letter.lay_out(&self.language, &facts, layout)?),
-                Kind::Json(_) => rows.push(&Record { facts: &facts, letter: &letter })?,
-            }
-        }
-        Ok(match self.kind {
-            Kind::Prose(_) => Batch::Prose(texts),
-            Kind::Json(_) => Batch::Json(rows),
-        })
-    }
-}
-
-/// The id columns of a row, as texts.
-fn ids(chunk: &Chunk, row: usize) -> Result<Vec<(String, String)>> {
-    let text = |value: Value| match value {
-        Value::String(text) => text,
-        other => other.to_string(),
-    };
-    let id = |k: usize| Ok((chunk.plan().id(k).to_owned(), text(chunk.id(row, k)?.to_json())));
-    (0..chunk.plan().n_ids()).map(id).collect()
+    let kind = kind(args, tables)?;
+    Letters::new(engine, language(args)?, kind).map(Some)
 }
 
 fn kind(args: &Explain, tables: &Tables) -> Result<Kind> {

@@ -6,16 +6,14 @@ mod interrupt;
 mod ledger;
 mod letters;
 mod printer;
-mod question;
 mod run;
-mod usage;
 
 use anyhow::Result;
 use args::{Cli, Command};
 use clap::Parser as _;
 use printer::Printer;
+use probe_service::Usage;
 use std::process::ExitCode;
-use usage::Usage;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

@@ -4,6 +4,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use indicatif::{ProgressBar, ProgressStyle};
+use probe_service::Voice;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
@@ -88,5 +89,15 @@ impl Printer {
         }
         bar.enable_steady_tick(Duration::from_millis(100));
         bar
+    }
+}
+
+impl Voice for Printer {
+    fn note(&self, text: &str) {
+        self.note(text);
+    }
+
+    fn warn(&self, text: &str) {
+        self.warn(text);
     }
 }

@@ -1,30 +1,26 @@
 //! Streams people through a command: progress, cancellation, output whole or not at all.
 
-use crate::args::{Ask, Common, Tables};
+use crate::args::{Common, Tables};
 use crate::interrupt::{CANCELLED, holding_output};
 use crate::printer::Printer;
-use crate::usage::Usage;
 use anyhow::{Result, bail};
 use indicatif::HumanCount;
 use probe_core::Setup;
 use probe_io::{
-    AtomicOutput, Batch, Chunk, ChunkLimit, Chunks, Columns, Field, Format, Job, Prose, Summary, TableReader,
+    AtomicOutput, Batch, Chunk, ChunkLimit, Columns, Field, Format, Job, Prose, Summary, TableReader,
     TableWriter, run_pipeline,
 };
+use probe_service::flags::Ask;
+use probe_service::people::{columns_of_people, feature_fields};
+use probe_service::{Usage, Work};
 use serde_json::Value;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Keys of JSON rows that are no columns of the other formats.
 const JSON_KEYS: [&str; 9] =
     ["from", "to", "changes", "claimed_rate", "tolerance", "shortfall", "relaxations", "exact", "meta"];
-
-/// Names the row that the engine refused. Finding a row's line reads the chunk, so only an error does it.
-pub(crate) fn at_row(chunk: &Chunk, row: usize) -> impl FnOnce(probe_core::Error) -> anyhow::Error {
-    move |error| anyhow::anyhow!("{}: {}: {error}", chunk.plan().file(), chunk.place(row))
-}
 
 /// What a streaming command needs besides its work.
 pub(crate) struct Stream<'a> {
@@ -47,28 +43,6 @@ pub(crate) enum Instead {
     Prose(Prose),
     /// JSON that is not the table's.
     Json(Format),
-}
-
-/// How much work one person is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Work {
-    /// Microseconds.
-    Light,
-    /// Milliseconds.
-    Heavy,
-    /// Seconds.
-    Huge,
-}
-
-impl Work {
-    /// People handed out at a time: small portions keep every thread busy and the progress moving.
-    fn portion(self) -> Option<usize> {
-        match self {
-            Self::Light => None,
-            Self::Heavy => Some(32),
-            Self::Huge => Some(1),
-        }
-    }
 }
 
 impl<'a> Stream<'a> {
@@ -143,15 +117,7 @@ impl<'a> Stream<'a> {
             reader = reader.with_limit(ChunkLimit { rows, ..ChunkLimit::default() });
         }
         if with_features {
-            let plan = reader.plan();
-            let field = |j: usize| {
-                if setup.encoding.is_category(j) {
-                    return Field::text(&features[j]);
-                }
-                let field = Field::float(&features[j]);
-                if plan.may_be_missing(j) { field.optional() } else { field }
-            };
-            fields.extend(plan.features_in_file_order().into_iter().map(field));
+            fields.extend(feature_fields(setup, reader.plan()));
         }
         fields.extend(reader.plan().id_fields());
         let path = self.tables.output.as_deref().unwrap_or(Path::new("-"));
@@ -268,38 +234,17 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
     })
 }
 
-/// The features of people, who may lack what the model takes as missing.
-fn columns_of_people(setup: &Setup) -> Columns {
-    let encoding = &setup.encoding;
-    let features: Vec<String> = encoding.features().iter().map(|f| f.name.clone()).collect();
-    let missing = (0..features.len()).map(|k| match encoding.is_category(k) {
-        true => Some("a category has no missing value; name one for it in the schema"),
-        false => setup.model.refuses_missing(encoding.column_of(k)),
-    });
-    let missing = missing.collect();
-    let encoding = (!encoding.is_identity()).then(|| Arc::new(encoding.clone()));
-    Columns { missing, encoding, ..Columns::features(&features) }
-}
-
-/// People of a file, whole, for files that must be in memory; in a format that may be told, failing on columns that are no features unless `ignore_extra`. A missing value is NaN,
-/// where the model takes it.
-pub(crate) fn read_people(
-    path: &Path,
-    format: Option<Format>,
-    setup: &Setup,
-    ignore_extra: bool,
-) -> Result<Vec<f64>> {
-    read_columns(path, format, &Columns { ignore_extra, ..columns_of_people(setup) })
-}
-
-fn read_columns(path: &Path, format: Option<Format>, wanted: &Columns) -> Result<Vec<f64>> {
-    let chunks: Chunks = TableReader::open(path, format)?.select(wanted)?;
-    let (mut rows, mut numbers) = (Vec::new(), Vec::new());
-    for chunk in chunks {
-        chunk?.numbers_into(&mut numbers)?;
-        rows.extend_from_slice(&numbers);
+/// The rows of the people's file, which is read for it.
+pub(crate) fn count_rows(ask: &Ask, tables: &Tables) -> Result<u64> {
+    let twice = std::fs::metadata(&ask.people).map_or(true, |found| found.is_file());
+    if ask.people == Path::new("-") || !twice {
+        return Err(Usage::of(
+            "--confidence-scope file",
+            "the number of rows must be known first, and this input cannot be read twice; give --rows N",
+        )
+        .into());
     }
-    Ok(rows)
+    Ok(TableReader::open(&ask.people, tables.input_format)?.count_rows()?)
 }
 
 /// Size of a file that is read as one stream of text.

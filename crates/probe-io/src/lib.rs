@@ -64,6 +64,8 @@ pub use checksum::Checksum;
 pub use error::{Error, Place, Result};
 pub use model_file::ModelFile;
 pub use noise_file::{NoiseFile, fit_to_json, load_noise, parse_noise, residuals_to_json, save_noise};
+#[cfg(feature = "arrow")]
+pub use output::Batches;
 pub use output::{
     AtomicOutput, Batch, Cell, Column, Encoded, Encoder, Field, FieldKind, JsonRows, Prose, TableWriter,
     Verbatim,

@@ -1,20 +1,22 @@
-//! What can be typed, and nothing else: the commands here, what they share in `asked`, `train` by itself.
+//! What can be typed, and nothing else: the commands here, what every front end asks in `probe_service::flags`, `train` by itself.
 
-mod asked;
 mod letters;
+mod tables;
 mod train;
 mod values;
 
-pub(crate) use asked::{Ask, Assurance, Bounds, Scope, Seek, Tables};
 pub(crate) use letters::{Explain, Form};
+pub(crate) use tables::Tables;
 pub(crate) use train::{ClassWeight, Kind, Train};
 
-use asked::ASSURANCE;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use probe_io::Format;
+pub(crate) use probe_service::flags::Seek;
+use probe_service::flags::{Ask, Assurance, Measure, Rates, Wishes};
+use probe_service::values::{fit_rate, method, positive, rate, threads};
 use std::path::PathBuf;
-use values::{at_least_zero, experiment, fit_rate, method, positive, rate, threads};
+use values::experiment;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -130,27 +132,13 @@ pub(crate) struct Recourse {
     pub(crate) seek: Seek,
     #[command(flatten)]
     pub(crate) assurance: Assurance,
-    /// Spend at most this cost for the lowest rate, instead of reaching -r at the lowest cost.
-    #[arg(long, value_name = "B", value_parser = at_least_zero, allow_negative_numbers = true)]
-    pub(crate) budget: Option<f64>,
-    /// Tell each person this many different ways, cheapest first: each does without some feature of every way before it. Adds the
-    /// column `option`; where there is no further way, its reason is no-other-way.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=20))]
-    pub(crate) options: u16,
+    #[command(flatten)]
+    pub(crate) wishes: Wishes,
     /// Costs of people's own: a table with a row for each person, in the order of PEOPLE, and columns named after features, or
     /// `cost:FEATURE`, that say how many times the usual a change of it costs them; an empty cell is 1. It may be PEOPLE itself, with
     /// --ignore-extra.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) costs: Option<PathBuf>,
-    /// Leave room for misses beyond the noise, reported as `tolerance` in JSON: the search aims at three quarters of r unless
-    /// --aim says otherwise, which costs a little more, and the certificate goes on to a bound below r. For networks
-    /// under independent Gaussian noise; linear models have tolerances without it.
-    #[arg(long, help_heading = ASSURANCE)]
-    pub(crate) tolerance: bool,
-    /// Also say what would help those whom nothing helps: for each limit alone (a bound, a direction, a transition, the number of changes) how
-    /// far it would have to give way. The least is the column `relaxation`, all of them are `relaxations` in JSON.
-    #[arg(long)]
-    pub(crate) relax: bool,
     /// Append a record of every answer to this file (JSON Lines), each chained to the one before by its hash; see `probe audit verify`.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) audit: Option<PathBuf>,
@@ -173,10 +161,8 @@ pub(crate) struct Frontier {
     pub(crate) seek: Seek,
     #[command(flatten)]
     pub(crate) assurance: Assurance,
-    /// Target rates.
-    #[arg(long, value_delimiter = ',', value_parser = rate, allow_negative_numbers = true, value_name = "R,R,…",
-          default_value = "0.45,0.4,0.35,0.3,0.25,0.2,0.15,0.1,0.05,0.01")]
-    pub(crate) rates: Vec<f64>,
+    #[command(flatten)]
+    pub(crate) rates: Rates,
     #[command(flatten)]
     pub(crate) table: Tables,
 }
@@ -230,19 +216,8 @@ Examples:
 pub(crate) struct Rate {
     #[command(flatten)]
     pub(crate) ask: Ask,
-    /// How: auto is exact where that is possible at a fair cost and monte-carlo elsewhere. exact is Theorem 2 of the paper for trees,
-    /// under noise that misses each feature on its own: the rate, or a certain interval around it. closed-form is Theorem 1, exact for
-    /// linear models under Gaussian noise; enumeration sums over residuals of a noise file, exact for all models; line and
-    /// monte-carlo-sobol need fewer draws; smoothed-monte-carlo is the paper's differentiable estimate, which is biased.
-    #[arg(
-        long,
-        default_value = "auto",
-        value_name = "auto|exact|closed-form|enumeration|monte-carlo|line|monte-carlo-sobol|smoothed-monte-carlo"
-    )]
-    pub(crate) estimator: String,
-    /// Number of noisy implementations, or lines, to draw per point (estimators that sample).
-    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) samples: u64,
+    #[command(flatten)]
+    pub(crate) measure: Measure,
     /// The people that the points were made for, row by row (needed with --noise-on changed and effort noise).
     #[arg(long, value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
     pub(crate) from: Option<PathBuf>,

@@ -1,10 +1,10 @@
 //! Costs of people's own, from a file.
 
 use crate::args::Recourse;
-use crate::question::columns_of;
 use anyhow::{Result, bail};
 use probe_core::Setup;
 use probe_io::{Columns, TableReader};
+use probe_service::columns_of;
 use std::path::Path;
 
 /// How many times the usual each person's changes cost, column by column.

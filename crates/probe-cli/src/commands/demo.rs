@@ -6,8 +6,7 @@ mod network;
 use crate::args::{Cli, Command, Common, Demo};
 use crate::interrupt::holding_output;
 use crate::printer::Printer;
-use crate::question::Question;
-use crate::run::{read_people, write_text};
+use crate::run::write_text;
 use anyhow::{Context as _, Result, bail};
 use clap::Parser as _;
 use probe_core::theory::{robust_score, wachter_point};
@@ -15,6 +14,8 @@ use probe_core::{Answer, Engine, Feature, MonteCarlo, Rows, Seed, Status, affine
 use probe_experiments::number::{Odds, number, percent, quantity, step};
 use probe_experiments::report::{Method, ModelCard, PersonReport, Value, render, summary};
 use probe_io::{Column, Field, Format, TableWriter, save_schema};
+use probe_service::Question;
+use probe_service::people::read_people;
 use probe_train::{TrainReport, credit};
 use std::path::Path;
 

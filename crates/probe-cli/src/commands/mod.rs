@@ -12,6 +12,5 @@ pub(crate) mod noise;
 pub(crate) mod rate;
 pub(crate) mod recourse;
 pub(crate) mod reproduce;
-mod rows;
 pub(crate) mod schema;
 pub(crate) mod train;

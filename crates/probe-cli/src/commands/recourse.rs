@@ -1,31 +1,20 @@
 //! `probe recourse`.
 
 use super::costs::Costs;
-use super::rows;
 use crate::args::{Common, Recourse};
-use crate::interrupt::{self, holding_output};
+use crate::interrupt::{CANCELLED, holding_output};
 use crate::ledger::Ledger;
-use crate::letters::{Letters, Post};
+use crate::letters::{Post, letters_of};
 use crate::printer::Printer;
-use crate::question::Question;
-use crate::run::{Instead, Stream, at_row, check_path};
+use crate::run::{Instead, Stream, check_path, count_rows};
 use anyhow::Result;
-use probe_core::{Answer, Engine, Reason, Relaxation, Session, Status};
-use probe_io::{Batch, Checksum, Chunk, Column, Field, JsonRows};
+use probe_core::{Answer, Engine, Reason, Status};
+use probe_io::Checksum;
+use probe_service::Question;
+use probe_service::letters::Letters;
+use probe_service::recourse::{self, Worker};
 use serde_json::{Value, json};
 use std::sync::Mutex;
-
-/// One worker's buffers.
-struct Worker<'e> {
-    session: Session<'e>,
-    /// Answers per person.
-    options: usize,
-    people: Vec<f64>,
-    /// Person by person.
-    answers: Vec<Answer>,
-    /// What would help, for each answer, where that is asked for.
-    relaxations: Option<Vec<Vec<Relaxation>>>,
-}
 
 /// What the people got, counted for the closing note.
 #[derive(Debug, Default, Clone, Copy)]
@@ -55,17 +44,15 @@ impl Tally {
 
 pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result<()> {
     let mut question = Question::new(&args.ask, Some(&args.seek), common.seed, printer)?;
-    question.setup.budget = args.budget;
-    question.setup.tolerance = args.tolerance;
-    question.setup.ways = usize::from(args.options);
-    question.promise(&args.assurance, &args.ask, &args.table)?;
+    question.wish(&args.wishes);
+    question.promise(&args.assurance, args.ask.confidence, || count_rows(&args.ask, &args.table))?;
     question.warn_of_fit(&[args.seek.max_rate], printer);
     let costs = args.costs.as_deref().map(|path| Costs::read(path, args, &question.setup)).transpose()?;
     let engine = Engine::new(question.setup.clone())?;
     question.warn_of_small_rates(&engine, &[args.seek.max_rate], printer);
     let mut meta = question.meta("recourse");
     question.tell_notes(&engine, &mut meta, printer);
-    let letters = Letters::new(&args.explain, &args.table, &engine)?;
+    let letters = letters_of(&args.explain, &args.table, &engine)?;
     let post = post(args, letters.as_ref(), &meta)?;
     let instead = letters.as_ref().filter(|_| post.is_none());
     if let Some(path) = &args.audit {
@@ -83,47 +70,26 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     let stream = Stream::new(&args.ask, &args.table, common, printer, question.work(printer))
         .telling(&written)
         .writing(instead.map(instead_of_table).transpose()?);
-    if args.tolerance {
+    if args.wishes.tolerance {
         warn_of_tolerance(&engine, stream.is_json() || letters.is_some(), printer);
     }
     if letters.is_some() {
         note_of_digits(&engine, printer);
     }
     let options = engine.session().n_options();
-    let mut fields = vec![Field::integer("row")];
-    if options > 1 {
-        fields.push(Field::integer("option"));
-    }
-    fields.extend([
-        Field::text("status"),
-        Field::text("reason"),
-        Field::float("cost").optional(),
-        Field::float("rate"),
-        Field::float("rate_upper"),
-        Field::float("best_rate").optional(),
-        Field::integer("changed"),
-        Field::integer("outside_range").optional(),
-    ]);
-    if args.relax {
-        fields.push(Field::text("relaxation"));
-    }
+    let fields = recourse::fields(options, args.wishes.relax);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let tally = Mutex::new(Tally::default());
     let setting = setting(args, &question, &meta);
-    let scratch = || Worker {
-        session: engine.session(),
-        options,
-        people: Vec::new(),
-        answers: Vec::new(),
-        relaxations: args.relax.then(Vec::new),
-    };
+    let scratch = || Worker::new(&engine, args.wishes.relax);
+    let factors = costs.as_ref().map(|costs| |row: u64| costs.of(row));
     let with_features = instead.is_none();
     let summary =
         stream.run(&question.setup, fields, with_features, meta.clone(), scratch, |worker, chunk| {
             question.check_rows(chunk)?;
-            worker.answer(chunk, costs.as_ref())?;
+            worker.answer(chunk, factors.as_ref(), &CANCELLED)?;
             if let Ok(mut tally) = tally.lock() {
-                tally.count(&worker.answers, args.seek.max_rate);
+                tally.count(worker.answers(), args.seek.max_rate);
             }
             if let Some(ledger) = &ledger {
                 ledger.note(chunk.first_row(), worker.records(&question, chunk, &setting));
@@ -134,7 +100,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
                 post.note(chunk.first_row(), &batch)?;
             }
             if as_objects {
-                worker.objects(&engine, &question, chunk, per_line.then_some(&meta))
+                worker.objects(&question, chunk, per_line.then_some(&meta))
             } else {
                 worker.columns(chunk)
             }
@@ -236,136 +202,5 @@ fn note_of_digits(engine: &Engine, printer: &Printer) {
             "letters tell certified values to the last digit; a step in the schema makes them round numbers ({})",
             names.join(", ")
         ));
-    }
-}
-
-impl Worker<'_> {
-    fn answer(&mut self, chunk: &Chunk, costs: Option<&Costs>) -> Result<()> {
-        chunk.numbers_into(&mut self.people)?;
-        let n = chunk.plan().n_columns();
-        self.answers.resize(chunk.n_rows() * self.options, Answer::new(n));
-        let answers = self.answers.chunks_exact_mut(self.options);
-        for (row, (person, answers)) in self.people.chunks_exact(n).zip(answers).enumerate() {
-            interrupt::check()?;
-            if let Some(costs) = costs {
-                let factors = costs.of(chunk.first_row() + row as u64)?;
-                self.session.set_cost_factors(Some(factors)).map_err(at_row(chunk, row))?;
-            }
-            self.session.recourse_options(person, answers).map_err(at_row(chunk, row))?;
-        }
-        if let Some(relaxations) = &mut self.relaxations {
-            relaxations.clear();
-            for (i, answer) in self.answers.iter().enumerate() {
-                let row = i / self.options;
-                let person = &self.people[row * n..(row + 1) * n];
-                relaxations.push(self.session.relaxations(person, answer).map_err(at_row(chunk, row))?);
-            }
-        }
-        Ok(())
-    }
-
-    /// The answers in words.
-    fn letters(&mut self, letters: &Letters<'_>, chunk: &Chunk, meta: &Value) -> Result<Batch<'static>> {
-        let relaxations = self.relaxations.as_deref();
-        letters.write(&mut self.session, chunk, &self.people, &self.answers, relaxations, meta)
-    }
-
-    /// A record of each answer, for the audit file.
-    fn records(&self, question: &Question, chunk: &Chunk, setting: &Value) -> Vec<Value> {
-        let n = chunk.plan().n_columns();
-        let exact = self.session.engine().least_certifiable_rate(1).is_none();
-        let record = |(i, answer): (usize, &Answer)| {
-            let row = i / self.options;
-            let person = &self.people[row * n..(row + 1) * n];
-            let (from, to) = (rows::by_name(question, person), rows::by_name(question, &answer.point));
-            json!({
-                "row": chunk.first_row() + row as u64,
-                "option": (self.options > 1).then_some(i % self.options),
-                "input_hash": Checksum::of(from.to_string().as_bytes()),
-                "setting": setting,
-                "answer": {
-                    "status": answer.status.as_str(),
-                    "reason": answer.reason.map(Reason::code),
-                    "cost": answer.cost,
-                    "rate": answer.rate,
-                    "changed": answer.changed,
-                    "to": to,
-                },
-                "certificate": (answer.status == Status::Certified).then(|| json!({
-                    "rate_upper": answer.rate_upper,
-                    "exact": exact,
-                    "confidence": if exact { 1.0 } else { question.setup.confidence },
-                })),
-            })
-        };
-        self.answers.iter().enumerate().map(record).collect()
-    }
-
-    fn columns<'c>(&self, chunk: &'c Chunk) -> Result<Batch<'c>> {
-        let (answers, options) = (&self.answers, self.options);
-        let row_of = |i: usize| i / options;
-        let first = chunk.first_row() as i64;
-        let mut columns = vec![Column::integers((0..answers.len()).map(|i| first + row_of(i) as i64))];
-        if options > 1 {
-            columns.push(Column::integers((0..answers.len()).map(|i| (i % options) as i64)));
-        }
-        columns.extend([
-            Column::texts(answers.iter().map(|a| a.status.as_str())),
-            Column::texts(answers.iter().map(|a| a.reason.map_or("", Reason::code))),
-            Column::floats(answers.iter().map(|a| a.cost)),
-            Column::floats(answers.iter().map(|a| a.rate)),
-            Column::floats(answers.iter().map(|a| a.rate_upper)),
-            Column::floats(answers.iter().map(|a| a.best_rate)),
-            Column::integers(answers.iter().map(|a| a.changed as i64)),
-            Column::integers(answers.iter().map(|a| a.outside_range.map(|n| n as i64))),
-        ]);
-        if let Some(relaxations) = &self.relaxations {
-            let setup = self.session.engine().setup();
-            let least = |all: &Vec<Relaxation>| {
-                all.first().map_or_else(String::new, |r| rows::relaxed_text(setup, r))
-            };
-            columns.push(Column::texts(relaxations.iter().map(least)));
-        }
-        columns.extend(rows::feature_columns(
-            chunk,
-            &self.people,
-            answers,
-            &self.session.engine().setup().steps,
-            row_of,
-        ));
-        for k in 0..chunk.plan().n_ids() {
-            columns.push(chunk.id_column(k, (0..answers.len()).map(row_of))?);
-        }
-        Ok(Batch::Columns(columns))
-    }
-
-    fn objects<'c>(
-        &mut self,
-        engine: &Engine,
-        question: &Question,
-        chunk: &'c Chunk,
-        meta: Option<&Value>,
-    ) -> Result<Batch<'c>> {
-        let n = chunk.plan().n_columns();
-        let mut rows = JsonRows::new(meta)?;
-        for (i, answer) in self.answers.iter().enumerate() {
-            let row = i / self.options;
-            let person = &self.people[row * n..(row + 1) * n];
-            let tolerance = rows::ToleranceOf::new(engine, person, answer)?;
-            let shortfall =
-                rows::shortfall_value(&mut self.session, &question.setup.encoding, person, answer)?;
-            rows.push(&rows::AnswerRow {
-                question,
-                person,
-                answer,
-                row: chunk.first_row() + row as u64,
-                option: (self.options > 1).then_some(i % self.options),
-                relaxations: self.relaxations.as_ref().map(|all| &all[i][..]),
-                target_rate: None,
-                details: Some((tolerance, shortfall)),
-                ids: rows::ids(chunk, row)?,
-            })?;
-        }
-        Ok(Batch::Json(rows))
     }
 }

@@ -4,7 +4,7 @@ use crate::args::{SchemaArgs, SchemaCommand, SchemaInfer};
 use crate::printer::Printer;
 use crate::run::write_text;
 use anyhow::Result;
-use probe_io::{infer_schema, schema_to_toml};
+use probe_io::{TableReader, infer_schema, schema_to_toml};
 use std::path::Path;
 
 const HEADER: &str = "\
@@ -20,7 +20,8 @@ pub(crate) fn run(args: &SchemaArgs, printer: &Printer) -> Result<()> {
 }
 
 fn infer(args: &SchemaInfer, printer: &Printer) -> Result<()> {
-    let found = infer_schema(&args.data, args.format, args.target.as_deref(), &args.immutable)?;
+    let found =
+        infer_schema(TableReader::open(&args.data, args.format)?, args.target.as_deref(), &args.immutable)?;
     let text = HEADER.to_owned() + &schema_to_toml(&found.schema)?;
     write_text(args.output.as_deref().unwrap_or(Path::new("-")), &text)?;
     for note in &found.notes {

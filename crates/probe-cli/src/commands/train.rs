@@ -3,7 +3,6 @@
 use crate::args::{ClassWeight, Common, Kind, Train};
 use crate::interrupt::holding_output;
 use crate::printer::Printer;
-use crate::usage::Usage;
 use anyhow::{Result, bail};
 use clap::ValueEnum as _;
 use probe_core::{Encoding, Rows, Schema, Seed};
@@ -11,6 +10,7 @@ use probe_experiments::number::{number, percent};
 use probe_io::{
     AtomicOutput, Error, ModelFile, Table, TableReader, load_schema, obvious_favourable, read_table,
 };
+use probe_service::Usage;
 use probe_train::{
     BoostedParams, FitParams, ForestParams, Labelled, Learner, LogisticParams, Metrics, MlpParams,
     TrainReport, fit_model,

@@ -296,16 +296,25 @@ impl Engine {
 
     /// The score of a raw row. Fails on a missing value that the model does not take.
     pub fn score(&self, point: &[f64]) -> Result<f64> {
-        self.check_width(point.len())?;
-        if point.iter().any(|value| value.is_nan()) {
-            self.check_row(0, point)?;
+        let mut score = [0.0];
+        self.score_batch(Rows::new(point, point.len().max(1))?, &mut score)?;
+        Ok(score[0])
+    }
+
+    /// The scores of raw rows, one each.
+    pub fn score_batch(&self, points: Rows<'_>, scores: &mut [f64]) -> Result<()> {
+        self.check_width(points.n_cols())?;
+        for (row, point) in points.iter().enumerate().filter(|(_, point)| point.iter().any(|v| v.is_nan())) {
+            self.check_row(row, point)?;
         }
         match self.setup.space.model_input() {
-            ModelInput::Raw => self.setup.model.score(point),
+            ModelInput::Raw => self.setup.model.score_batch(points, scores),
             ModelInput::Scaled => {
-                let mut scaled = vec![0.0; point.len()];
-                self.setup.space.scale_into(point, &mut scaled);
-                self.setup.model.score(&scaled)
+                let mut scaled = vec![0.0; points.n_rows() * points.n_cols()];
+                for (point, scaled) in points.iter().zip(scaled.chunks_exact_mut(points.n_cols())) {
+                    self.setup.space.scale_into(point, scaled);
+                }
+                self.setup.model.score_batch(Rows::new(&scaled, points.n_cols())?, scores)
             }
         }
     }

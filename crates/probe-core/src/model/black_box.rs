@@ -3,6 +3,7 @@
 use super::Model;
 use crate::error::{Error, Result};
 use crate::rows::Rows;
+use std::sync::Arc;
 
 /// What scores rows.
 type Score = dyn Fn(Rows<'_>, &mut [f64]) -> Result<()> + Send + Sync;
@@ -19,9 +20,12 @@ type Score = dyn Fn(Rows<'_>, &mut [f64]) -> Result<()> + Send + Sync;
 /// assert_eq!(model.score(&[2.0, 3.0])?, 5.0);
 /// # Ok::<(), probe_core::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct BlackBox {
     n_features: usize,
-    score: Box<Score>,
+    score: Arc<Score>,
+    negate: bool,
+    threshold: f64,
 }
 
 impl BlackBox {
@@ -34,7 +38,14 @@ impl BlackBox {
         if n_features == 0 {
             return Err(Error::Shape { what: "features of a model (at least)", expected: 1, found: 0 });
         }
-        Ok(Self { n_features, score: Box::new(score) })
+        Ok(Self { n_features, score: Arc::new(score), negate: false, threshold: 0.0 })
+    }
+
+    /// The same function with another decision: `negate` its numbers, and another cut-off on them.
+    pub fn with_decision(&self, negate: bool, threshold: Option<f64>) -> Self {
+        // What is cut off was on the scale of the numbers as they were.
+        let own = if negate { -self.threshold } else { self.threshold };
+        Self { negate: self.negate != negate, threshold: threshold.unwrap_or(own), ..self.clone() }
     }
 }
 
@@ -55,6 +66,21 @@ impl Model for BlackBox {
         if out.len() != x.n_rows() {
             return Err(Error::Shape { what: "scores", expected: x.n_rows(), found: out.len() });
         }
-        (self.score)(x, out)
+        (self.score)(x, out)?;
+        if self.negate {
+            out.iter_mut().for_each(|score| *score = -*score);
+        }
+        if self.threshold != 0.0 {
+            out.iter_mut().for_each(|score| *score -= self.threshold);
+        }
+        Ok(())
+    }
+
+    fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    fn as_black_box(&self) -> Option<&BlackBox> {
+        Some(self)
     }
 }

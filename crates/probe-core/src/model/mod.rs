@@ -72,6 +72,11 @@ pub trait Model: Send + Sync {
     fn as_trees(&self) -> Option<&Trees> {
         None
     }
+
+    /// The function, where nothing else is known of the model.
+    fn as_black_box(&self) -> Option<&BlackBox> {
+        None
+    }
 }
 
 fn log_odds(probability: f64) -> f64 {

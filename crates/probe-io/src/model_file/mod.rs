@@ -167,11 +167,14 @@ impl ModelFile {
         if let Some(trees) = self.model.as_trees() {
             return Ok(Arc::new(trees.with_decision(negate, threshold).map_err(core)?));
         }
+        if let Some(function) = self.model.as_black_box() {
+            return Ok(Arc::new(function.with_decision(negate, threshold)));
+        }
         match self.model.as_linear() {
             Some(linear) => Ok(Arc::new(linear.with_decision(negate, threshold).map_err(core)?)),
             None => Err(core(probe_core::Error::Unsupported {
                 what: format!("another decision on a {} model", self.model.name()),
-                why: "only linear models, networks and trees take one".to_owned(),
+                why: "only linear models, networks, trees and functions take one".to_owned(),
             })),
         }
     }

@@ -191,6 +191,11 @@ impl JsonRows {
         Ok(())
     }
 
+    /// The rows, each a JSON text.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.ends.len()).map(|row| self.row(row))
+    }
+
     pub(super) fn n_bytes(&self) -> usize {
         self.bytes.len()
     }

@@ -1,5 +1,7 @@
 //! Tables out: batches of columns, encoded by workers and written in order, whole or not at all.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod atomic;
 mod batch;
 mod csv;
@@ -11,4 +13,6 @@ mod writer;
 pub use atomic::AtomicOutput;
 pub use batch::{Batch, Cell, Column, JsonRows, Verbatim};
 pub use field::{Field, FieldKind};
+#[cfg(feature = "arrow")]
+pub use writer::Batches;
 pub use writer::{Encoded, Encoder, Prose, TableWriter};

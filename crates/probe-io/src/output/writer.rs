@@ -25,6 +25,8 @@ enum Style {
     Table(Format),
     /// Texts with this between them.
     Prose(Arc<str>),
+    #[cfg(feature = "arrow")]
+    Arrow(Arc<arrow_schema::Schema>),
 }
 
 /// What stands around texts that are written one after the other.
@@ -49,6 +51,8 @@ pub struct Encoded {
 enum Body {
     Bytes(Vec<u8>),
     Columns(Vec<Packed>),
+    #[cfg(feature = "arrow")]
+    Arrow(arrow_array::RecordBatch),
 }
 
 impl Encoder {
@@ -68,6 +72,16 @@ impl Encoder {
                 return Ok(Encoded { n_rows, body: Body::Bytes(texts.join(separator).into_bytes()) });
             }
             (Style::Table(format), Batch::Columns(_) | Batch::Objects(_) | Batch::Json(_)) => *format,
+            #[cfg(feature = "arrow")]
+            (Style::Arrow(schema), Batch::Columns(columns)) => {
+                let batch = super::arrow::record_batch(columns, &self.fields, schema)?;
+                return Ok(Encoded { n_rows, body: Body::Arrow(batch) });
+            }
+            #[cfg(feature = "arrow")]
+            (Style::Arrow(_), _) => {
+                let what = "rows were given as objects, which record batches cannot hold".to_owned();
+                return Err(Error::Output { column: "all".to_owned(), what });
+            }
             (Style::Prose(_), _) | (_, Batch::Prose(_)) => {
                 let what = "texts belong to prose, and nothing else does".to_owned();
                 return Err(Error::Output { column: "all".to_owned(), what });
@@ -120,7 +134,13 @@ pub struct TableWriter {
 enum Sink {
     Text(AtomicOutput),
     Parquet(Box<ParquetWriter>),
+    #[cfg(feature = "arrow")]
+    Arrow(Batches),
 }
+
+/// Record batches as they are written, in order.
+#[cfg(feature = "arrow")]
+pub type Batches = Arc<std::sync::Mutex<Vec<arrow_array::RecordBatch>>>;
 
 impl TableWriter {
     /// Opens `path` (`-` for standard output) and declares its columns. `meta` is `meta` of a JSON document, a first
@@ -165,6 +185,17 @@ impl TableWriter {
         Ok(Self { encoder, sink, opening, first, between, closing, rows: 0 })
     }
 
+    /// Keeps record batches in memory, in `batches`, of the schema that is returned.
+    #[cfg(feature = "arrow")]
+    pub fn create_arrow(fields: Vec<Field>, batches: Batches) -> Result<(Self, Arc<arrow_schema::Schema>)> {
+        check_distinct(&fields)?;
+        let schema = Arc::new(super::arrow::schema(&fields));
+        let encoder = Encoder { style: Style::Arrow(Arc::clone(&schema)), fields: fields.into() };
+        let (opening, first, between, closing) = Default::default();
+        let sink = Sink::Arrow(batches);
+        Ok((Self { encoder, sink, opening, first, between, closing, rows: 0 }, schema))
+    }
+
     /// Opens `path` (`-` for standard output) for texts instead of a table.
     pub fn create_prose(path: impl AsRef<Path>, prose: Prose) -> Result<Self> {
         let Prose { opening, separator, closing } = prose;
@@ -201,6 +232,12 @@ impl TableWriter {
                 }
                 self.put(&bytes)?;
             }
+            #[cfg(feature = "arrow")]
+            (Body::Arrow(batch), Sink::Arrow(batches)) => {
+                if let Ok(mut batches) = batches.lock() {
+                    batches.push(batch);
+                }
+            }
             _ => {
                 let what = "a batch that was encoded for another format".to_owned();
                 return Err(Error::Output { column: "all".to_owned(), what });
@@ -217,6 +254,8 @@ impl TableWriter {
         match self.sink {
             Sink::Text(output) => output.commit(),
             Sink::Parquet(writer) => writer.finish()?.commit(),
+            #[cfg(feature = "arrow")]
+            Sink::Arrow(_) => Ok(()),
         }
     }
 

@@ -1,11 +1,10 @@
 //! A first schema from data, for a person to edit.
 
 use crate::error::{Error, Result};
-use crate::table::{Columns, Format, Id, TableReader};
+use crate::table::{Columns, Id, TableReader};
 use probe_core::schema::Kind;
 use probe_core::{Coding, Feature, Schema};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// Texts of more values than this are no category.
 const MOST_CATEGORIES: usize = 50;
@@ -79,14 +78,8 @@ impl Cells {
 }
 
 /// Guesses a schema from the columns of a table. Names in `immutable` are taken as given; so are those that look like what nobody can change.
-pub fn infer_schema(
-    path: impl AsRef<Path>,
-    format: Option<Format>,
-    target: Option<&str>,
-    immutable: &[String],
-) -> Result<Inferred> {
-    let file = path.as_ref().display().to_string();
-    let reader = TableReader::open(path, format)?;
+pub fn infer_schema(reader: TableReader, target: Option<&str>, immutable: &[String]) -> Result<Inferred> {
+    let file = reader.name().to_owned();
     let header = reader.header().to_vec();
     let wanted = Columns { ids: header.clone(), ignore_extra: true, ..Columns::default() };
     let mut columns = vec![Cells::new(); header.len()];

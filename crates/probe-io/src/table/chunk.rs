@@ -1,8 +1,8 @@
 //! A decoded chunk of rows.
 
-use super::parquet::ParquetCells;
 use super::plan::ColumnPlan;
 use super::text::TextCells;
+use super::typed::TypedCells;
 use crate::error::{Error, Place, Result, excerpt};
 use crate::number;
 use crate::output::{Cell, Column, FieldKind};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) enum Cells {
     Csv(TextCells),
     Json(TextCells),
-    Parquet(ParquetCells),
+    Typed(TypedCells),
 }
 
 /// Rows of a table, with the plan that says which columns are wanted.
@@ -77,7 +77,7 @@ impl Chunk {
     pub fn n_rows(&self) -> usize {
         match &self.cells {
             Cells::Csv(text) | Cells::Json(text) => text.n_rows(),
-            Cells::Parquet(cells) => cells.n_rows,
+            Cells::Typed(cells) => cells.n_rows,
         }
     }
 
@@ -85,7 +85,7 @@ impl Chunk {
     pub fn first_row(&self) -> u64 {
         match &self.cells {
             Cells::Csv(text) | Cells::Json(text) => text.first_row(),
-            Cells::Parquet(cells) => cells.first_row,
+            Cells::Typed(cells) => cells.first_row,
         }
     }
 
@@ -93,7 +93,7 @@ impl Chunk {
     pub fn place(&self, row: usize) -> Place {
         match &self.cells {
             Cells::Csv(text) | Cells::Json(text) => text.place(row),
-            Cells::Parquet(cells) => Place { row: cells.first_row + row as u64, line: None },
+            Cells::Typed(cells) => Place { row: cells.first_row + row as u64, line: None },
         }
     }
 
@@ -119,7 +119,7 @@ impl Chunk {
         match &self.cells {
             Cells::Csv(text) => self.parse_into(text, number::parse, number::is_missing, out),
             Cells::Json(text) => self.parse_into(text, json_number, |cell| cell == b"null", out),
-            Cells::Parquet(cells) => {
+            Cells::Typed(cells) => {
                 let refused = |(at, value): (usize, &f64)| {
                     !(value.is_finite() || (value.is_nan() && self.plan.may_be_missing(at % n_features)))
                 };
@@ -209,7 +209,7 @@ impl Chunk {
         match &self.cells {
             Cells::Csv(text) => utf8(text.cell(row, column)),
             Cells::Json(text) => id_text(json_id(text.cell(row, column))?),
-            Cells::Parquet(_) => None,
+            Cells::Typed(_) => None,
         }
     }
 
@@ -219,7 +219,7 @@ impl Chunk {
         match &self.cells {
             Cells::Csv(text) => Some(text.cell(row, column)),
             Cells::Json(text) => Some(text.cell(row, column)).filter(|cell| number::parse(cell).is_some()),
-            Cells::Parquet(_) => None,
+            Cells::Typed(_) => None,
         }
     }
 
@@ -239,7 +239,7 @@ impl Chunk {
         match &self.cells {
             Cells::Csv(text) => utf8(text.cell(row, column)).map(Id::Text),
             Cells::Json(text) => json_id(text.cell(row, column)),
-            Cells::Parquet(cells) => cells.id(row, k),
+            Cells::Typed(cells) => cells.id(row, k),
         }
         .ok_or_else(|| Error::Value {
             file: self.plan.file().to_owned(),
@@ -247,7 +247,7 @@ impl Chunk {
             column: self.plan.id(k).to_owned(),
             value: match &self.cells {
                 Cells::Csv(text) | Cells::Json(text) => excerpt(text.cell(row, column)),
-                Cells::Parquet(_) => "bytes".to_owned(),
+                Cells::Typed(_) => "bytes".to_owned(),
             },
             wanted: "UTF-8 text",
         })

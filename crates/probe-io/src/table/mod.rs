@@ -1,5 +1,7 @@
 //! Tables in: a header first, then owned chunks of rows whose cells are decoded by whoever works on them.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod chunk;
 mod csv;
 mod format;
@@ -10,6 +12,7 @@ mod plan;
 mod reader;
 mod records;
 mod text;
+mod typed;
 mod whole;
 
 pub use chunk::{Chunk, Id};

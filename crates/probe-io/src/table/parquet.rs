@@ -1,14 +1,14 @@
 //! Parquet in, through the column readers: a few thousand records of each wanted column at a time, so that memory
 //! grows neither with the row groups nor with the file.
 
-use super::chunk::Id;
 use super::plan::ColumnPlan;
 use super::records::ChunkLimit;
+use super::typed::{TypedCells, TypedColumn};
 use crate::error::{Error, Result};
 use crate::output::FieldKind;
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, DataType};
+use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
@@ -25,52 +25,6 @@ enum Kind {
     Boolean,
     Text,
     Other,
-}
-
-/// Decoded rows.
-#[derive(Debug)]
-pub(crate) struct ParquetCells {
-    pub(crate) n_rows: usize,
-    pub(crate) first_row: u64,
-    /// Features, row-major; NaN where null.
-    pub(crate) numbers: Vec<f64>,
-    /// Positions in `numbers` that were null, unsorted.
-    nulls: Vec<usize>,
-    /// Positions in `numbers` that hold no category of their feature, with what they hold.
-    unknown: Vec<(usize, String)>,
-    ids: Vec<IdCells>,
-}
-
-#[derive(Debug)]
-enum IdCells {
-    Integers(Vec<Option<i64>>),
-    Floats(Vec<Option<f64>>),
-    Booleans(Vec<Option<bool>>),
-    Texts(Vec<Option<ByteArray>>),
-}
-
-impl ParquetCells {
-    pub(crate) fn is_null(&self, position: usize) -> bool {
-        self.nulls.contains(&position)
-    }
-
-    /// What a cell holds that is no category of its feature.
-    pub(crate) fn unknown(&self, position: usize) -> Option<String> {
-        self.unknown.iter().find(|(at, _)| *at == position).map(|(_, text)| text.clone())
-    }
-
-    /// The value of id column `k`; `None` where a text is not UTF-8.
-    pub(crate) fn id(&self, row: usize, k: usize) -> Option<Id<'_>> {
-        Some(match &self.ids[k] {
-            IdCells::Integers(values) => values[row].map_or(Id::Null, Id::Integer),
-            IdCells::Floats(values) => values[row].map_or(Id::Null, Id::Float),
-            IdCells::Booleans(values) => values[row].map_or(Id::Null, |value| Id::Json(value.into())),
-            IdCells::Texts(values) => match &values[row] {
-                Some(bytes) => Id::Text(std::str::from_utf8(bytes.data()).ok()?.into()),
-                None => Id::Null,
-            },
-        })
-    }
 }
 
 /// A Parquet file being read.
@@ -163,7 +117,7 @@ impl ParquetReader {
     }
 
     /// The next rows; `None` at the end.
-    pub(crate) fn next(&mut self, plan: &ColumnPlan, limit: ChunkLimit) -> Result<Option<ParquetCells>> {
+    pub(crate) fn next(&mut self, plan: &ColumnPlan, limit: ChunkLimit) -> Result<Option<TypedCells>> {
         let file = Arc::clone(&self.file);
         guarded(&file, || self.read_rows(plan, limit))
     }
@@ -172,7 +126,7 @@ impl ParquetReader {
         &mut self,
         plan: &ColumnPlan,
         limit: ChunkLimit,
-    ) -> Result<Option<ParquetCells>, ParquetError> {
+    ) -> Result<Option<TypedCells>, ParquetError> {
         let mut group = loop {
             match self.group.take() {
                 Some(group) if group.rows_left > 0 => break group,
@@ -183,24 +137,14 @@ impl ParquetReader {
         let n_features = plan.n_features();
         let by_bytes = limit.bytes / (8 * group.columns.len().max(1));
         let n_rows = group.rows_left.min(limit.rows).min(by_bytes.max(1));
-        let mut cells = ParquetCells {
-            n_rows,
-            first_row: self.row,
-            numbers: vec![f64::NAN; n_rows * n_features],
-            nulls: Vec::new(),
-            unknown: Vec::new(),
-            ids: Vec::new(),
-        };
+        let mut cells = TypedCells::new(self.row, n_rows, n_features);
         let wanted = plan.feature_columns().iter().chain(plan.id_columns());
         for (i, (&column, reader)) in wanted.zip(&mut group.columns).enumerate() {
             let values = read(reader, self.kinds[column], n_rows)?;
             if i < n_features {
-                match plan.categories(i) {
-                    [] => values.numbers_into(i, n_features, &mut cells),
-                    categories => values.options_into(i, n_features, categories, &mut cells),
-                }
+                cells.set_feature(i, plan, &values);
             } else {
-                cells.ids.push(values);
+                cells.push_id(values);
             }
         }
         group.rows_left -= n_rows;
@@ -220,73 +164,24 @@ impl ParquetReader {
     }
 }
 
-impl IdCells {
-    /// Writes these values as feature `j` of `n` of the chunk.
-    fn numbers_into(&self, j: usize, n: usize, cells: &mut ParquetCells) {
-        let mut set = |row: usize, value: Option<f64>| match value {
-            Some(value) => cells.numbers[row * n + j] = value,
-            None => cells.nulls.push(row * n + j),
-        };
-        match self {
-            Self::Floats(values) => values.iter().enumerate().for_each(|(row, value)| set(row, *value)),
-            Self::Integers(values) => {
-                values.iter().enumerate().for_each(|(row, value)| set(row, value.map(|value| value as f64)));
-            }
-            Self::Booleans(values) => {
-                values
-                    .iter()
-                    .enumerate()
-                    .for_each(|(row, value)| set(row, value.map(|value| f64::from(u8::from(value)))));
-            }
-            // Refused by `check` before the first row.
-            Self::Texts(values) => (0..values.len()).for_each(|row| set(row, None)),
-        }
-    }
-}
-
-impl IdCells {
-    /// Writes these values as the numbers of their categories, as feature `j` of `n` of the chunk.
-    fn options_into(&self, j: usize, n: usize, categories: &[String], cells: &mut ParquetCells) {
-        let text = |row: usize| match self {
-            Self::Texts(values) => {
-                values[row].as_ref().map(|v| String::from_utf8_lossy(v.data()).into_owned())
-            }
-            Self::Integers(values) => values[row].map(|v| v.to_string()),
-            Self::Floats(values) => values[row].map(|v| v.to_string()),
-            Self::Booleans(values) => values[row].map(|v| v.to_string()),
-        };
-        for row in 0..cells.n_rows {
-            let at = row * n + j;
-            let Some(text) = text(row) else {
-                cells.unknown.push((at, "null".to_owned()));
-                continue;
-            };
-            match categories.iter().position(|category| category == text.trim_matches([' ', '\t'])) {
-                Some(option) => cells.numbers[at] = option as f64,
-                None => cells.unknown.push((at, text)),
-            }
-        }
-    }
-}
-
 /// Reads the next `n` values of a column.
-fn read(reader: &mut ColumnReader, kind: Kind, n: usize) -> Result<IdCells, ParquetError> {
+fn read(reader: &mut ColumnReader, kind: Kind, n: usize) -> Result<TypedColumn, ParquetError> {
     Ok(match reader {
-        ColumnReader::DoubleColumnReader(reader) => IdCells::Floats(values(reader, n, |value| value)?),
-        ColumnReader::FloatColumnReader(reader) => IdCells::Floats(values(reader, n, f64::from)?),
-        ColumnReader::BoolColumnReader(reader) => IdCells::Booleans(values(reader, n, |value| value)?),
+        ColumnReader::DoubleColumnReader(reader) => TypedColumn::Floats(values(reader, n, |value| value)?),
+        ColumnReader::FloatColumnReader(reader) => TypedColumn::Floats(values(reader, n, f64::from)?),
+        ColumnReader::BoolColumnReader(reader) => TypedColumn::Booleans(values(reader, n, |value| value)?),
         ColumnReader::Int32ColumnReader(reader) if kind == Kind::Unsigned => {
-            IdCells::Integers(values(reader, n, |value| i64::from(value.cast_unsigned()))?)
+            TypedColumn::Integers(values(reader, n, |value| i64::from(value.cast_unsigned()))?)
         }
-        ColumnReader::Int32ColumnReader(reader) => IdCells::Integers(values(reader, n, i64::from)?),
+        ColumnReader::Int32ColumnReader(reader) => TypedColumn::Integers(values(reader, n, i64::from)?),
         ColumnReader::Int64ColumnReader(reader) => {
             let integers = values(reader, n, |value| value)?;
             if kind == Kind::Unsigned && integers.iter().flatten().any(|&value| value < 0) {
                 return Err(ParquetError::General("an unsigned number is above 2^63".to_owned()));
             }
-            IdCells::Integers(integers)
+            TypedColumn::Integers(integers)
         }
-        ColumnReader::ByteArrayColumnReader(reader) => IdCells::Texts(values(reader, n, |value| value)?),
+        ColumnReader::ByteArrayColumnReader(reader) => TypedColumn::Texts(values(reader, n, |value| value)?),
         ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
             return Err(ParquetError::General("a column has a type that cannot be read".to_owned()));
         }

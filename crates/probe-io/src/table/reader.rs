@@ -1,11 +1,14 @@
 //! Opening a table and streaming its chunks.
 
+#[cfg(feature = "arrow")]
+use super::arrow::{ArrowReader, ArrowRows};
 use super::chunk::{Cells, Chunk};
 use super::format::Format;
 use super::framing::{ArrayState, Framing};
-use super::parquet::{ParquetCells, ParquetReader};
+use super::parquet::ParquetReader;
 use super::plan::{ColumnPlan, Columns, check_distinct};
 use super::records::{ChunkLimit, RawText, RecordReader};
+use super::typed::TypedCells;
 use super::{csv, json};
 use crate::error::{Error, Result};
 use crate::output::FieldKind;
@@ -27,6 +30,8 @@ pub struct TableReader {
 enum Source {
     Text(RecordReader),
     Parquet(Box<ParquetReader>),
+    #[cfg(feature = "arrow")]
+    Arrow(ArrowReader),
 }
 
 impl TableReader {
@@ -90,6 +95,19 @@ impl TableReader {
         Ok(Self { file, format: Format::Parquet, header, source: Source::Parquet(Box::new(reader)) })
     }
 
+    /// Reads batches that are in memory already, without copying them; `name` stands for them in errors. All must have `schema`.
+    #[cfg(feature = "arrow")]
+    pub fn from_arrow(
+        name: &str,
+        schema: &arrow_schema::Schema,
+        batches: Vec<arrow_array::RecordBatch>,
+    ) -> Result<Self> {
+        let header: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        check_distinct(&header, name)?;
+        let reader = ArrowReader::new(name, schema, batches);
+        Ok(Self { file: name.into(), format: Format::Parquet, header, source: Source::Arrow(reader) })
+    }
+
     /// Column names in the file's order.
     pub fn header(&self) -> &[String] {
         &self.header
@@ -109,6 +127,8 @@ impl TableReader {
     pub fn count_rows(self) -> Result<u64> {
         match self.source {
             Source::Parquet(reader) => reader.n_rows(),
+            #[cfg(feature = "arrow")]
+            Source::Arrow(reader) => Ok(reader.n_rows()),
             Source::Text(mut records) => {
                 let mut rows = 0;
                 while let Some(text) = records.next(ChunkLimit::default())? {
@@ -124,9 +144,15 @@ impl TableReader {
         let kind_of = |column| match &self.source {
             Source::Text(_) => FieldKind::Text,
             Source::Parquet(reader) => reader.id_kind(column),
+            #[cfg(feature = "arrow")]
+            Source::Arrow(reader) => reader.id_kind(column),
         };
         let plan = ColumnPlan::new(&self.file, &self.header, wanted, kind_of)?;
         if let Source::Parquet(reader) = &self.source {
+            reader.check(&plan)?;
+        }
+        #[cfg(feature = "arrow")]
+        if let Source::Arrow(reader) = &self.source {
             reader.check(&plan)?;
         }
         let (plan, limit) = (Arc::new(plan), ChunkLimit::default());
@@ -155,8 +181,13 @@ pub struct RawChunk {
 #[derive(Debug)]
 enum RawContent {
     Csv(RawText),
-    Json { text: RawText, lines: bool },
-    Parquet(ParquetCells),
+    Json {
+        text: RawText,
+        lines: bool,
+    },
+    Typed(TypedCells),
+    #[cfg(feature = "arrow")]
+    Arrow(ArrowRows),
 }
 
 impl Chunks {
@@ -184,7 +215,9 @@ impl Chunks {
 
     fn next_content(&mut self) -> Result<Option<RawContent>> {
         Ok(match &mut self.source {
-            Source::Parquet(reader) => reader.next(&self.plan, self.limit)?.map(RawContent::Parquet),
+            Source::Parquet(reader) => reader.next(&self.plan, self.limit)?.map(RawContent::Typed),
+            #[cfg(feature = "arrow")]
+            Source::Arrow(reader) => reader.next(self.limit).map(RawContent::Arrow),
             Source::Text(records) => records.next(self.limit)?.map(|text| match self.format {
                 Format::Csv => RawContent::Csv(text),
                 _ => RawContent::Json { text, lines: self.format == Format::Jsonl },
@@ -207,7 +240,9 @@ impl RawChunk {
                 let (cells, error) = json::decode(text, &plan, lines);
                 (Cells::Json(cells), error)
             }
-            RawContent::Parquet(cells) => (Cells::Parquet(cells), None),
+            RawContent::Typed(cells) => (Cells::Typed(cells), None),
+            #[cfg(feature = "arrow")]
+            RawContent::Arrow(rows) => (Cells::Typed(rows.decode(&plan)), None),
         };
         (Chunk::new(plan, cells), error)
     }

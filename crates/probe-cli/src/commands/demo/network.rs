@@ -2,12 +2,12 @@
 
 use crate::args::{Cli, Command, Common, Demo};
 use crate::printer::Printer;
-use crate::question::Question;
 use anyhow::{Result, bail};
 use clap::Parser as _;
 use probe_core::{Answer, Engine, MethodOptions, Rows, Status};
 use probe_experiments::number::{number, percent};
 use probe_experiments::report::{Bound, Method, ModelAnswer, NetworkPart, PersonReport, feature_rows};
+use probe_service::Question;
 use probe_train::{TrainReport, credit};
 
 /// People that the methods are compared on: the paper's Algorithm 2 takes its time.

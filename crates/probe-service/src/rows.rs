@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 /// Feature columns of `answers`, in the order of the input, where `row_of` says which row of the chunk an answer belongs to. What did not change keeps its
 /// text.
-pub(super) fn feature_columns<'c>(
+pub(crate) fn feature_columns<'c>(
     chunk: &'c Chunk,
     people: &[f64],
     answers: &[Answer],
@@ -55,24 +55,24 @@ fn same(a: f64, b: f64) -> bool {
 }
 
 /// An answer as a JSON row, written field by field in the order of the table's columns.
-pub(super) struct AnswerRow<'a> {
-    pub(super) question: &'a Question,
-    pub(super) person: &'a [f64],
-    pub(super) answer: &'a Answer,
-    pub(super) row: u64,
+pub(crate) struct AnswerRow<'a> {
+    pub question: &'a Question,
+    pub person: &'a [f64],
+    pub answer: &'a Answer,
+    pub row: u64,
     /// Which of the person's answers, where there are several.
-    pub(super) option: Option<usize>,
+    pub option: Option<usize>,
     /// The rate asked for, where there are several.
-    pub(super) target_rate: Option<f64>,
+    pub target_rate: Option<f64>,
     /// What would help, where that is asked for.
-    pub(super) relaxations: Option<&'a [Relaxation]>,
+    pub relaxations: Option<&'a [Relaxation]>,
     /// Tolerance and shortfall, where they are part of the row.
-    pub(super) details: Option<(Option<ToleranceOf<'a>>, Value)>,
-    pub(super) ids: Ids<'a>,
+    pub details: Option<(Option<ToleranceOf<'a>>, Value)>,
+    pub ids: Ids<'a>,
 }
 
 /// Id columns of a row.
-pub(super) type Ids<'a> = Vec<(&'a str, Value)>;
+pub(crate) type Ids<'a> = Vec<(&'a str, Value)>;
 
 impl Serialize for AnswerRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -127,7 +127,7 @@ impl Serialize for ByName<'_> {
 }
 
 /// A row's features by name.
-pub(super) fn by_name(question: &Question, columns: &[f64]) -> Value {
+pub(crate) fn by_name(question: &Question, columns: &[f64]) -> Value {
     json!(ByName(&question.setup.encoding, columns))
 }
 
@@ -189,14 +189,14 @@ impl Serialize for Changes<'_> {
 const NOTHING_TO_SPARE: &str = "none beyond the noise itself: the rate is certified to be at most r, and no lower; --tolerance leaves room";
 
 /// How far the advice may be missed, by feature name.
-pub(super) struct ToleranceOf<'a> {
+pub(crate) struct ToleranceOf<'a> {
     engine: &'a Engine,
     tolerance: Tolerance,
 }
 
 impl<'a> ToleranceOf<'a> {
     /// `None` where there is no advice, or nothing is known.
-    pub(super) fn new(engine: &'a Engine, person: &[f64], answer: &Answer) -> anyhow::Result<Option<Self>> {
+    pub(crate) fn new(engine: &'a Engine, person: &[f64], answer: &Answer) -> anyhow::Result<Option<Self>> {
         Ok(engine.tolerance(person, answer)?.map(|tolerance| Self { engine, tolerance }))
     }
 }
@@ -237,7 +237,7 @@ impl Serialize for Slacks<'_> {
 }
 
 /// What stands in the way, by feature name; null where nothing does.
-pub(super) fn shortfall_value(
+pub(crate) fn shortfall_value(
     session: &mut Session<'_>,
     encoding: &Encoding,
     person: &[f64],
@@ -256,7 +256,7 @@ pub(super) fn shortfall_value(
 }
 
 /// A limit in words.
-pub(super) fn limit_words(limit: &Limit) -> String {
+pub fn limit_words(limit: &Limit) -> String {
     match limit {
         Limit::Immutable => "may not change".to_owned(),
         Limit::Direction => "may not move in the direction that helps".to_owned(),
@@ -292,7 +292,7 @@ fn relaxed_value(setup: &Setup, relaxation: &Relaxation) -> Value {
 }
 
 /// A relaxation in short, for a table.
-pub(super) fn relaxed_text(setup: &Setup, relaxation: &Relaxation) -> String {
+pub(crate) fn relaxed_text(setup: &Setup, relaxation: &Relaxation) -> String {
     let (limit, feature, needed) = relaxed(setup, relaxation);
     let needed = needed.as_str().map_or_else(|| needed.to_string(), str::to_owned);
     let feature = feature.unwrap_or_default();
@@ -305,7 +305,7 @@ pub(super) fn relaxed_text(setup: &Setup, relaxation: &Relaxation) -> String {
 }
 
 /// The id columns of `row`.
-pub(super) fn ids(chunk: &Chunk, row: usize) -> anyhow::Result<Ids<'_>> {
+pub(crate) fn ids(chunk: &Chunk, row: usize) -> anyhow::Result<Ids<'_>> {
     (0..chunk.plan().n_ids()).map(|k| Ok((chunk.plan().id(k), chunk.id(row, k)?.to_json()))).collect()
 }
 

@@ -4,19 +4,19 @@ use std::fmt;
 
 /// A flag that cannot be meant, alone or beside the others.
 #[derive(Debug)]
-pub(crate) struct Usage(String);
+pub struct Usage(String);
 
 impl Usage {
     /// Exit status of wrong usage, the parser's own.
-    pub(crate) const STATUS: u8 = 2;
+    pub const STATUS: u8 = 2;
 
     /// A mistake in words, naming the flag.
-    pub(crate) fn new(what: impl fmt::Display) -> Self {
+    pub fn new(what: impl fmt::Display) -> Self {
         Self(what.to_string())
     }
 
     /// A mistake in the value of `flag`.
-    pub(crate) fn of(flag: &str, what: impl fmt::Display) -> Self {
+    pub fn of(flag: &str, what: impl fmt::Display) -> Self {
         Self(format!("{flag}: {what}"))
     }
 }

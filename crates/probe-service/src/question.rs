@@ -1,9 +1,9 @@
 //! From what was typed to what is asked: model, schema and flags become a [`Setup`].
 
-use crate::args::{Ask, Assurance, Bounds, Scope, Seek, Tables};
-use crate::printer::Printer;
-use crate::run::{Work, read_people};
+use crate::flags::{Ask, Assurance, Bounds, Scope, Seek, Wishes};
+use crate::people::people_of;
 use crate::usage::Usage;
+use crate::voice::Voice;
 use anyhow::{Context as _, Result, bail};
 use probe_core::noise::NoiseSpec;
 use probe_core::recourse::method;
@@ -15,10 +15,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A model and everything asked of it.
-pub(crate) struct Question {
-    pub(crate) setup: Setup,
+pub struct Question {
+    /// What engines are made of.
+    pub setup: Setup,
     /// Features in the model's order, with units.
-    pub(crate) schema: Option<Schema>,
+    pub schema: Option<Schema>,
     model_hash: String,
     noise: String,
     sigma: Option<f64>,
@@ -26,6 +27,28 @@ pub(crate) struct Question {
     fitted_rate: Option<f64>,
     /// What is promised, where recourse is asked for.
     promise: Option<Promise>,
+}
+
+/// How much work one person is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Microseconds.
+    Light,
+    /// Milliseconds.
+    Heavy,
+    /// Seconds.
+    Huge,
+}
+
+impl Work {
+    /// People handed out at a time: small portions keep every thread busy and the progress moving. `None` where any number will do.
+    pub fn portion(self) -> Option<usize> {
+        match self {
+            Self::Light => None,
+            Self::Heavy => Some(32),
+            Self::Huge => Some(1),
+        }
+    }
 }
 
 /// What the confidence covers.
@@ -39,9 +62,24 @@ struct Promise {
 
 impl Question {
     /// Reads model and schema, applies the flags, and warns of what is probably not meant. Without `seek` no recourse is sought.
-    pub(crate) fn new(ask: &Ask, seek: Option<&Seek>, seed: u64, printer: &Printer) -> Result<Self> {
+    pub fn new(ask: &Ask, seek: Option<&Seek>, seed: u64, voice: &dyn Voice) -> Result<Self> {
         let file = ModelFile::load(&ask.model)?;
-        let schema = schema_of(ask, &file)?;
+        let schema = match &ask.schema {
+            Some(path) if path == Path::new("none") => Units::Ignored,
+            Some(path) => Units::Given(load_schema(path)?),
+            None => Units::Own,
+        };
+        Self::of(&file, schema, (ask, seek, seed), voice)
+    }
+
+    /// The same for a model that is read already, whatever files `ask` names.
+    pub fn of(
+        file: &ModelFile,
+        schema: Units,
+        (ask, seek, seed): (&Ask, Option<&Seek>, u64),
+        voice: &dyn Voice,
+    ) -> Result<Self> {
+        let schema = schema.with(file);
         let threshold = ask.threshold.or(ask.threshold_prob.map(|p| file.model.margin_at(p)));
         let model = file.with_decision(ask.favourable_class == 0, threshold)?;
         let sigma = ask.sigma2.map_or(ask.sigma, f64::sqrt);
@@ -61,26 +99,43 @@ impl Question {
         setup.confidence = ask.confidence;
         setup.seed = Seed(seed);
         let Named { noise, sigma, fitted_rate } = set_noise(&mut setup, ask, sigma)?;
-        warn_of_raw_units(&file, schema.as_ref(), printer);
-        Ok(Self { setup, schema, model_hash: file.hash, noise, sigma, fitted_rate, promise: None })
+        warn_of_raw_units(file, schema.as_ref(), voice);
+        Ok(Self { setup, schema, model_hash: file.hash.clone(), noise, sigma, fitted_rate, promise: None })
     }
 
-    /// Applies what is to be promised of sampled answers; counts the rows where the confidence is divided over them.
-    pub(crate) fn promise(&mut self, assurance: &Assurance, ask: &Ask, tables: &Tables) -> Result<()> {
+    /// Takes rows like those that the model was trained on from a table, for methods that need them.
+    pub fn refer_to(&mut self, reader: TableReader) -> Result<()> {
+        self.setup.reference = Some(reference_of(reader, &self.setup)?);
+        Ok(())
+    }
+
+    /// Applies more of what is sought.
+    pub fn wish(&mut self, wishes: &Wishes) {
+        self.setup.budget = wishes.budget;
+        self.setup.tolerance = wishes.tolerance;
+        self.setup.ways = usize::from(wishes.options);
+    }
+
+    /// Applies what is to be promised of sampled answers; `count` tells the rows where the confidence is divided over them.
+    pub fn promise(
+        &mut self,
+        assurance: &Assurance,
+        confidence: f64,
+        count: impl FnOnce() -> Result<u64>,
+    ) -> Result<()> {
         let rows = match (assurance.confidence_scope, assurance.rows) {
             (Scope::Row, None) => None,
             (Scope::Row, Some(_)) => {
                 return Err(Usage::of("--rows", "it belongs to --confidence-scope file").into());
             }
             (Scope::File, Some(rows)) => Some(rows),
-            (Scope::File, None) => Some(count_rows(ask, tables)?),
+            (Scope::File, None) => Some(count()?),
         };
-        self.promise = Some(Promise { confidence: ask.confidence, rows });
+        self.promise = Some(Promise { confidence, rows });
         self.setup.aim = assurance.aim;
         if let Some(rows) = rows {
-            self.setup.confidence = confidence_of_a_row(ask.confidence, rows).ok_or_else(|| {
-                let what =
-                    format!("{} divided over {rows} rows is too close to 1 to compute with", ask.confidence);
+            self.setup.confidence = confidence_of_a_row(confidence, rows).ok_or_else(|| {
+                let what = format!("{confidence} divided over {rows} rows is too close to 1 to compute with");
                 Usage::of("--confidence", what)
             })?;
         }
@@ -88,7 +143,7 @@ impl Question {
     }
 
     /// Fails where there are more rows than the confidence was divided over: what was promised would not hold.
-    pub(crate) fn check_rows(&self, chunk: &Chunk) -> Result<()> {
+    pub fn check_rows(&self, chunk: &Chunk) -> Result<()> {
         let end = chunk.first_row() + chunk.n_rows() as u64;
         match self.promise.and_then(|promise| promise.rows) {
             Some(rows) if end > rows => bail!(
@@ -100,16 +155,16 @@ impl Question {
     }
 
     /// How much work one person is; says so where it is a matter of seconds.
-    pub(crate) fn work(&self, printer: &Printer) -> Work {
+    pub fn work(&self, voice: &dyn Voice) -> Work {
         let setup = &self.setup;
         let (linear, gaussian) = (setup.model.as_linear().is_some(), setup.noise.as_gaussian().is_some());
         if setup.method == "probe-mc" {
-            printer.note(
+            voice.note(
                 "probe-mc draws anew at each of many steps and may take seconds a person; --option samples=N and --option steps=N make it faster",
             );
             Work::Huge
         } else if setup.shift.is_some() && !linear {
-            printer.note("each sample has a network of its own (--model-shift): a person may take seconds");
+            voice.note("each sample has a network of its own (--model-shift): a person may take seconds");
             Work::Huge
         } else if !linear || !gaussian || setup.shift.is_some() {
             Work::Heavy
@@ -119,10 +174,10 @@ impl Question {
     }
 
     /// Warns where the noise was fitted for larger rates than those asked for.
-    pub(crate) fn warn_of_fit(&self, rates: &[f64], printer: &Printer) {
+    pub fn warn_of_fit(&self, rates: &[f64], voice: &dyn Voice) {
         let smallest = rates.iter().copied().fold(f64::INFINITY, f64::min);
         if let Some(fitted) = self.fitted_rate.filter(|&fitted| smallest < fitted) {
-            printer.warn(&format!(
+            voice.warn(&format!(
                 "{} was fitted for a rate of {fitted} and is too optimistic for {smallest}: fit it with probe noise fit -r {smallest}",
                 self.noise
             ));
@@ -130,10 +185,10 @@ impl Question {
     }
 
     /// Warns where rates are too small for a certificate by sampling.
-    pub(crate) fn warn_of_small_rates(&self, engine: &Engine, rates: &[f64], printer: &Printer) {
+    pub fn warn_of_small_rates(&self, engine: &Engine, rates: &[f64], voice: &dyn Voice) {
         let smallest = rates.iter().copied().fold(f64::INFINITY, f64::min);
         if let Some(least) = engine.least_certifiable_rate(rates.len()).filter(|&least| smallest < least) {
-            printer.warn(&format!(
+            voice.warn(&format!(
                 "a rate of {smallest} is too small to be certified by sampling: at a confidence of {}, about {least:.1e} is the smallest",
                 self.setup.confidence
             ));
@@ -141,15 +196,15 @@ impl Question {
     }
 
     /// Says what came of the method's preparations, to people and in `meta`.
-    pub(crate) fn tell_notes(&self, engine: &Engine, meta: &mut Value, printer: &Printer) {
+    pub fn tell_notes(&self, engine: &Engine, meta: &mut Value, voice: &dyn Voice) {
         if let Some(notes) = engine.notes() {
-            printer.note(&notes.text);
+            voice.note(&notes.text);
             meta["method_notes"] = json!(notes.values.into_iter().collect::<BTreeMap<_, _>>());
         }
     }
 
     /// What every JSON result carries.
-    pub(crate) fn meta(&self, command: &str) -> Value {
+    pub fn meta(&self, command: &str) -> Value {
         let noise_on = match self.setup.noise_on {
             NoiseOn::All => "all",
             NoiseOn::Mutable => "mutable",
@@ -194,19 +249,6 @@ impl Question {
     }
 }
 
-/// The rows of the people's file, which is read for it.
-fn count_rows(ask: &Ask, tables: &Tables) -> Result<u64> {
-    let twice = std::fs::metadata(&ask.people).map_or(true, |found| found.is_file());
-    if ask.people == Path::new("-") || !twice {
-        return Err(Usage::of(
-            "--confidence-scope file",
-            "the number of rows must be known first, and this input cannot be read twice; give --rows N",
-        )
-        .into());
-    }
-    Ok(TableReader::open(&ask.people, tables.input_format)?.count_rows()?)
-}
-
 /// The confidence of each of `rows` that together have `confidence`; `None` where it rounds to 1.
 fn confidence_of_a_row(confidence: f64, rows: u64) -> Option<f64> {
     let delta = (1.0 - confidence) / rows.max(1) as f64;
@@ -234,12 +276,15 @@ fn apply(seek: &Seek, setup: &mut Setup) -> Result<()> {
     setup.also_favourable = seek.also_favourable;
     setup.method.clone_from(&seek.method);
     setup.options = options_of(seek)?;
-    setup.reference = seek.reference.as_deref().map(|path| reference_of(path, setup)).transpose()?;
+    setup.reference = match &seek.reference {
+        Some(path) => Some(reference_of(TableReader::open(path, None)?, setup)?),
+        None => None,
+    };
     Ok(())
 }
 
 /// The columns of a feature, by its name, or one column by its own.
-pub(crate) fn columns_of(setup: &Setup, name: &str, flag: &str) -> Result<Vec<usize>> {
+pub fn columns_of(setup: &Setup, name: &str, flag: &str) -> Result<Vec<usize>> {
     let encoding = &setup.encoding;
     let is_meant =
         |j: &usize| encoding.features()[encoding.feature_of(*j)].name == name || setup.names[*j] == name;
@@ -281,11 +326,12 @@ fn options_of(ask: &Seek) -> Result<MethodOptions> {
     Ok(options)
 }
 
-/// The rows of `--reference`. Fails on a file without any.
-fn reference_of(path: &Path, setup: &Setup) -> Result<Arc<[f64]>> {
-    let rows = read_people(path, None, setup, true)?;
+/// The rows of `--reference`. Fails on a table without any.
+fn reference_of(reader: TableReader, setup: &Setup) -> Result<Arc<[f64]>> {
+    let name = reader.name().to_owned();
+    let rows = people_of(reader, setup, true)?;
     if rows.is_empty() {
-        return Err(Usage::of("--reference", format!("no rows in {}", path.display())).into());
+        return Err(Usage::of("--reference", format!("no rows in {name}")).into());
     }
     Ok(rows.into())
 }
@@ -313,20 +359,33 @@ fn intersect(actions: &mut Actions, names: &[String], low: f64, high: f64) -> Re
     Ok(actions.intersect(low, high)?)
 }
 
-/// The schema to use, its features in the model's order.
-fn schema_of(ask: &Ask, file: &ModelFile) -> Result<Option<Schema>> {
-    let given = match &ask.schema {
-        Some(path) if path == Path::new("none") => return Ok(None),
-        Some(path) => {
-            let mut schema = load_schema(path)?;
-            if let Some(own) = &file.schema {
-                learned_from(own, &mut schema);
+/// Units and rules of the features: which schema is used.
+#[derive(Debug, Clone, Default)]
+pub enum Units {
+    /// The model's own, if it has one.
+    #[default]
+    Own,
+    /// None, whatever the model has.
+    Ignored,
+    /// This one, completed by what the model's own has learned.
+    Given(Schema),
+}
+
+impl Units {
+    /// The schema to use with the model of `file`.
+    fn with(self, file: &ModelFile) -> Option<Schema> {
+        let given = match self {
+            Self::Ignored => return None,
+            Self::Own => None,
+            Self::Given(mut schema) => {
+                if let Some(own) = &file.schema {
+                    learned_from(own, &mut schema);
+                }
+                Some(schema)
             }
-            Some(schema)
-        }
-        None => None,
-    };
-    Ok(file.schema_with(given))
+        };
+        file.schema_with(given)
+    }
 }
 
 /// Scales and ranges that the model was trained with, where a schema does not say otherwise.
@@ -372,12 +431,12 @@ fn set_noise(setup: &mut Setup, ask: &Ask, sigma: f64) -> Result<Named> {
 }
 
 /// Without a scale, σ = 0.1 means 0.1 of every unit.
-fn warn_of_raw_units(file: &ModelFile, schema: Option<&Schema>, printer: &Printer) {
+fn warn_of_raw_units(file: &ModelFile, schema: Option<&Schema>, voice: &dyn Voice) {
     let unscaled =
         |schema: &Schema| schema.features.iter().all(|f| f.offset_and_width().is_none() && f.noise.is_none());
     let input = schema.and_then(|schema| schema.model_input).unwrap_or(file.input);
     if input == ModelInput::Raw && schema.is_none_or(unscaled) {
-        printer.warn(
+        voice.warn(
             "the model takes raw values and no feature has a scale: sigma and cost are in raw units of every feature; \
              give each feature a scale in a schema (probe schema infer writes one from data)",
         );

@@ -1,0 +1,198 @@
+"""Models: files, objects of other libraries, and functions."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable, Sequence
+from os import PathLike, fspath
+from typing import Any
+
+from . import _probe
+from ._schema import Schema
+
+
+class Model:
+    """A model that the engine can ask: its margin is favourable above zero.
+
+    Made by :func:`load`, :func:`from_sklearn`, :func:`from_xgboost`, :func:`from_lightgbm`, :func:`from_torch` and :func:`from_callable`.
+    """
+
+    def __init__(self, native: _probe.Model, remake: tuple[Any, ...]) -> None:
+        self._native = native
+        self._remake = remake
+
+    @classmethod
+    def linear(cls, features: Sequence[str], weights: Sequence[float], bias: float = 0.0) -> Model:
+        """A linear model: its margin is ``sum(weights * features) + bias``."""
+        layer = {"weight": [[float(weight) for weight in weights]], "bias": [float(bias)]}
+        document = {"format": "probe-model", "version": 1, "kind": "linear", "features": _names(features), "layers": [layer]}
+        return _parse(json.dumps(document).encode(), "the model")
+
+    @property
+    def kind(self) -> str:
+        """``linear``, ``mlp``, ``trees`` or ``black-box``."""
+        return self._native.kind
+
+    @property
+    def features(self) -> list[str]:
+        """The columns that it takes, in order; those of categories are ``feature=category``."""
+        return self._native.features
+
+    @property
+    def source(self) -> str | None:
+        """What another library's model is, in a few words; ``None`` for native files."""
+        return self._native.source
+
+    @property
+    def schema(self) -> Schema | None:
+        """The schema that came with it."""
+        native = self._native.schema
+        return None if native is None else Schema(native)
+
+    def to_json(self) -> str:
+        """The model as a native file, for the command line."""
+        return self._native.to_json()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes a native file."""
+        text = self.to_json()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._remake
+
+    def __repr__(self) -> str:
+        what = self.source or f"native {self.kind}"
+        return f"Model({what}; {len(self.features)} columns)"
+
+    def _repr_html_(self) -> str:
+        return f"<b>{html.escape(repr(self))}</b><br>{html.escape(', '.join(self.features))}"
+
+
+def load(path: str | PathLike[str]) -> Model:
+    """A model file: native JSON, ONNX, or as XGBoost (JSON, UBJSON) or LightGBM (text) saves it. The content tells which."""
+    origin = fspath(path)
+    with open(path, "rb") as file:
+        return _parse(file.read(), origin)
+
+
+def _parse(document: bytes, origin: str) -> Model:
+    return Model(_probe.Model.parse(document, origin), (_parse, (document, origin)))
+
+
+def from_sklearn(estimator: Any, features: Sequence[str] | None = None) -> Model:
+    """A fitted classifier of scikit-learn, or a pipeline that ends in one (also of XGBoost or LightGBM).
+
+    Scalers, encoders and column transformers become part of the model, which then takes raw values; categories come with a schema. What
+    cannot be taken over exactly is refused by name.
+
+    :param features: names of the columns, where the estimator was fitted without any.
+    """
+    from ._objects import sklearn
+
+    return _parse(sklearn.document(estimator, _names(features)), type(estimator).__name__)
+
+
+def from_xgboost(booster: Any, features: Sequence[str] | None = None) -> Model:
+    """A ``Booster`` or ``XGBClassifier``."""
+    from ._objects import xgboost
+
+    return _parse(xgboost.document(booster, _names(features)), type(booster).__name__)
+
+
+def from_lightgbm(booster: Any, features: Sequence[str] | None = None) -> Model:
+    """A ``Booster`` or ``LGBMClassifier``."""
+    from ._objects import lightgbm
+
+    return _parse(lightgbm.document(booster, _names(features)), type(booster).__name__)
+
+
+def from_torch(module: Any, features: Sequence[str] | None = None) -> Model:
+    """A fully connected ``nn.Sequential``, with one output (the margin, or a sigmoid of it) or two (logits)."""
+    from ._objects import torch
+
+    return _parse(torch.document(module, _names(features)), type(module).__name__)
+
+
+def from_callable(
+    function: Callable[[Any], Any],
+    features: Sequence[str],
+    *,
+    output: str = "margin",
+    frame: bool = False,
+) -> Model:
+    """Any function of rows: only its scores are known, so that answers are searched and certified by asking it some hundred thousand times for
+    each person. Where the model itself can be read, that is thousands of times faster, and cheaper for the person.
+
+    :param function: takes an array of rows and columns, or a pandas data frame with ``frame=True``, and gives a number for each row. It must
+        give the same number for the same row, whatever rows are beside it.
+    :param features: names of the columns, all of them numbers.
+    :param output: ``margin`` where favourable is above zero, ``probability`` where it is above one half.
+    :param frame: whether the function takes a data frame.
+    """
+    if output not in ("margin", "probability"):
+        raise ValueError(f"output: '{output}' is none of margin, probability")
+    names = _names(features)
+    if not names:
+        raise ValueError("features: at least one name is needed")
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    native = _probe.Model.black_box(_Scores(function, names, output, frame), names, name)
+    remake = (_remake_callable, (function, names, output, frame))
+    model = Model(native, remake)
+    model._probability = output == "probability"  # type: ignore[attr-defined]
+    return model
+
+
+def _remake_callable(function: Callable[[Any], Any], features: list[str], output: str, frame: bool) -> Model:
+    return from_callable(function, features, output=output, frame=frame)
+
+
+class _Scores:
+    """A function as the engine calls it: bytes in, bytes out."""
+
+    def __init__(self, function: Callable[[Any], Any], features: list[str], output: str, frame: bool) -> None:
+        self.function, self.features, self.frame = function, features, frame
+        self.offset = 0.5 if output == "probability" else 0.0
+
+    def __call__(self, content: bytes, n_rows: int) -> bytes:
+        import numpy
+
+        rows = numpy.frombuffer(content, dtype=numpy.float64).reshape(n_rows, len(self.features))
+        asked: Any = rows
+        if self.frame:
+            import pandas
+
+            asked = pandas.DataFrame(rows, columns=self.features)
+        scores = numpy.asarray(self.function(asked), dtype=numpy.float64)
+        if scores.shape == (n_rows, 2):
+            raise ValueError("the function gave two numbers for each row; give that of the favourable class, as in predict_proba(x)[:, 1]")
+        if scores.shape not in ((n_rows,), (n_rows, 1)):
+            raise ValueError(f"the function gave an array of shape {scores.shape} for {n_rows} rows")
+        if not numpy.isfinite(scores).all():
+            raise ValueError("the function gave a score that is not finite")
+        return numpy.ascontiguousarray(scores - self.offset).tobytes()
+
+
+def _names(features: Sequence[str] | None) -> list[str] | None:
+    if features is None:
+        return None
+    if isinstance(features, str):
+        raise ValueError("features: expected a list of names, found a text")
+    return [str(name) for name in features]
+
+
+def as_model(given: Any) -> Model:
+    """A model from whatever one is given as: itself, a path, or an object of a library that is known."""
+    if isinstance(given, Model):
+        return given
+    if isinstance(given, (str, PathLike)):
+        return load(given)
+    makers = {"sklearn": from_sklearn, "xgboost": from_xgboost, "lightgbm": from_lightgbm, "torch": from_torch}
+    for base in type(given).__mro__:
+        maker = makers.get(base.__module__.split(".")[0])
+        if maker is not None:
+            return maker(given)
+    what = f"{type(given).__module__}.{type(given).__qualname__}"
+    raise TypeError(f"model: expected a Model, a path or an estimator, found {what}; a function goes through from_callable")

@@ -1,0 +1,149 @@
+"""Answers on any number of machines: Spark, and what else maps functions over batches of Arrow."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ._engine import Engine
+
+# Engines of this process, by what they answer: each worker makes one once.
+_made: dict[str, Engine] = {}
+
+
+def _kept(key: str, content: bytes) -> Engine:
+    if key not in _made:
+        _made[key] = pickle.loads(content)
+    return _made[key]
+
+
+class Mapper:
+    """Batches of people to batches of answers, without the column ``row``. It can be sent to other machines, where the engine is made once in each
+    process, and works with whatever maps a function over batches of Arrow::
+
+        ray_dataset.map_batches(mapper(engine), batch_format="pyarrow")
+        dask_frame.map_partitions(mapper(engine))
+    """
+
+    def __init__(self, engine: Engine, ids: Sequence[str] | None, ignore_extra: bool, errors: str, content: Callable[[], bytes] | None = None) -> None:
+        self.key, self.ids, self.ignore_extra, self.errors = engine.key, ids, ignore_extra, errors
+        pickled = pickle.dumps(engine)
+        self.content: Any = pickled if content is None else content
+        _made.setdefault(self.key, engine)
+
+    def __call__(self, people: Any) -> Any:
+        engine = _kept(self.key, self.content() if callable(self.content) else self.content)
+        ids = self.ids
+        if ids is None:
+            names = people.schema.names if isinstance(people, (pa.Table, pa.RecordBatch)) else list(people.columns)
+            known = set(engine.features)
+            ids = [] if self.ignore_extra else [name for name in names if name not in known]
+        try:
+            answers = engine.recourse(people, ids=ids, ignore_extra=self.ignore_extra, errors=self.errors, progress=False)
+        except ValueError as error:
+            raise _named(error, engine, people, ids, self.ignore_extra) from None
+        return _without_row(answers)
+
+
+def _without_row(answers: Any) -> Any:
+    if isinstance(answers, pa.RecordBatch):
+        return pa.RecordBatch.from_batches if False else answers.drop_columns(["row"])
+    if isinstance(answers, pa.Table):
+        return answers.drop_columns(["row"])
+    return answers.drop(columns="row") if hasattr(answers, "iloc") else answers.drop("row")
+
+
+def _named(error: ValueError, engine: Engine, people: Any, ids: Sequence[str], ignore_extra: bool) -> ValueError:
+    """The error with the ids of its row: numbers of rows mean nothing where a table is in parts."""
+    if not ids or not isinstance(people, (pa.Table, pa.RecordBatch)):
+        return error
+    low, high = 0, people.num_rows
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            engine.recourse(people.slice(low, middle - low), ids=ids, ignore_extra=ignore_extra, progress=False)
+            low = middle
+        except ValueError:
+            high = middle
+    row = people.slice(low, 1).select(list(ids)).to_pylist()
+    named = ", ".join(f"{name}={value!r}" for name, value in row[0].items()) if row else ""
+    return type(error)(f"{error} (the row of {named})")
+
+
+def mapper(engine: Engine, *, ids: Sequence[str] | None = None, ignore_extra: bool = False, errors: str = "raise") -> Mapper:
+    """A function from batches of people to batches of answers, for Ray, Dask and their like; see :class:`Mapper`."""
+    return Mapper(engine, ids, ignore_extra, errors)
+
+
+def recourse(
+    people: Any,
+    engine: Engine,
+    *,
+    ids: Sequence[str] | None = None,
+    ignore_extra: bool = False,
+    errors: str = "raise",
+) -> Any:
+    """An answer for each row of a Spark data frame, as another one: the columns of :meth:`Engine.recourse` without ``row``, features, then ids.
+
+    The answers are those of one machine, to the bit, however the rows are spread: they depend on each row's values and the settings alone.
+
+    :param ids: columns that are carried through; by default all that are no features.
+    :param ignore_extra: leave out columns that are neither features nor ``ids``, instead of refusing them.
+    :param errors: ``raise``, which names the row by its ids, or ``none`` for a row that cannot be read to be answered with status ``none`` and why.
+    """
+    if engine._per_file:
+        raise ValueError("confidence_scope: the rows of a Spark data frame are not counted; say how many there are with rows")
+    known = set(engine.features)
+    missing = [name for name in engine.features if name not in people.columns]
+    if missing:
+        raise ValueError(f"people: no column '{missing[0]}', which the model needs")
+    others = [name for name in people.columns if name not in known]
+    if ids is None:
+        carried = [] if ignore_extra else others
+    else:
+        carried = [ids] if isinstance(ids, str) else list(ids)
+        extra = [name for name in others if name not in carried]
+        if extra and not ignore_extra:
+            raise ValueError(f"people: column '{extra[0]}' is neither a feature nor an id; give it as one, or ignore_extra=True")
+    sent = people.select(*[name for name in people.columns if name in known or name in carried])
+    work = Mapper(engine, carried, False, errors, _broadcast(people, engine))
+
+    def answer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            table = work(pa.Table.from_batches([batch]))
+            yield from table.cast(target).to_batches()
+
+    schema, target = _schema(sent, engine, carried)
+    return sent.mapInArrow(answer, schema)
+
+
+def _broadcast(people: Any, engine: Engine) -> Callable[[], bytes] | None:
+    """The engine, sent to each machine once; ``None`` where there is nobody to do that, as in Spark Connect."""
+    try:
+        sent = people.sparkSession.sparkContext.broadcast(pickle.dumps(engine))
+    except Exception:
+        return None
+    return _Broadcast(sent)
+
+
+class _Broadcast:
+    def __init__(self, sent: Any) -> None:
+        self.sent = sent
+
+    def __call__(self) -> bytes:
+        content: bytes = self.sent.value
+        return content
+
+
+def _schema(people: Any, engine: Engine, ids: Sequence[str]) -> tuple[Any, pa.Schema]:
+    """The columns of the answers, as Spark and as Arrow have them."""
+    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+    came = to_arrow_schema(people.schema)
+    empty = pa.Table.from_pylist([], schema=came)
+    answers = engine.recourse(empty, ids=ids, progress=False).drop_columns(["row"])
+    target = pa.schema([field.with_nullable(True) for field in answers.schema])
+    return from_arrow_schema(target), target

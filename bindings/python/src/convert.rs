@@ -1,0 +1,41 @@
+//! Tables in and out, and what is said beside them.
+
+use probe_service::Voice;
+use pyo3::prelude::*;
+use pyo3_arrow::PyTable;
+use std::sync::Mutex;
+
+use crate::error::{pythonic, raise};
+use probe_io::TableReader;
+
+/// A reader of a table in memory; `name` stands for it in errors.
+pub(crate) fn reader(name: &str, table: PyTable) -> PyResult<TableReader> {
+    let (batches, schema) = table.into_inner();
+    TableReader::from_arrow(name, &schema, batches).map_err(|error| raise(error.into()))
+}
+
+/// Collects what is said while an engine is made: notes, then warnings.
+#[derive(Debug, Default)]
+pub(crate) struct Listener {
+    said: Mutex<(Vec<String>, Vec<String>)>,
+}
+
+impl Listener {
+    pub(crate) fn into_said(self) -> (Vec<String>, Vec<String>) {
+        self.said.into_inner().unwrap_or_default()
+    }
+}
+
+impl Voice for Listener {
+    fn note(&self, text: &str) {
+        if let Ok(mut said) = self.said.lock() {
+            said.0.push(pythonic(text));
+        }
+    }
+
+    fn warn(&self, text: &str) {
+        if let Ok(mut said) = self.said.lock() {
+            said.1.push(pythonic(text));
+        }
+    }
+}

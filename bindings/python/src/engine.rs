@@ -1,0 +1,353 @@
+//! Engines: a question, asked of tables.
+
+use crate::convert::{Listener, reader};
+use crate::error::{raise, refuse};
+use crate::model::{Model, Raised};
+use crate::run::stream;
+use crate::schema::Schema;
+use clap::Parser as _;
+use probe_core::Rows;
+use probe_io::{Batch, ChunkLimit, Chunks, Column, Columns, Field, JsonRows};
+use probe_service::flags::{Ask, Assurance, Measure, Rates, Seek, Wishes};
+use probe_service::letters::{Kind, Letters};
+use probe_service::people::{columns_of_people, feature_fields};
+use probe_service::rate::{Origins, Rater};
+use probe_service::{Question, Units, Work, frontier, rate, recourse};
+use probe_words::{Language, Layout, Source};
+use pyo3::prelude::*;
+use pyo3_arrow::PyTable;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+/// What can be asked of an engine, by the names of the command line.
+#[derive(Debug, clap::Parser)]
+#[command(no_binary_name = true, disable_help_flag = true, disable_version_flag = true)]
+struct Asked {
+    #[command(flatten)]
+    ask: Ask,
+    #[command(flatten)]
+    seek: Seek,
+    #[command(flatten)]
+    assurance: Assurance,
+    #[command(flatten)]
+    wishes: Wishes,
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+#[derive(Debug, clap::Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct AskedRates {
+    #[command(flatten)]
+    rates: Rates,
+}
+
+#[derive(Debug, clap::Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct AskedMeasure {
+    #[command(flatten)]
+    measure: Measure,
+}
+
+/// An engine.
+#[pyclass(frozen, module = "probe_recourse._probe")]
+pub(crate) struct Engine {
+    question: Question,
+    asked: Asked,
+    engine: probe_core::Engine,
+    work: Work,
+    meta: Value,
+    /// Notes, then warnings.
+    said: (Vec<String>, Vec<String>),
+    raised: Raised,
+}
+
+/// How tables are read: columns that are no features are passed over or refused; threads; who hears of progress.
+#[derive(FromPyObject)]
+struct How {
+    ignore_extra: bool,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl Engine {
+    /// The engine of `model` for what `flags` ask; `reference` are rows like those it was trained on.
+    #[new]
+    #[pyo3(signature = (model, schema, ignore_schema, flags, reference))]
+    fn new(
+        py: Python<'_>,
+        model: &Model,
+        schema: Option<&Schema>,
+        ignore_schema: bool,
+        flags: Vec<String>,
+        reference: Option<PyTable>,
+    ) -> PyResult<Self> {
+        let places = ["model", "people"].map(str::to_owned);
+        let asked = Asked::try_parse_from(places.into_iter().chain(flags)).map_err(|error| refuse(&error))?;
+        let units = match schema {
+            Some(schema) => Units::Given(schema.schema.clone()),
+            None if ignore_schema => Units::Ignored,
+            None => Units::Own,
+        };
+        let reference = reference.map(|table| reader("reference", table)).transpose()?;
+        let raised = model.raised.clone();
+        let made = py.detach(|| -> anyhow::Result<Self> {
+            let listener = Listener::default();
+            let Asked { ask, seek, assurance, wishes, seed } = &asked;
+            let mut question = Question::of(&model.file, units, (ask, Some(seek), *seed), &listener)?;
+            question.wish(wishes);
+            question.promise(assurance, ask.confidence, || {
+                anyhow::bail!("--confidence-scope file: say how many rows there are with rows")
+            })?;
+            if let Some(reader) = reference {
+                question.refer_to(reader)?;
+            }
+            question.warn_of_fit(&[seek.max_rate], &listener);
+            let engine = probe_core::Engine::new(question.setup.clone())?;
+            question.warn_of_small_rates(&engine, &[seek.max_rate], &listener);
+            let work = question.work(&listener);
+            let mut meta = question.meta("recourse");
+            question.tell_notes(&engine, &mut meta, &listener);
+            let said = listener.into_said();
+            Ok(Self { question, asked, engine, work, meta, said, raised: raised.clone() })
+        });
+        made.map_err(|error| or_raised(&raised, raise(error)))
+    }
+
+    /// Notes and warnings of its making.
+    #[getter]
+    fn said(&self) -> (Vec<String>, Vec<String>) {
+        self.said.clone()
+    }
+
+    /// What every result is about, as JSON.
+    #[getter]
+    fn meta(&self) -> String {
+        self.meta.to_string()
+    }
+
+    /// Features as people have them, and whether each keeps whole numbers whole.
+    #[getter]
+    fn features(&self) -> Vec<(String, bool)> {
+        let setup = &self.question.setup;
+        let whole = |k: usize| {
+            let j = setup.encoding.column_of(k);
+            let stays = !setup.encoding.is_category(k) && !setup.actions.is_mutable_numeric(j);
+            stays || setup.steps[j].is_some_and(|step| step.fract() == 0.0)
+        };
+        let features = setup.encoding.features().iter().enumerate();
+        features.map(|(k, feature)| (feature.name.clone(), whole(k))).collect()
+    }
+
+    /// Answers per person.
+    #[getter]
+    fn n_options(&self) -> usize {
+        self.engine.session().n_options()
+    }
+
+    fn recourse(&self, py: Python<'_>, people: PyTable, how: How) -> PyResult<PyTable> {
+        let mut fields = recourse::fields(self.n_options(), self.asked.wishes.relax);
+        let chunks = self.read(people, how.ignore_extra, self.work)?;
+        fields.extend(feature_fields(&self.question.setup, chunks.plan()));
+        let (relax, cancelled) = (self.asked.wishes.relax, AtomicBool::new(false));
+        let scratch = || recourse::Worker::new(&self.engine, relax);
+        let table =
+            stream(py, (chunks, fields, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
+                self.question.check_rows(chunk)?;
+                worker.answer(chunk, NO_FACTORS, &cancelled)?;
+                worker.columns(chunk)
+            });
+        self.checked(table)
+    }
+
+    /// The answers with all there is to say of them: a JSON text each.
+    fn records(&self, py: Python<'_>, people: PyTable, how: How) -> PyResult<Vec<String>> {
+        let relax = self.asked.wishes.relax;
+        self.texts(
+            py,
+            people,
+            how,
+            |worker: &mut recourse::Worker<'_>, chunk| match worker.objects(&self.question, chunk, None)? {
+                Batch::Json(rows) => Ok(json_texts(&rows)),
+                _ => Ok(Vec::new()),
+            },
+            || recourse::Worker::new(&self.engine, relax),
+        )
+    }
+
+    /// Letters: texts in one of three forms.
+    fn letters(
+        &self,
+        py: Python<'_>,
+        people: PyTable,
+        how: How,
+        style: (String, String, Vec<(String, String)>),
+    ) -> PyResult<Vec<String>> {
+        let (form, language, templates) = style;
+        let layout = match form.as_str() {
+            "text" => Layout::Text,
+            "markdown" => Layout::Markdown,
+            "html" => Layout::Html,
+            other => {
+                let what = format!("form: '{other}' is none of text, markdown, html");
+                return Err(pyo3::exceptions::PyValueError::new_err(what));
+            }
+        };
+        let sources: Vec<Source> = templates.into_iter().map(|(file, text)| Source { file, text }).collect();
+        let language = Language::new(&language, &sources).map_err(|error| raise(error.into()))?;
+        let letters = Letters::new(&self.engine, language, Kind::Prose(layout)).map_err(raise)?;
+        let relax = self.asked.wishes.relax;
+        self.texts(
+            py,
+            people,
+            how,
+            |worker: &mut recourse::Worker<'_>, chunk| match worker.letters(&letters, chunk, &self.meta)? {
+                Batch::Prose(texts) => Ok(texts),
+                _ => Ok(Vec::new()),
+            },
+            || recourse::Worker::new(&self.engine, relax),
+        )
+    }
+
+    fn frontier(&self, py: Python<'_>, people: PyTable, how: How, flags: Vec<String>) -> PyResult<PyTable> {
+        let AskedRates { rates: Rates { rates } } =
+            AskedRates::try_parse_from(flags).map_err(|error| refuse(&error))?;
+        frontier::check(&rates, &self.question.setup).map_err(raise)?;
+        let chunks = self.read(people, how.ignore_extra, self.work)?;
+        let mut fields = frontier::fields();
+        fields.extend(feature_fields(&self.question.setup, chunks.plan()));
+        let cancelled = AtomicBool::new(false);
+        let scratch = || frontier::Worker::new(&self.engine, &rates);
+        let table =
+            stream(py, (chunks, fields, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
+                self.question.check_rows(chunk)?;
+                worker.answer(chunk, &cancelled)?;
+                worker.columns(chunk)
+            });
+        self.checked(table)
+    }
+
+    /// Rates of points, which were made for the people of `origins` where that is given.
+    fn rate(
+        &self,
+        py: Python<'_>,
+        points: PyTable,
+        how: How,
+        flags: Vec<String>,
+        origins: Option<PyTable>,
+    ) -> PyResult<PyTable> {
+        let AskedMeasure { measure } = AskedMeasure::try_parse_from(flags).map_err(|error| refuse(&error))?;
+        let origins = origins.map(|table| reader("people", table)).transpose()?;
+        let rater = Rater::new(&self.question, &measure, origins.is_some(), || {
+            let Some(reader) = origins else { return Ok(None) };
+            let people = probe_service::people::people_of(reader, &self.question.setup, true)?;
+            Ok(Some(Origins { name: "people".to_owned(), people }))
+        });
+        let rater = rater.map_err(raise)?;
+        let chunks = self.read_as("points", points, how.ignore_extra, rater.work())?;
+        let cancelled = AtomicBool::new(false);
+        let table = stream(
+            py,
+            (chunks, rate::fields(), how.threads),
+            how.progress,
+            &cancelled,
+            Vec::new,
+            |points, chunk| rater.rates(chunk, points, &cancelled)?.columns(chunk),
+        );
+        self.checked(table)
+    }
+
+    /// Decisions and margins of points.
+    fn score(&self, py: Python<'_>, points: PyTable, how: How) -> PyResult<PyTable> {
+        let chunks = self.read_as("points", points, how.ignore_extra, Work::Light)?;
+        let cancelled = AtomicBool::new(false);
+        let fields = vec![Field::integer("row"), Field::text("favourable"), Field::float("margin")];
+        let threshold = self.question.setup.model.threshold();
+        let n = self.question.setup.names.len();
+        let scratch = || (Vec::new(), Vec::new());
+        let table = stream(
+            py,
+            (chunks, fields, how.threads),
+            how.progress,
+            &cancelled,
+            scratch,
+            |(rows, scores), chunk| {
+                chunk.numbers_into(rows)?;
+                scores.resize(chunk.n_rows(), 0.0);
+                self.engine.score_batch(Rows::new(rows, n)?, scores)?;
+                Ok(Batch::Columns(vec![
+                    Column::integers((0..chunk.n_rows()).map(|row| chunk.first_row() as i64 + row as i64)),
+                    Column::texts(scores.iter().map(|&score| if score > 0.0 { "true" } else { "false" })),
+                    Column::floats(scores.iter().map(|score| score + threshold)),
+                ]))
+            },
+        );
+        self.checked(table)
+    }
+}
+
+/// Costs are the same for everybody.
+const NO_FACTORS: Option<&'static fn(u64) -> anyhow::Result<&'static [f64]>> = None;
+
+impl Engine {
+    fn read(&self, people: PyTable, ignore_extra: bool, work: Work) -> PyResult<Chunks> {
+        self.read_as("people", people, ignore_extra, work)
+    }
+
+    fn read_as(&self, name: &str, table: PyTable, ignore_extra: bool, work: Work) -> PyResult<Chunks> {
+        let wanted = Columns { ignore_extra, ..columns_of_people(&self.question.setup) };
+        let chunks = reader(name, table)?.select(&wanted).map_err(|error| raise(error.into()))?;
+        Ok(match work.portion() {
+            Some(rows) => chunks.with_limit(ChunkLimit { rows, ..ChunkLimit::default() }),
+            None => chunks,
+        })
+    }
+
+    /// Texts about the people of a table, in their order.
+    fn texts<'e>(
+        &'e self,
+        py: Python<'_>,
+        people: PyTable,
+        how: How,
+        tell: impl Fn(&mut recourse::Worker<'e>, &probe_io::Chunk) -> anyhow::Result<Vec<String>> + Sync,
+        scratch: impl Fn() -> recourse::Worker<'e> + Sync,
+    ) -> PyResult<Vec<String>> {
+        let chunks = self.read(people, how.ignore_extra, self.work)?;
+        let told: Mutex<BTreeMap<u64, Vec<String>>> = Mutex::default();
+        let cancelled = AtomicBool::new(false);
+        let done = stream(
+            py,
+            (chunks, Vec::new(), how.threads),
+            how.progress,
+            &cancelled,
+            scratch,
+            |worker, chunk| {
+                self.question.check_rows(chunk)?;
+                worker.answer(chunk, NO_FACTORS, &cancelled)?;
+                let texts = tell(worker, chunk)?;
+                if let Ok(mut told) = told.lock() {
+                    told.insert(chunk.first_row(), texts);
+                }
+                Ok(Batch::Columns(Vec::new()))
+            },
+        );
+        self.checked(done)?;
+        Ok(told.into_inner().unwrap_or_default().into_values().flatten().collect())
+    }
+
+    /// The result, or the exception that a function raised on the way.
+    fn checked<T>(&self, result: PyResult<T>) -> PyResult<T> {
+        result.map_err(|error| or_raised(&self.raised, error))
+    }
+}
+
+fn or_raised(raised: &Raised, error: PyErr) -> PyErr {
+    raised.lock().ok().and_then(|mut raised| raised.take()).unwrap_or(error)
+}
+
+fn json_texts(rows: &JsonRows) -> Vec<String> {
+    rows.iter().map(|row| String::from_utf8_lossy(row).into_owned()).collect()
+}

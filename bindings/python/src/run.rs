@@ -1,0 +1,67 @@
+//! Work that goes on without the interpreter, which is told how far it is and may stop it.
+
+use crate::error::raise;
+use probe_io::{Batch, Batches, Chunk, Chunks, Field, Job, TableWriter, run_pipeline};
+use pyo3::prelude::*;
+use pyo3_arrow::PyTable;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often the interpreter is asked whether it was interrupted.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Runs `work` over all chunks of `reader` and gives the table that it makes, with columns `fields`. `progress` is called with the number of
+/// rows done.
+pub(crate) fn stream<S>(
+    py: Python<'_>,
+    (reader, fields, threads): (Chunks, Vec<Field>, usize),
+    progress: Option<Py<PyAny>>,
+    cancelled: &AtomicBool,
+    scratch: impl Fn() -> S + Sync,
+    work: impl for<'c> Fn(&mut S, &'c Chunk) -> anyhow::Result<Batch<'c>> + Sync,
+) -> PyResult<PyTable> {
+    let batches = Batches::default();
+    let (writer, schema) =
+        TableWriter::create_arrow(fields, batches.clone()).map_err(|error| raise(error.into()))?;
+    let done = AtomicU64::new(0);
+    let result = py.detach(|| {
+        std::thread::scope(|scope| {
+            let (finished, wait) = channel();
+            let worker = scope.spawn(|| {
+                // Dropped when the work ends, however it ends.
+                let _finished = finished;
+                let job = Job { reader, writer, threads, cancelled };
+                run_pipeline(job, &scratch, &work, |rows| done.store(rows, Ordering::Relaxed))
+            });
+            let mut interrupted = None;
+            let mut told = 0;
+            while let Err(RecvTimeoutError::Timeout) = wait.recv_timeout(PATIENCE) as Result<(), _> {
+                let rows = done.load(Ordering::Relaxed);
+                let heard = Python::attach(|py| {
+                    py.check_signals()?;
+                    match &progress {
+                        Some(progress) if rows > told => progress.call1(py, (rows,)).map(drop),
+                        _ => Ok(()),
+                    }
+                });
+                told = rows;
+                if let Err(error) = heard {
+                    cancelled.store(true, Ordering::Relaxed);
+                    interrupted.get_or_insert(error);
+                }
+            }
+            match (interrupted, worker.join()) {
+                (Some(error), _) => Err(error),
+                (None, Ok(result)) => result.map_err(raise),
+                (None, Err(panic)) => std::panic::resume_unwind(panic),
+            }
+        })
+    });
+    let summary = result?;
+    if let Some(progress) = &progress {
+        progress.call1(py, (summary.rows_in,))?;
+    }
+    let batches = std::mem::take(&mut *batches.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    PyTable::try_new(batches, schema)
+}

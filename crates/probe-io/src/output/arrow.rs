@@ -1,0 +1,47 @@
+//! Arrow out: record batches in memory.
+
+use super::batch::Column;
+use super::field::{Field, FieldKind};
+use crate::error::{Error, Result};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Schema};
+use std::sync::Arc;
+
+/// The Arrow schema of declared columns.
+pub(super) fn schema(fields: &[Field]) -> Schema {
+    let field = |field: &Field| {
+        let kind = match field.kind() {
+            FieldKind::Integer => DataType::Int64,
+            FieldKind::Float => DataType::Float64,
+            FieldKind::Text => DataType::Utf8,
+        };
+        arrow_schema::Field::new(field.name(), kind, field.is_optional())
+    };
+    Schema::new(fields.iter().map(field).collect::<Vec<_>>())
+}
+
+/// Checked columns as a record batch of `schema`, which is that of `fields`.
+pub(super) fn record_batch(
+    columns: &[Column<'_>],
+    fields: &[Field],
+    schema: &Arc<Schema>,
+) -> Result<RecordBatch> {
+    let array = |(column, field): (&Column<'_>, &Field)| -> ArrayRef {
+        match column {
+            Column::Integers(cells) => Arc::new(cells.iter().copied().collect::<Int64Array>()),
+            Column::Floats(cells) if field.is_optional() => {
+                Arc::new(cells.iter().map(|cell| cell.value()).collect::<Float64Array>())
+            }
+            // Checked: there are no gaps.
+            Column::Floats(cells) => {
+                Arc::new(Float64Array::from_iter_values(cells.iter().filter_map(|cell| cell.value())))
+            }
+            Column::Texts(cells) => {
+                Arc::new(cells.iter().map(|cell| cell.as_deref()).collect::<StringArray>())
+            }
+        }
+    };
+    let arrays = columns.iter().zip(fields).map(array).collect();
+    RecordBatch::try_new(Arc::clone(schema), arrays)
+        .map_err(|error| Error::Output { column: "all".to_owned(), what: error.to_string() })
+}

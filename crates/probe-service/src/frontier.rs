@@ -1,0 +1,115 @@
+//! Cost against rate, person by person.
+
+use crate::people::at_row;
+use crate::question::{Question, check_changed};
+use crate::rows;
+use crate::usage::Usage;
+use anyhow::Result;
+use probe_core::{Answer, Engine, Reason, Session, Setup};
+use probe_io::{Batch, Chunk, Column, Field, JsonRows};
+use serde_json::Value;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Fails on rates that cannot be meant.
+pub fn check(rates: &[f64], setup: &Setup) -> Result<()> {
+    for (i, &rate) in rates.iter().enumerate() {
+        if rates[..i].contains(&rate) {
+            return Err(Usage::of("--rates", format!("{rate} is given twice")).into());
+        }
+        check_changed(setup.noise_on, rate, "--rates")?;
+    }
+    Ok(())
+}
+
+/// Output columns before those of the features.
+pub fn fields() -> Vec<Field> {
+    vec![
+        Field::integer("row"),
+        Field::float("target_rate"),
+        Field::text("status"),
+        Field::text("reason"),
+        Field::float("cost").optional(),
+        Field::float("rate"),
+        Field::float("rate_upper"),
+        Field::integer("changed"),
+    ]
+}
+
+/// One worker's buffers.
+pub struct Worker<'e> {
+    session: Session<'e>,
+    rates: &'e [f64],
+    people: Vec<f64>,
+    /// One for each rate, person by person.
+    answers: Vec<Answer>,
+}
+
+impl<'e> Worker<'e> {
+    /// A worker of `engine` for these rates.
+    pub fn new(engine: &'e Engine, rates: &'e [f64]) -> Self {
+        Self { session: engine.session(), rates, people: Vec::new(), answers: Vec::new() }
+    }
+
+    /// Answers the people of a chunk; stops where `cancelled`.
+    pub fn answer(&mut self, chunk: &Chunk, cancelled: &AtomicBool) -> Result<()> {
+        chunk.numbers_into(&mut self.people)?;
+        self.answers.clear();
+        for (row, person) in self.people.chunks_exact(chunk.plan().n_columns()).enumerate() {
+            if cancelled.load(Ordering::Relaxed) {
+                return Err(probe_io::Error::Cancelled.into());
+            }
+            self.answers.extend(self.session.frontier(person, self.rates).map_err(at_row(chunk, row))?);
+        }
+        Ok(())
+    }
+
+    /// The answers as columns of a table.
+    pub fn columns<'c>(&self, chunk: &'c Chunk) -> Result<Batch<'c>> {
+        let (answers, rates) = (&self.answers, self.rates);
+        let steps = &self.session.engine().setup().steps;
+        let row_of = |i: usize| i / rates.len();
+        let first = chunk.first_row() as i64;
+        let mut columns = vec![
+            Column::integers((0..answers.len()).map(|i| first + row_of(i) as i64)),
+            Column::floats((0..answers.len()).map(|i| rates[i % rates.len()])),
+            Column::texts(answers.iter().map(|a| a.status.as_str())),
+            Column::texts(answers.iter().map(|a| a.reason.map_or("", Reason::code))),
+            Column::floats(answers.iter().map(|a| a.cost)),
+            Column::floats(answers.iter().map(|a| a.rate)),
+            Column::floats(answers.iter().map(|a| a.rate_upper)),
+            Column::integers(answers.iter().map(|a| a.changed as i64)),
+        ];
+        columns.extend(rows::feature_columns(chunk, &self.people, answers, steps, row_of));
+        for k in 0..chunk.plan().n_ids() {
+            columns.push(chunk.id_column(k, (0..answers.len()).map(row_of))?);
+        }
+        Ok(Batch::Columns(columns))
+    }
+
+    /// The answers as JSON.
+    pub fn objects<'c>(
+        &self,
+        question: &Question,
+        chunk: &'c Chunk,
+        meta: Option<&Value>,
+    ) -> Result<Batch<'c>> {
+        let (people, answers, rates) = (&self.people, &self.answers, self.rates);
+        let n = chunk.plan().n_columns();
+        let mut rows = JsonRows::new(meta)?;
+        for (i, answer) in answers.iter().enumerate() {
+            let row = i / rates.len();
+            rows.push(&rows::AnswerRow {
+                question,
+                person: &people[row * n..(row + 1) * n],
+                answer,
+                row: chunk.first_row() + row as u64,
+                option: None,
+                relaxations: None,
+                target_rate: Some(rates[i % rates.len()]),
+                details: None,
+                ids: rows::ids(chunk, row)?,
+            })?;
+        }
+        Ok(Batch::Json(rows))
+    }
+}

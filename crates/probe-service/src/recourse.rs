@@ -1,0 +1,198 @@
+//! Answers to people, chunk by chunk: what `probe recourse` and its like in other languages give back.
+
+use crate::letters::Letters;
+use crate::people::at_row;
+use crate::question::Question;
+use crate::rows;
+use anyhow::Result;
+use probe_core::{Answer, Engine, Reason, Relaxation, Session, Status};
+use probe_io::{Batch, Checksum, Chunk, Column, Field, JsonRows};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Output columns before those of the features, with `options` answers per person.
+pub fn fields(options: usize, relax: bool) -> Vec<Field> {
+    let mut fields = vec![Field::integer("row")];
+    if options > 1 {
+        fields.push(Field::integer("option"));
+    }
+    fields.extend([
+        Field::text("status"),
+        Field::text("reason"),
+        Field::float("cost").optional(),
+        Field::float("rate"),
+        Field::float("rate_upper"),
+        Field::float("best_rate").optional(),
+        Field::integer("changed"),
+        Field::integer("outside_range").optional(),
+    ]);
+    if relax {
+        fields.push(Field::text("relaxation"));
+    }
+    fields
+}
+
+/// One worker's buffers.
+pub struct Worker<'e> {
+    session: Session<'e>,
+    /// Answers per person.
+    options: usize,
+    people: Vec<f64>,
+    /// Person by person.
+    answers: Vec<Answer>,
+    /// What would help, for each answer, where that is asked for.
+    relaxations: Option<Vec<Vec<Relaxation>>>,
+}
+
+impl<'e> Worker<'e> {
+    /// A worker of `engine`, which also says what would help if asked to `relax`.
+    pub fn new(engine: &'e Engine, relax: bool) -> Self {
+        let session = engine.session();
+        let options = session.n_options();
+        let relaxations = relax.then(Vec::new);
+        Self { session, options, people: Vec::new(), answers: Vec::new(), relaxations }
+    }
+
+    /// The answers to the last chunk, person by person.
+    pub fn answers(&self) -> &[Answer] {
+        &self.answers
+    }
+
+    /// Answers the people of a chunk. `factors` tells by row how many times the usual each column's change costs; stops where `cancelled`.
+    pub fn answer<'f>(
+        &mut self,
+        chunk: &Chunk,
+        factors: Option<&(impl Fn(u64) -> Result<&'f [f64]> + ?Sized)>,
+        cancelled: &AtomicBool,
+    ) -> Result<()> {
+        chunk.numbers_into(&mut self.people)?;
+        let n = chunk.plan().n_columns();
+        self.answers.resize(chunk.n_rows() * self.options, Answer::new(n));
+        let answers = self.answers.chunks_exact_mut(self.options);
+        for (row, (person, answers)) in self.people.chunks_exact(n).zip(answers).enumerate() {
+            if cancelled.load(Ordering::Relaxed) {
+                return Err(probe_io::Error::Cancelled.into());
+            }
+            if let Some(factors) = factors {
+                let factors = factors(chunk.first_row() + row as u64)?;
+                self.session.set_cost_factors(Some(factors)).map_err(at_row(chunk, row))?;
+            }
+            self.session.recourse_options(person, answers).map_err(at_row(chunk, row))?;
+        }
+        if let Some(relaxations) = &mut self.relaxations {
+            relaxations.clear();
+            for (i, answer) in self.answers.iter().enumerate() {
+                let row = i / self.options;
+                let person = &self.people[row * n..(row + 1) * n];
+                relaxations.push(self.session.relaxations(person, answer).map_err(at_row(chunk, row))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The answers in words.
+    pub fn letters(&mut self, letters: &Letters<'_>, chunk: &Chunk, meta: &Value) -> Result<Batch<'static>> {
+        let relaxations = self.relaxations.as_deref();
+        letters.write(&mut self.session, chunk, &self.people, &self.answers, relaxations, meta)
+    }
+
+    /// A record of each answer, for the audit file.
+    pub fn records(&self, question: &Question, chunk: &Chunk, setting: &Value) -> Vec<Value> {
+        let n = chunk.plan().n_columns();
+        let exact = self.session.engine().least_certifiable_rate(1).is_none();
+        let record = |(i, answer): (usize, &Answer)| {
+            let row = i / self.options;
+            let person = &self.people[row * n..(row + 1) * n];
+            let (from, to) = (rows::by_name(question, person), rows::by_name(question, &answer.point));
+            json!({
+                "row": chunk.first_row() + row as u64,
+                "option": (self.options > 1).then_some(i % self.options),
+                "input_hash": Checksum::of(from.to_string().as_bytes()),
+                "setting": setting,
+                "answer": {
+                    "status": answer.status.as_str(),
+                    "reason": answer.reason.map(Reason::code),
+                    "cost": answer.cost,
+                    "rate": answer.rate,
+                    "changed": answer.changed,
+                    "to": to,
+                },
+                "certificate": (answer.status == Status::Certified).then(|| json!({
+                    "rate_upper": answer.rate_upper,
+                    "exact": exact,
+                    "confidence": if exact { 1.0 } else { question.setup.confidence },
+                })),
+            })
+        };
+        self.answers.iter().enumerate().map(record).collect()
+    }
+
+    /// The answers as columns of a table.
+    pub fn columns<'c>(&self, chunk: &'c Chunk) -> Result<Batch<'c>> {
+        let (answers, options) = (&self.answers, self.options);
+        let row_of = |i: usize| i / options;
+        let first = chunk.first_row() as i64;
+        let mut columns = vec![Column::integers((0..answers.len()).map(|i| first + row_of(i) as i64))];
+        if options > 1 {
+            columns.push(Column::integers((0..answers.len()).map(|i| (i % options) as i64)));
+        }
+        columns.extend([
+            Column::texts(answers.iter().map(|a| a.status.as_str())),
+            Column::texts(answers.iter().map(|a| a.reason.map_or("", Reason::code))),
+            Column::floats(answers.iter().map(|a| a.cost)),
+            Column::floats(answers.iter().map(|a| a.rate)),
+            Column::floats(answers.iter().map(|a| a.rate_upper)),
+            Column::floats(answers.iter().map(|a| a.best_rate)),
+            Column::integers(answers.iter().map(|a| a.changed as i64)),
+            Column::integers(answers.iter().map(|a| a.outside_range.map(|n| n as i64))),
+        ]);
+        if let Some(relaxations) = &self.relaxations {
+            let setup = self.session.engine().setup();
+            let least = |all: &Vec<Relaxation>| {
+                all.first().map_or_else(String::new, |r| rows::relaxed_text(setup, r))
+            };
+            columns.push(Column::texts(relaxations.iter().map(least)));
+        }
+        columns.extend(rows::feature_columns(
+            chunk,
+            &self.people,
+            answers,
+            &self.session.engine().setup().steps,
+            row_of,
+        ));
+        for k in 0..chunk.plan().n_ids() {
+            columns.push(chunk.id_column(k, (0..answers.len()).map(row_of))?);
+        }
+        Ok(Batch::Columns(columns))
+    }
+
+    /// The answers as JSON.
+    pub fn objects<'c>(
+        &mut self,
+        question: &Question,
+        chunk: &'c Chunk,
+        meta: Option<&Value>,
+    ) -> Result<Batch<'c>> {
+        let n = chunk.plan().n_columns();
+        let mut rows = JsonRows::new(meta)?;
+        for (i, answer) in self.answers.iter().enumerate() {
+            let row = i / self.options;
+            let person = &self.people[row * n..(row + 1) * n];
+            let tolerance = rows::ToleranceOf::new(self.session.engine(), person, answer)?;
+            let shortfall =
+                rows::shortfall_value(&mut self.session, &question.setup.encoding, person, answer)?;
+            rows.push(&rows::AnswerRow {
+                question,
+                person,
+                answer,
+                row: chunk.first_row() + row as u64,
+                option: (self.options > 1).then_some(i % self.options),
+                relaxations: self.relaxations.as_ref().map(|all| &all[i][..]),
+                target_rate: None,
+                details: Some((tolerance, shortfall)),
+                ids: rows::ids(chunk, row)?,
+            })?;
+        }
+        Ok(Batch::Json(rows))
+    }
+}
