@@ -67,6 +67,8 @@ pub(crate) struct Engine {
 /// How tables are read: columns that are no features are passed over or refused; threads; who hears of progress.
 #[derive(FromPyObject)]
 struct How {
+    /// Columns that texts tell of people.
+    ids: Vec<String>,
     ignore_extra: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
@@ -150,7 +152,7 @@ impl Engine {
 
     fn recourse(&self, py: Python<'_>, people: PyTable, how: How) -> PyResult<PyTable> {
         let mut fields = recourse::fields(self.n_options(), self.asked.wishes.relax);
-        let chunks = self.read(people, how.ignore_extra, self.work)?;
+        let chunks = self.read_as("people", people, &how, self.work)?;
         fields.extend(feature_fields(&self.question.setup, chunks.plan()));
         let (relax, cancelled) = (self.asked.wishes.relax, AtomicBool::new(false));
         let scratch = || recourse::Worker::new(&self.engine, relax);
@@ -216,7 +218,7 @@ impl Engine {
         let AskedRates { rates: Rates { rates } } =
             AskedRates::try_parse_from(flags).map_err(|error| refuse(&error))?;
         frontier::check(&rates, &self.question.setup).map_err(raise)?;
-        let chunks = self.read(people, how.ignore_extra, self.work)?;
+        let chunks = self.read_as("people", people, &how, self.work)?;
         let mut fields = frontier::fields();
         fields.extend(feature_fields(&self.question.setup, chunks.plan()));
         let cancelled = AtomicBool::new(false);
@@ -247,7 +249,7 @@ impl Engine {
             Ok(Some(Origins { name: "people".to_owned(), people }))
         });
         let rater = rater.map_err(raise)?;
-        let chunks = self.read_as("points", points, how.ignore_extra, rater.work())?;
+        let chunks = self.read_as("points", points, &how, rater.work())?;
         let cancelled = AtomicBool::new(false);
         let table = stream(
             py,
@@ -262,7 +264,7 @@ impl Engine {
 
     /// Decisions and margins of points.
     fn score(&self, py: Python<'_>, points: PyTable, how: How) -> PyResult<PyTable> {
-        let chunks = self.read_as("points", points, how.ignore_extra, Work::Light)?;
+        let chunks = self.read_as("points", points, &how, Work::Light)?;
         let cancelled = AtomicBool::new(false);
         let fields = vec![Field::integer("row"), Field::text("favourable"), Field::float("margin")];
         let threshold = self.question.setup.model.threshold();
@@ -293,12 +295,9 @@ impl Engine {
 const NO_FACTORS: Option<&'static fn(u64) -> anyhow::Result<&'static [f64]>> = None;
 
 impl Engine {
-    fn read(&self, people: PyTable, ignore_extra: bool, work: Work) -> PyResult<Chunks> {
-        self.read_as("people", people, ignore_extra, work)
-    }
-
-    fn read_as(&self, name: &str, table: PyTable, ignore_extra: bool, work: Work) -> PyResult<Chunks> {
-        let wanted = Columns { ignore_extra, ..columns_of_people(&self.question.setup) };
+    fn read_as(&self, name: &str, table: PyTable, how: &How, work: Work) -> PyResult<Chunks> {
+        let (ids, ignore_extra) = (how.ids.clone(), how.ignore_extra);
+        let wanted = Columns { ids, ignore_extra, ..columns_of_people(&self.question.setup) };
         let chunks = reader(name, table)?.select(&wanted).map_err(|error| raise(error.into()))?;
         Ok(match work.portion() {
             Some(rows) => chunks.with_limit(ChunkLimit { rows, ..ChunkLimit::default() }),
@@ -315,7 +314,7 @@ impl Engine {
         tell: impl Fn(&mut recourse::Worker<'e>, &probe_io::Chunk) -> anyhow::Result<Vec<String>> + Sync,
         scratch: impl Fn() -> recourse::Worker<'e> + Sync,
     ) -> PyResult<Vec<String>> {
-        let chunks = self.read(people, how.ignore_extra, self.work)?;
+        let chunks = self.read_as("people", people, &how, self.work)?;
         let told: Mutex<BTreeMap<u64, Vec<String>>> = Mutex::default();
         let cancelled = AtomicBool::new(false);
         let done = stream(

@@ -62,9 +62,8 @@ def test_frontiers_and_rates_are_those_of_the_command(network: bytes, schema: pr
     front = engine.frontier(people, rates=[0.4, 0.1], ids=["id"])
     same(front.frame, command("frontier", network, people, "--id", "id", "--rates", "0.4,0.1"))
     rates = engine.rate(people, ids=["id"], samples=2000)
-    theirs = command("rate", network, people, "--id", "id", "--samples", "2000")
-    rates["favourable"] = rates["favourable"].map({True: "True", False: "False"})
-    same(rates, theirs.replace("true", "True").replace("false", "False"))
+    same(rates, command("rate", network, people, "--id", "id", "--samples", "2000"))
+    assert rates["favourable"].dtype == bool
 
 
 def test_records_are_those_of_the_command(linear: bytes, schema: pr.Schema, command: Any) -> None:
@@ -80,7 +79,7 @@ def test_letters_are_those_of_the_command(linear: bytes, schema: pr.Schema, comm
     people = pd.DataFrame(people_of(5))
     for form, language in (("text", "en"), ("markdown", "de")):
         ours = engine_of(linear, schema).letters(people, ids=["id"], form=form, language=language)
-        theirs = command("recourse", linear, people.drop(columns="id"), "--explain", form, "--language", language)
+        theirs = command("recourse", linear, people, "--id", "id", "--explain", form, "--language", language)
         assert len(ours) == 5
         for letter in ours:
             assert letter.strip() in theirs

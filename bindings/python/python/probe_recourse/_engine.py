@@ -20,7 +20,7 @@ from ._frontier import Frontier
 from ._model import Model, as_model
 from ._progress import progress as _progress
 from ._schema import Schema
-from ._tables import carry, settle_types, to_arrow
+from ._tables import carry, plain, settle_types, to_arrow
 from .noise import Noise
 
 _log = logging.getLogger("probe_recourse")
@@ -33,8 +33,8 @@ class ProbeWarning(UserWarning):
 class _How:
     """How a table is read and worked on."""
 
-    def __init__(self, ignore_extra: bool, threads: int, progress: Any) -> None:
-        self.ignore_extra, self.threads, self.progress = ignore_extra, threads, progress
+    def __init__(self, ignore_extra: bool, threads: int, progress: Any, ids: Sequence[str] = ()) -> None:
+        self.ignore_extra, self.threads, self.progress, self.ids = ignore_extra, threads, progress, list(ids)
 
 
 class Engine:
@@ -222,14 +222,9 @@ class Engine:
         table, _ = to_arrow(people)
         names = _ids(ids, table)
         with _progress(progress, table.num_rows) as tell:
-            how = _How(ignore_extra, self.threads, tell)
-            texts = self._engine(table.num_rows).records(table.drop_columns(names) if names else table, how)
-        records: list[dict[str, Any]] = [json.loads(text) for text in texts]
-        if names:
-            carried = table.select(names).to_pylist()
-            for record in records:
-                record.update(carried[record["row"]])
-        return records
+            how = _How(ignore_extra, self.threads, tell, names)
+            texts = self._engine(table.num_rows).records(plain(table, names), how)
+        return [json.loads(text) for text in texts]
 
     def letters(
         self,
@@ -252,9 +247,8 @@ class Engine:
         names = _ids(ids, table)
         sources = [] if templates is None else _sources(Path(templates), language)
         with _progress(progress, table.num_rows) as tell:
-            how = _How(ignore_extra, self.threads, tell)
-            inner = table.drop_columns(names) if names else table
-            return self._engine(table.num_rows).letters(inner, how, (form, language, sources))
+            how = _How(ignore_extra, self.threads, tell, names)
+            return self._engine(table.num_rows).letters(plain(table, names), how, (form, language, sources))
 
     def frontier(
         self,

@@ -66,6 +66,15 @@ def carry(result: pa.Table, people: pa.Table, ids: list[str]) -> pa.Table:
     return result
 
 
+def plain(table: pa.Table, ids: list[str]) -> pa.Table:
+    """The table with ``ids`` as numbers or texts."""
+    for name in ids:
+        at, kind = table.schema.get_field_index(name), table.schema.field(name).type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_dictionary(kind)):
+            table = table.set_column(at, name, table.column(at).cast(pa.string()))
+    return table
+
+
 def settle_types(result: pa.Table, people: pa.Table, whole: dict[str, bool]) -> pa.Table:
     """Features with the types they came with, where these can hold what they may become."""
     for name, stays_whole in whole.items():

@@ -49,9 +49,7 @@ class Mapper:
 
 
 def _without_row(answers: Any) -> Any:
-    if isinstance(answers, pa.RecordBatch):
-        return pa.RecordBatch.from_batches if False else answers.drop_columns(["row"])
-    if isinstance(answers, pa.Table):
+    if isinstance(answers, (pa.Table, pa.RecordBatch)):
         return answers.drop_columns(["row"])
     return answers.drop(columns="row") if hasattr(answers, "iloc") else answers.drop("row")
 
@@ -111,13 +109,17 @@ def recourse(
     sent = people.select(*[name for name in people.columns if name in known or name in carried])
     work = Mapper(engine, carried, False, errors, _broadcast(people, engine))
 
+    fields, kinds = _fields(sent, engine)
+
     def answer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             table = work(pa.Table.from_batches([batch]))
-            yield from table.cast(target).to_batches()
+            target = [pa.field(field.name, kinds.get(field.name, field.type)) for field in table.schema]
+            yield from table.cast(pa.schema(target)).to_batches()
 
-    schema, target = _schema(sent, engine, carried)
-    return sent.mapInArrow(answer, schema)
+    from pyspark.sql.types import StructType
+
+    return sent.mapInArrow(answer, StructType([*fields, *(sent.schema[name] for name in carried)]))
 
 
 def _broadcast(people: Any, engine: Engine) -> Callable[[], bytes] | None:
@@ -138,12 +140,30 @@ class _Broadcast:
         return content
 
 
-def _schema(people: Any, engine: Engine, ids: Sequence[str]) -> tuple[Any, pa.Schema]:
-    """The columns of the answers, as Spark and as Arrow have them."""
-    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+def _fields(people: Any, engine: Engine) -> tuple[list[Any], dict[str, pa.DataType]]:
+    """The columns of the answers before the ids, as Spark and as Arrow have them."""
+    from pyspark.sql import types
 
-    came = to_arrow_schema(people.schema)
-    empty = pa.Table.from_pylist([], schema=came)
-    answers = engine.recourse(empty, ids=ids, progress=False).drop_columns(["row"])
-    target = pa.schema([field.with_nullable(True) for field in answers.schema])
-    return from_arrow_schema(target), target
+    pairs = [
+        (types.StringType, pa.string()),
+        (types.BooleanType, pa.bool_()),
+        (types.ByteType, pa.int8()),
+        (types.ShortType, pa.int16()),
+        (types.IntegerType, pa.int32()),
+        (types.LongType, pa.int64()),
+        (types.FloatType, pa.float32()),
+        (types.DoubleType, pa.float64()),
+    ]
+
+    def arrow(name: str) -> pa.DataType:
+        kind = people.schema[name].dataType
+        for ours, theirs in pairs:
+            if isinstance(kind, ours):
+                return theirs
+        raise ValueError(f"people: column '{name}' of type {kind.simpleString()} cannot be read as a feature")
+
+    names = [name for name in people.columns if name in set(engine.features)]
+    empty = pa.Table.from_pylist([], schema=pa.schema([(name, arrow(name)) for name in names]))
+    kinds = {field.name: field.type for field in engine.recourse(empty, progress=False).drop_columns(["row"]).schema}
+    spark_of = {theirs: ours for ours, theirs in pairs}
+    return [types.StructField(name, spark_of[kind](), True) for name, kind in kinds.items()], kinds
