@@ -240,7 +240,7 @@ def simple_imputer(step, state, frame):
         refuse("SimpleImputer(add_indicator=True)", "columns that say what is missing are not read")
     if not isinstance(step.strategy, str):
         refuse("SimpleImputer with a strategy of its own", "mean, median, most_frequent and constant are read")
-    n = len(step.get_feature_names_out([f"x{j}" for j in range(len(state.columns))]))
+    n = len(step.get_feature_names_out())
     columns = state.columns
     if n != len(columns):
         # Columns that had no value at all.
@@ -390,12 +390,17 @@ def trees(listed, n, **rules):
     return doc.native("trees", n, split="<=", trees=listed, **rules)
 
 
+def cut(threshold):
+    """A threshold; a split between missing values and all others is at infinity."""
+    return sys.float_info.max if threshold == math.inf else doc.finite(threshold, "a threshold")
+
+
 def tree(nodes, values, missing):
     """One tree of scikit-learn's own kind, with a value for each node."""
     inner = nodes["left_child"] >= 0
     made = {
         "feature": [int(j) if split else 0 for j, split in zip(nodes["feature"], inner)],
-        "threshold": [doc.finite(t, "a threshold") if split else 0.0 for t, split in zip(nodes["threshold"], inner)],
+        "threshold": [cut(t) if split else 0.0 for t, split in zip(nodes["threshold"], inner)],
         "left": nodes["left_child"].tolist(),
         "right": nodes["right_child"].tolist(),
         "value": values,
@@ -458,12 +463,10 @@ def hist_gradient_boosting(estimator):
         if nodes["is_categorical"].any():
             refuse(kind, "splits on categories are not read; encode them before the model")
         leaf = nodes["is_leaf"].astype(bool)
-        # A split between missing values and all others is at infinity.
-        cut = lambda t: sys.float_info.max if t == math.inf else doc.finite(t, "a threshold")
         child = lambda name: [-1 if end else int(node) for node, end in zip(nodes[name], leaf)]
         listed.append({
             "feature": [0 if end else int(j) for j, end in zip(nodes["feature_idx"], leaf)],
-            "threshold": [0.0 if end else cut(float(t)) for t, end in zip(nodes["num_threshold"], leaf)],
+            "threshold": [0.0 if end else cut(t) for t, end in zip(nodes["num_threshold"], leaf)],
             "left": child("left"),
             "right": child("right"),
             "value": [doc.finite(value, "a leaf") if end else 0.0 for value, end in zip(nodes["value"], leaf)],
