@@ -370,6 +370,14 @@ def test_imputed_models_refuse_missing_values(margins):
         margins(document(model), people(50, rng, missing=True))
 
 
+def test_xgboost_behind_an_imputer_refuses_missing_values(margins):
+    rng = rng_of("imputed")
+    train = people(800, rng, missing=True)
+    model = make_pipeline(SimpleImputer(), boosters()["xgboost"]).fit(train[NUMBERS], target(train, rng))
+    with pytest.raises(ValueError, match="must not be missing"):
+        margins(document(model), people(50, rng, missing=True))
+
+
 def test_early_stopping(margins):
     import lightgbm
     import xgboost
@@ -473,7 +481,7 @@ def test_categories_in_boosters_are_refused():
     rng = rng_of("categories")
     train = people(400, rng)
     frame, y = train[NUMBERS].assign(job=train["job"].astype("category")), target(train, rng)
-    for model in (xgboost.XGBClassifier(n_estimators=3, enable_categorical=True), lightgbm.LGBMClassifier(n_estimators=3, verbose=-1)):
+    for model in (xgboost.XGBClassifier(n_estimators=3, tree_method="hist", enable_categorical=True), lightgbm.LGBMClassifier(n_estimators=3, verbose=-1)):
         with pytest.raises(UnsupportedError, match="categor"):
             document(model.fit(frame, y))
 
@@ -505,6 +513,7 @@ def nets():
     made = {name: nn.Sequential(nn.Linear(4, 9), act(), nn.Dropout(), nn.Linear(9, 6), act(), nn.Linear(6, 1)) for name, act in acts.items()}
     made["two"] = nn.Sequential(nn.Linear(4, 9), nn.ReLU(), nn.Linear(9, 2), nn.LogSoftmax(dim=1))
     made["probability"] = nn.Sequential(nn.Linear(4, 9, bias=False), nn.Sigmoid(), nn.Linear(9, 1), nn.Sigmoid())
+    made["hidden-last"] = nn.Sequential(nn.Linear(4, 9), nn.ReLU(), nn.Linear(9, 1), nn.Sigmoid(), nn.Identity(), nn.Flatten())
     made["linear"] = nn.Sequential(nn.Flatten(), nn.Linear(4, 3), nn.Identity(), nn.Linear(3, 1))
     layer = lambda n, m: nn.Sequential(nn.Linear(n, m), nn.BatchNorm1d(m), nn.ReLU())
     made["norm"] = nn.Sequential(nn.BatchNorm1d(4), layer(4, 8), layer(8, 5), nn.Linear(5, 1))
@@ -513,7 +522,7 @@ def nets():
     return made
 
 
-NETS = ["relu", "tanh", "sigmoid", "gelu", "silu", "softplus", "leaky", "two", "probability", "linear", "norm", "norm-after", "double"]
+NETS = ["relu", "tanh", "sigmoid", "gelu", "silu", "softplus", "leaky", "two", "probability", "hidden-last", "linear", "norm", "norm-after", "double"]
 
 
 @needs_torch
@@ -523,8 +532,8 @@ def test_torch(margins, name):
     rng = rng_of(name)
     net = settled(nets()[name], rng)
     x = rng.normal(0, 2, (N_ROWS, 4))
-    last = type(net[-1]).__name__
-    cut = net[:-1] if last in ("Sigmoid", "LogSoftmax") else net
+    last = next((i for i, module in enumerate(net) if i > 2 and type(module).__name__ in ("Sigmoid", "LogSoftmax")), None)
+    cut = net[:last] if last is not None and name in ("two", "probability", "hidden-last") else net
     with torch.no_grad():
         out = cut(torch.tensor(x, dtype=next(net.parameters()).dtype)).double().numpy()
     theirs = out[:, 1] - out[:, 0] if out.shape[1] == 2 else out[:, 0]

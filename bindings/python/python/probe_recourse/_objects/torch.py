@@ -16,6 +16,9 @@ def document(model, features=None):
     import torch
 
     modules = flat(model)
+    # What is last decides what the margin is: nothing that passes values on may hide it.
+    while modules and (type(modules[-1]).__name__ in PASSED or (type(modules[-1]).__name__ == "Flatten" and modules[-1].start_dim == 1)):
+        modules = modules[:-1]
     if not modules:
         raise UnsupportedError("an empty Sequential", "it has no layers")
     last = modules[-1] if type(modules[-1]).__name__ in LAST else None
@@ -51,9 +54,8 @@ def flat(module):
     import torch
 
     kind = type(module)
-    for hooks in HOOKS:
-        if getattr(module, hooks, None):
-            raise UnsupportedError(f"{kind.__name__} with hooks", "they may change what it computes")
+    if "forward" in vars(module) or any(getattr(module, hooks, None) for hooks in HOOKS):
+        raise UnsupportedError(f"{kind.__name__} with hooks or a forward of its own", "they may change what it computes")
     if isinstance(module, torch.nn.Sequential) and kind.forward is torch.nn.Sequential.forward:
         return [inner for child in module for inner in flat(child)]
     if kind.__module__.startswith("torch.nn.modules"):
@@ -80,7 +82,7 @@ def follow(torch, modules):
         elif kind in PASSED:
             continue
         elif kind == "Flatten":
-            if (module.start_dim, module.end_dim) != (1, -1):
+            if module.start_dim != 1 or module.end_dim not in (1, -1):
                 raise UnsupportedError(f"Flatten({module.start_dim}, {module.end_dim})", "rows must stay rows")
         else:
             name = activation_of(module)
