@@ -165,13 +165,13 @@ def library_margin(model, frame):
 LINEAR = {
     "logistic": LogisticRegression(),
     "logistic-cv": LogisticRegressionCV(cv=3),
-    "linear-svc": LinearSVC(),
-    "sgd": SGDClassifier(loss="log_loss"),
+    "linear-svc": LinearSVC(random_state=0),
+    "sgd": SGDClassifier(loss="log_loss", random_state=0),
     "ridge": RidgeClassifier(),
-    "perceptron": Perceptron(),
+    "perceptron": Perceptron(random_state=0),
     "lda": LinearDiscriminantAnalysis(),
-    **{f"mlp-{act}": MLPClassifier((12, 7), activation=act, max_iter=40) for act in ("relu", "tanh", "logistic", "identity")},
-    "mlp-no-hidden": MLPClassifier((), max_iter=40),
+    **{f"mlp-{act}": MLPClassifier((12, 7), activation=act, max_iter=40, random_state=0) for act in ("relu", "tanh", "logistic", "identity")},
+    "mlp-no-hidden": MLPClassifier((), max_iter=40, random_state=0),
 }
 
 
