@@ -296,6 +296,8 @@ def texts(step, categories, column, frame):
         refuse(f"{kind_of(step)} of column '{name}'", "it was changed by another transformer before")
     found = []
     for value in categories.tolist():
+        # Arrays of objects keep numbers of numpy.
+        value = value.item() if hasattr(value, "item") else value
         if is_missing(value):
             refuse(f"{kind_of(step)} of column '{name}'", "a missing value is one of its categories")
         if not isinstance(value, (str, bool, int, float)):
