@@ -76,9 +76,9 @@ struct How {
 
 #[pymethods]
 impl Engine {
-    /// The engine of `model` for what `flags` ask; `reference` are rows like those it was trained on.
+    /// The engine of `model` for what `flags` ask; `reference` are rows like those it was trained on. One that seeks no recourse scores and rates only.
     #[new]
-    #[pyo3(signature = (model, schema, ignore_schema, flags, reference))]
+    #[pyo3(signature = (model, schema, ignore_schema, flags, reference, seeks))]
     fn new(
         py: Python<'_>,
         model: &Model,
@@ -86,6 +86,7 @@ impl Engine {
         ignore_schema: bool,
         flags: Vec<String>,
         reference: Option<PyTable>,
+        seeks: bool,
     ) -> PyResult<Self> {
         let places = ["model", "people"].map(str::to_owned);
         let asked = Asked::try_parse_from(places.into_iter().chain(flags)).map_err(|error| refuse(&error))?;
@@ -108,7 +109,10 @@ impl Engine {
                 question.refer_to(reader)?;
             }
             question.warn_of_fit(&[seek.max_rate], &listener);
-            let engine = probe_core::Engine::new(question.setup.clone())?;
+            let engine = match seeks {
+                true => probe_core::Engine::new(question.setup.clone())?,
+                false => probe_core::Engine::without_method(question.setup.clone())?,
+            };
             question.warn_of_small_rates(&engine, &[seek.max_rate], &listener);
             let work = question.work(&listener);
             let mut meta = question.meta("recourse");

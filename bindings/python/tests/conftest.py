@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import probe_recourse as pr
+from probe_recourse._model import _parse
 
 SCHEMA = """
 version = 1
@@ -79,6 +80,16 @@ def network() -> bytes:
     draw = random.Random(7)
     hidden = [[draw.gauss(0, 0.6) + push for push in (0.1, 1.5, -1.2, -0.2, 0.2, 0.0)] for _ in range(12)]
     return native("mlp", [(hidden, [draw.gauss(0, 0.2) for _ in range(12)]), ([[0.8] * 12], [-6.0])], "relu")
+
+
+@pytest.fixture(scope="session")
+def margins() -> Any:
+    """A function of a document's bytes and a frame, which gives the margins of its rows, or fails with the engine's own words."""
+
+    def run(document: bytes, frame: Any) -> Any:
+        return _parse(document, "the model").margins(frame).to_numpy()
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Environments, each with one version of every library it is about, and where the script is that makes the models.
-const ENVIRONMENTS: [(&str, &str); 3] =
-    [("models/old", "models"), ("models/new", "models"), ("models/onnx", "models/onnx")];
+const ENVIRONMENTS: [(&str, &str); 4] = [
+    ("models/old", "models"),
+    ("models/new", "models"),
+    ("models/onnx", "models/onnx"),
+    ("models/objects", "models/objects"),
+];
 /// How far margins may differ: the libraries may add in single precision.
 const TOLERANCE: f64 = 1e-5;
 

@@ -25,6 +25,36 @@ pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(MARK).unwrap_or(bytes)
 }
 
+/// The first of a JSON document's own keys that is among `known`, and what follows its colon. The text may end early.
+pub(crate) fn first_key<'a>(bytes: &'a [u8], known: &[&[u8]]) -> Option<(&'a [u8], &'a [u8])> {
+    let text = without_mark(bytes).trim_ascii_start();
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(&byte) = text.get(at) {
+        at += 1;
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let start = at;
+                while let Some(&byte) = text.get(at).filter(|&&byte| byte != b'"') {
+                    at += if byte == b'\\' { 2 } else { 1 };
+                }
+                let key = text.get(start..at).unwrap_or_default();
+                at += 1;
+                let after = text.get(at..).and_then(|rest| rest.trim_ascii_start().strip_prefix(b":"));
+                if let (1, true, Some(after)) = (depth, known.contains(&key), after) {
+                    return Some((key, after.trim_ascii_start()));
+                }
+            }
+            _ => {}
+        }
+        if depth == 0 {
+            return None;
+        }
+    }
+    None
+}
+
 /// Looks at the first bytes of a file.
 pub(crate) fn recognise(bytes: &[u8]) -> Content {
     let text = without_mark(bytes).trim_ascii_start();

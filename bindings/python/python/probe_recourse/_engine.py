@@ -20,7 +20,7 @@ from ._frontier import Frontier
 from ._model import Model, as_model
 from ._progress import progress as _progress
 from ._schema import Schema
-from ._tables import carry, plain, settle_types, to_arrow
+from ._tables import How, carry, plain, settle_types, to_arrow
 from .noise import Noise
 
 _log = logging.getLogger("probe_recourse")
@@ -28,13 +28,6 @@ _log = logging.getLogger("probe_recourse")
 
 class ProbeWarning(UserWarning):
     """Something that is probably not what was meant."""
-
-
-class _How:
-    """How a table is read and worked on."""
-
-    def __init__(self, ignore_extra: bool, threads: int, progress: Any, ids: Sequence[str] = ()) -> None:
-        self.ignore_extra, self.threads, self.progress, self.ids = ignore_extra, threads, progress, list(ids)
 
 
 class Engine:
@@ -133,6 +126,7 @@ class Engine:
             given is False,
             arguments,
             self._reference,
+            True,
         )
         notes, warned = native.said
         for note in notes:
@@ -184,7 +178,7 @@ class Engine:
         engine = self._engine(table.num_rows)
         inner = table.drop_columns(names) if names else table
         with _progress(progress, table.num_rows) as tell:
-            how = _How(ignore_extra, self.threads, tell)
+            how = How(ignore_extra, self.threads, tell)
             try:
                 result = pa.table(engine.recourse(inner, how))
             except ValueError as error:
@@ -195,7 +189,7 @@ class Engine:
         result = settle_types(result, inner, dict(engine.features))
         return back(carry(result, table, names), engine.n_options)
 
-    def _one_by_one(self, engine: _probe.Engine, people: pa.Table, how: _How, error: ValueError) -> pa.Table:
+    def _one_by_one(self, engine: _probe.Engine, people: pa.Table, how: How, error: ValueError) -> pa.Table:
         """The answers, where some rows cannot be read: halves of the table, down to these rows."""
         if people.num_rows == 0:
             raise error
@@ -222,7 +216,7 @@ class Engine:
         table, _ = to_arrow(people)
         names = _ids(ids, table)
         with _progress(progress, table.num_rows) as tell:
-            how = _How(ignore_extra, self.threads, tell, names)
+            how = How(ignore_extra, self.threads, tell, names)
             texts = self._engine(table.num_rows).records(plain(table, names), how)
         return [json.loads(text) for text in texts]
 
@@ -247,7 +241,7 @@ class Engine:
         names = _ids(ids, table)
         sources = [] if templates is None else _sources(Path(templates), language)
         with _progress(progress, table.num_rows) as tell:
-            how = _How(ignore_extra, self.threads, tell, names)
+            how = How(ignore_extra, self.threads, tell, names)
             return self._engine(table.num_rows).letters(plain(table, names), how, (form, language, sources))
 
     def frontier(
@@ -273,7 +267,7 @@ class Engine:
         inner = table.drop_columns(names) if names else table
         arguments = flags({"rates": None if rates is None else list(rates)})
         with _progress(progress, table.num_rows) as tell:
-            found = pa.table(engine.frontier(inner, _How(ignore_extra, self.threads, tell), arguments))
+            found = pa.table(engine.frontier(inner, How(ignore_extra, self.threads, tell), arguments))
         found = carry(settle_types(found, inner, dict(engine.features)), table, names)
         times = found.num_rows // max(table.num_rows, 1)
         return Frontier(found, back(found, times))
@@ -299,7 +293,7 @@ class Engine:
         arguments = flags({"estimator": estimator, "samples": samples})
         came_from = None if origins is None else to_arrow(origins, "origins")[0]
         with _progress(progress, table.num_rows) as tell:
-            how = _How(ignore_extra, self.threads, tell)
+            how = How(ignore_extra, self.threads, tell)
             inner = table.drop_columns(names) if names else table
             found = pa.table(self._engine(table.num_rows).rate(inner, how, arguments, came_from))
         return back(carry(_decided(found), table, names), 1)
@@ -309,7 +303,7 @@ class Engine:
         table, back = to_arrow(points, "points")
         names = _ids(ids, table)
         inner = table.drop_columns(names) if names else table
-        found = pa.table(self._engine(table.num_rows).score(inner, _How(ignore_extra, self.threads, None)))
+        found = pa.table(self._engine(table.num_rows).score(inner, How(ignore_extra, self.threads, None)))
         return back(carry(_decided(found), table, names), 1)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -8,8 +8,11 @@ from collections.abc import Callable, Sequence
 from os import PathLike, fspath
 from typing import Any
 
+import pyarrow as pa
+
 from . import _probe
 from ._schema import Schema
+from ._tables import How, to_arrow
 
 
 class Model:
@@ -49,6 +52,13 @@ class Model:
         """The schema that came with it."""
         native = self._native.schema
         return None if native is None else Schema(native)
+
+    def margins(self, points: Any) -> Any:
+        """The margin of each row, favourable above zero: as a column of the kind that came. Columns that the model does not take are passed over."""
+        table, back = to_arrow(points, "points")
+        native = _probe.Engine(self._native, None, False, [], None, False)
+        found = pa.table(native.score(table, How(True, 0, None)))
+        return back(found, 1)["margin"]
 
     def to_json(self) -> str:
         """The model as a native file, for the command line."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
+
+class How:
+    """How a table is read and worked on."""
+
+    def __init__(self, ignore_extra: bool, threads: int, progress: Any, ids: Sequence[str] = ()) -> None:
+        self.ignore_extra, self.threads, self.progress, self.ids = ignore_extra, threads, progress, list(ids)
+
 
 Back = Callable[[pa.Table, int], Any]
 

@@ -1,9 +1,12 @@
 //! Models of other libraries: read exactly, or refused with what stands in the way. A new format is one file here and one line in
 //! [`FORMATS`].
 
+mod columns;
 mod grown;
 mod lightgbm;
 mod onnx;
+mod order;
+mod pipeline;
 mod ubjson;
 mod xgboost;
 
@@ -35,7 +38,7 @@ pub(crate) struct Format {
 
 /// Every format there is.
 pub(crate) const FORMATS: &[Format] =
-    &[xgboost::JSON, xgboost::UBJSON, xgboost::BINARY, lightgbm::TEXT, onnx::FORMAT];
+    &[xgboost::JSON, xgboost::UBJSON, xgboost::BINARY, lightgbm::TEXT, onnx::FORMAT, pipeline::FORMAT];
 
 /// The format of a file that starts with these bytes, if it is one of another library.
 pub(crate) fn format_of(head: &[u8]) -> Option<&'static Format> {

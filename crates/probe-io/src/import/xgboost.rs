@@ -29,34 +29,8 @@ const RAW: &str = "binary:logitraw";
 /// Features that need no names in the file: each gets one, which takes memory that no byte of the file pays for.
 const MOST_UNNAMED: usize = 1_000_000;
 
-/// Whether the first of the document's own keys that tells is XGBoost's. The text may end early.
 fn is_json(bytes: &[u8]) -> bool {
-    let text = content::without_mark(bytes).trim_ascii_start();
-    let (mut depth, mut at) = (0_usize, 0);
-    while let Some(&byte) = text.get(at) {
-        at += 1;
-        match byte {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            b'"' => {
-                let start = at;
-                while let Some(&byte) = text.get(at).filter(|&&byte| byte != b'"') {
-                    at += if byte == b'\\' { 2 } else { 1 };
-                }
-                let key = text.get(start..at).unwrap_or_default();
-                at += 1;
-                let is_key = || text.get(at..).is_some_and(|rest| rest.trim_ascii_start().starts_with(b":"));
-                if depth == 1 && matches!(key, b"learner" | b"format") && is_key() {
-                    return key == b"learner";
-                }
-            }
-            _ => {}
-        }
-        if depth == 0 {
-            return false;
-        }
-    }
-    false
+    content::first_key(bytes, &[b"learner", b"format"]).is_some_and(|(key, _)| key == b"learner")
 }
 
 /// JSON has no letter after the brace, UBJSON the marker of a length.

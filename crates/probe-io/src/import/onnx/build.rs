@@ -1,27 +1,16 @@
 //! From the followed graph to a model: which output is its score, in which order its columns come, and what is known of them.
 
 use super::affine::{Affine, Weights};
-use super::columns::Source;
 use super::graph::Graph;
 use super::proto;
-use super::tensor::Element;
 use super::value::{Ensemble, Refused, Scores, Units, Value};
 use crate::error::Error;
 use crate::import::Imported;
+use crate::import::order::{Misfit, Order};
 use probe_core::model::{Dense, Trees};
-use probe_core::{Encoding, Linear, Mlp, Model};
-use probe_core::{Feature, Schema};
-use std::collections::BTreeSet;
+use probe_core::{Linear, Mlp, Model};
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Where columns of the graph stand among those of the model.
-struct Order {
-    /// By the number of the graph's column; `None` for one that the model does not have.
-    place: Vec<Option<usize>>,
-    names: Vec<String>,
-    schema: Option<Schema>,
-}
 
 /// The model of a graph.
 pub(super) fn build(
@@ -31,12 +20,13 @@ pub(super) fn build(
 ) -> Result<Imported, Fault> {
     let scores = find_scores(graph, outputs)?;
     rename(graph, &model.metadata_props);
-    let order = order(graph, &used(graph, &scores))?;
+    let order = Order::new(&graph.raws, &graph.sources, &used(graph, &scores))
+        .map_err(|misfit| unfit(graph, misfit))?;
     let about = about(graph, model, &scores, order.names.len());
     let model: Arc<dyn Model> = match scores {
         Scores::Trees(ensemble) => Arc::new(trees(&ensemble, &order)?),
         Scores::Affine(margin) if margin.stage == 0 => {
-            let weights = order.arrange(&margin, 0)?;
+            let weights = arrange(&order, &margin, 0)?;
             Arc::new(Linear::new(weights, margin.bias[0], 0.0)?)
         }
         Scores::Affine(margin) => Arc::new(network(graph, &margin, &order)?),
@@ -232,80 +222,29 @@ fn rename(graph: &mut Graph, properties: &[proto::Entry]) {
     }
 }
 
-/// Features in the order of the graph's inputs, a category's columns in their own order.
-fn order(graph: &Graph, used: &[bool]) -> Result<Order, Fault> {
-    let mut order = Order { place: vec![None; graph.sources.len()], names: Vec::new(), schema: None };
-    let mut columns_of = vec![Vec::new(); graph.raws.len()];
-    for (j, source) in graph.sources.iter().enumerate() {
-        if !matches!(source, Source::Number(_)) {
-            columns_of[source.raw()].push(j);
-        }
+/// What stands in the way of an order, where the graph has it.
+fn unfit(graph: &Graph, misfit: Misfit) -> Fault {
+    let name = |raw: usize| format!("input '{}'", graph.raws[raw].name);
+    match misfit {
+        Misfit::Input(raw, what) => refused(name(raw), what).into(),
+        Misfit::Inputs(what) => refused("inputs".to_owned(), what).into(),
+        Misfit::Core(error) => error.into(),
     }
-    let mut features = Vec::new();
-    for (raw, about) in graph.raws.iter().enumerate() {
-        let place = || format!("input '{}'", about.name);
-        let mut feature = Feature::numeric(&about.name);
-        match &about.categories {
-            Some((categories, onehot)) => {
-                if used[raw] {
-                    return Err(refused(place(), "it is both a number and a category").into());
-                }
-                feature.kind = probe_core::schema::Kind::Categorical;
-                feature.categories.clone_from(categories);
-                feature.encoding = Some(match onehot {
-                    true => probe_core::schema::Coding::Onehot,
-                    false => probe_core::schema::Coding::Ordinal,
-                });
-                for (k, &j) in columns_of[raw].iter().enumerate() {
-                    order.place[j] = Some(order.names.len() + k);
-                }
-            }
-            None if about.element == Element::Text => {
-                if used[raw] {
-                    return Err(refused(place(), "a text is used as a number").into());
-                }
-                continue;
-            }
-            None => {
-                order.place[raw] = Some(order.names.len());
-                if about.element == Element::Whole {
-                    feature.kind = probe_core::schema::Kind::Integer;
-                }
-            }
-        }
-        order.names.extend(feature.column_names());
-        features.push(feature);
-    }
-    let mut seen = BTreeSet::new();
-    if let Some(name) = order.names.iter().find(|name| name.is_empty() || !seen.insert(*name)) {
-        return Err(refused(
-            "inputs".to_owned(),
-            format!("the feature name '{name}' is empty or there twice"),
-        )
-        .into());
-    }
-    let plain = |feature: &Feature| feature.kind == probe_core::schema::Kind::Numeric;
-    if !features.iter().all(plain) {
-        let schema = Schema { model_input: Some(probe_core::ModelInput::Raw), ..Schema::new(features) };
-        schema.check()?;
-        Encoding::new(&schema, &order.names)?;
-        order.schema = Some(schema);
-    }
-    Ok(order)
 }
 
-impl Order {
-    /// Row `i` in the model's order.
-    fn arrange(&self, affine: &Affine, i: usize) -> Result<Vec<f64>, Refused> {
-        let row = affine.row(i, self.place.len());
-        let mut weights = vec![0.0; self.names.len()];
-        for (j, weight) in row.into_iter().enumerate().filter(|(_, weight)| *weight != 0.0) {
-            let place =
-                self.place[j].ok_or_else(|| refused("inputs".to_owned(), "a column that the model lacks"))?;
-            weights[place] = weight;
-        }
-        Ok(weights)
+/// Row `i` in the model's order.
+fn arrange(order: &Order, affine: &Affine, i: usize) -> Result<Vec<f64>, Refused> {
+    let row = affine.row(i, order.place.len());
+    let mut weights = vec![0.0; order.names.len()];
+    for (j, weight) in row.into_iter().enumerate().filter(|(_, weight)| *weight != 0.0) {
+        weights[place(order, j)?] = weight;
     }
+    Ok(weights)
+}
+
+/// Where column `j` of the graph stands in the model.
+fn place(order: &Order, j: usize) -> Result<usize, Refused> {
+    order.place[j].ok_or_else(|| refused("inputs".to_owned(), "a column that the model lacks"))
 }
 
 fn network(graph: &mut Graph, margin: &Affine, order: &Order) -> Result<Mlp, Fault> {
@@ -329,7 +268,7 @@ fn network(graph: &mut Graph, margin: &Affine, order: &Order) -> Result<Mlp, Fau
         let mut weight = Vec::new();
         for i in 0..before.n() {
             weight.extend(match before.stage {
-                0 => order.arrange(before, i)?,
+                0 => arrange(order, before, i)?,
                 _ => before.row(i, before.width),
             });
         }
@@ -342,9 +281,7 @@ fn trees(ensemble: &Ensemble, order: &Order) -> Result<Trees, Fault> {
     let mut trees = ensemble.trees.clone();
     for tree in &mut trees {
         for at in (0..tree.left.len()).filter(|&at| tree.left[at] != -1) {
-            let place = order.place[tree.feature[at]];
-            let lacks = || refused("inputs".to_owned(), "a column that the model lacks");
-            tree.feature[at] = place.ok_or_else(lacks)?;
+            tree.feature[at] = place(order, tree.feature[at])?;
         }
     }
     Ok(Trees::new(order.names.len(), trees, ensemble.rules, 0.0)?)

@@ -1,13 +1,16 @@
 //! The graph, from its inputs to its outputs: each operator in turn, on values that stand for every row.
 
 use super::affine::{Affine, Weights};
-use super::columns::{Cell, Source};
 use super::node::Node;
 use super::ops;
 use super::proto;
-use super::tensor::{Element, Tensor};
+use super::tensor::Tensor;
 use super::value::{Refused, Units, Value};
+use crate::import::columns::Element;
+use crate::import::columns::{Cell, Source};
+use crate::import::order::Raw;
 use probe_core::Activation;
+use probe_core::schema::Coding;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -17,15 +20,6 @@ const BUDGET: usize = 1 << 25;
 const OLDEST_SET: i64 = 7;
 /// More columns than a model of people has.
 const MOST_COLUMNS: i64 = 1 << 16;
-
-/// An input of the model, as people have it.
-#[derive(Debug, Clone)]
-pub(super) struct Raw {
-    pub name: String,
-    pub element: Element,
-    /// Categories, once an encoder has told them, and whether they are one-hot (else ordinal).
-    pub categories: Option<(Vec<String>, bool)>,
-}
 
 /// A hidden layer.
 #[derive(Debug, Clone)]
@@ -189,7 +183,8 @@ impl Graph {
 
     /// Tells the categories of a raw feature.
     pub(super) fn encode(&mut self, raw: usize, categories: Vec<String>, onehot: bool) -> Result<(), String> {
-        let told = Some((categories, onehot));
+        let coding = if onehot { Coding::Onehot } else { Coding::Ordinal };
+        let told = Some((categories, coding));
         let feature = &mut self.raws[raw];
         if feature.categories.is_some() && feature.categories != told {
             return Err(format!("'{}' is encoded in two ways", feature.name));

@@ -7,7 +7,6 @@
 
 mod affine;
 mod build;
-mod columns;
 mod curve;
 mod graph;
 mod node;

@@ -1,18 +1,7 @@
 //! Constants of the graph.
 
 use super::proto;
-
-/// What the entries of a tensor are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Element {
-    /// float32.
-    Single,
-    /// float64.
-    Double,
-    /// Whole numbers, and truth values as 0 and 1.
-    Whole,
-    Text,
-}
+use crate::import::columns::Element;
 
 impl Element {
     /// By its number in ONNX files.

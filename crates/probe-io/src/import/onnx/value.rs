@@ -1,9 +1,9 @@
 //! What a name of the graph stands for.
 
 use super::affine::Affine;
-use super::columns::Cell;
 use super::curve::Curve;
 use super::tensor::Tensor;
+use crate::import::columns::Cell;
 use probe_core::model::{Tree, TreeRules};
 use std::rc::Rc;
 

@@ -1,13 +1,13 @@
 //! Operators on each entry: sums and products with constants and with each other, and activations.
 
 use super::super::affine::Affine;
-use super::super::columns::Step;
 use super::super::curve::{Curve, Function};
 use super::super::graph::Graph;
 use super::super::node::Node;
 use super::super::tensor::{Data, Tensor};
 use super::super::value::{Columns, Scores, Units, Value};
 use super::{Inputs, Made, need};
+use crate::import::columns::Step;
 use std::rc::Rc;
 
 pub(super) fn add(graph: &mut Graph, inputs: Inputs<'_>) -> Made {

@@ -1,11 +1,12 @@
 //! What pipelines do to columns before the model: scalers, imputers, encoders of categories.
 
-use super::super::columns::{Cell, Source, Step};
 use super::super::graph::Graph;
 use super::super::node::Node;
-use super::super::tensor::{Data, Element};
+use super::super::tensor::Data;
 use super::super::value::{Columns, Value};
 use super::{Inputs, Made, need};
+use crate::import::columns::Element;
+use crate::import::columns::{Cell, Source, Step};
 use std::collections::BTreeSet;
 
 fn columns(inputs: Inputs<'_>) -> Result<&Columns, String> {

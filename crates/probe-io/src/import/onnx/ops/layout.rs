@@ -1,11 +1,12 @@
 //! Operators that move entries and leave their numbers alone.
 
-use super::super::columns::Cell;
 use super::super::graph::Graph;
 use super::super::node::Node;
-use super::super::tensor::{Data, Element, Tensor};
+use super::super::tensor::{Data, Tensor};
 use super::super::value::{Units, Value};
 use super::{Inputs, Made, constant, need};
+use crate::import::columns::Cell;
+use crate::import::columns::Element;
 use std::rc::Rc;
 
 pub(super) fn same(node: &Node<'_>, inputs: Inputs<'_>) -> Made {

@@ -1,12 +1,12 @@
 //! Ensembles of trees. Their cuts are moved to the columns of the input, through every scaler before them, to the bit.
 
-use super::super::columns::Cell;
 use super::super::graph::Graph;
 use super::super::node::Node;
-use super::super::tensor::Element;
 use super::super::value::{Columns, Ensemble, Scores, Value};
 use super::scores::{check_two, n_classes};
 use super::{Inputs, Made, need};
+use crate::import::columns::Cell;
+use crate::import::columns::Element;
 use probe_core::model::{Aggregate, Split, Tree, TreeRules};
 use std::collections::BTreeMap;
 use std::rc::Rc;

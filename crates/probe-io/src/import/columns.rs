@@ -1,7 +1,17 @@
 //! Columns before the first layer or tree: each comes from one input by steps that are kept, so that a cut of a tree can be moved
 //! through them, bit for bit.
 
-use super::tensor::Element;
+/// What the entries of a column or a constant are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Element {
+    /// float32.
+    Single,
+    /// float64.
+    Double,
+    /// Whole numbers, and truth values as 0 and 1.
+    Whole,
+    Text,
+}
 
 /// Where a column comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -171,14 +181,15 @@ impl Cell {
             Step::Multiply(c) | Step::Divide(c) if *c < 0.0 => !falls,
             _ => falls,
         });
-        let rounds = self.steps.iter().any(|(step, _)| *step == Step::Round);
-        let most = if rounds { f64::from(f32::MAX) } else { f64::MAX };
-        // All of the low values are on one side, and all of the others on the other one.
-        let low_side = |x: f64| (self.value(x) <= threshold) != falls;
-        let (mut low, mut high) = (ordered(-most), ordered(most));
-        let at = if low_side(most) {
+        let single = self.steps.last().is_some_and(|(step, single)| *single || *step == Step::Round);
+        let most = if single { f64::from(f32::MAX) } else { f64::MAX };
+        // All of the low values are on one side, and all of the others on the other one. What is too large for the column's type is its
+        // largest number, so that a threshold above all numbers has none above it.
+        let low_side = |x: f64| (self.value(x).clamp(-most, most) <= threshold) != falls;
+        let (mut low, mut high) = (ordered(-f64::MAX), ordered(f64::MAX));
+        let at = if low_side(f64::MAX) {
             f64::MAX
-        } else if !low_side(-most) {
+        } else if !low_side(-f64::MAX) {
             -f64::MAX
         } else {
             while low < high {
@@ -271,6 +282,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// What is too large for float32 may be small enough once it is divided.
+    #[test]
+    fn cuts_beyond_float32_are_found_where_steps_come_before_rounding() {
+        let cell =
+            Cell::input(0, Element::Double).then(Step::Divide(1e10)).unwrap().then(Step::Round).unwrap();
+        let cut = cell.cut(f64::from(1e30_f32)).unwrap();
+        assert!((cut.at / 1e40 - 1.0).abs() < 1e-6, "{}", cut.at);
+        assert!(
+            cell.value(cut.at) <= f64::from(1e30_f32) && cell.value(cut.at.next_up()) > f64::from(1e30_f32)
+        );
     }
 
     #[test]
