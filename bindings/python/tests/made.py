@@ -130,7 +130,7 @@ def rows_for(made, rng, missing, n=N_ROWS):
     """Random people, some of them on cuts and beside them."""
     frame = people(n, rng, missing)
     for name, values in cuts(made).items():
-        values = [x for cut in rng.permutation(sorted(set(values)))[:60] for x in around(float(cut))]
+        values = [x for cut in rng.permutation(sorted(set(values)))[:60] for x in around(float(cut)) if math.isfinite(x)]
         where = rng.choice(n, min(len(values), n // 6), replace=False)
         frame.loc[where, name] = rng.permutation(values)[: len(where)]
     return frame

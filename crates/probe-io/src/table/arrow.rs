@@ -239,7 +239,7 @@ fn options_into(values: &ArrayRef, j: usize, categories: &[String], cells: &mut 
         categories: &[String],
         cells: &mut TypedCells,
     ) {
-        texts.enumerate().for_each(|(row, text)| cells.set_category(row, j, text, categories));
+        texts.enumerate().for_each(|(row, text)| cells.set_category(row, j, text.as_slice(), categories));
     }
     match values.data_type() {
         DataType::Utf8 => put(values.as_string::<i32>().iter(), j, categories, cells),
@@ -257,16 +257,22 @@ fn options_into(values: &ArrayRef, j: usize, categories: &[String], cells: &mut 
             }
         }
         DataType::Boolean => {
-            let text = |value: bool| if value { "true" } else { "false" };
-            put(values.as_boolean().iter().map(|value| value.map(text)), j, categories, cells);
+            for (row, value) in values.as_boolean().iter().enumerate() {
+                match value {
+                    Some(value) => cells.set_bool_category(row, j, value, categories),
+                    None => cells.set_category(row, j, &[], categories),
+                }
+            }
         }
         _ => {
             // Numbers are named as they are printed.
             let mut numbers = TypedCells::new(0, values.len(), 1);
             numbers_into(values, 0, &mut numbers);
             for row in 0..values.len() {
-                let text = (!numbers.is_null(row)).then(|| numbers.numbers[row].to_string());
-                cells.set_category(row, j, text.as_deref(), categories);
+                match numbers.is_null(row) {
+                    false => cells.set_number_category(row, j, numbers.numbers[row], categories),
+                    true => cells.set_category(row, j, &[], categories),
+                }
             }
         }
     }

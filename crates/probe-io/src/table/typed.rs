@@ -61,14 +61,29 @@ impl TypedCells {
         }
     }
 
-    /// The category of feature `j` that a text names, or none.
-    pub(crate) fn set_category(&mut self, row: usize, j: usize, text: Option<&str>, categories: &[String]) {
-        let at = row * self.n_features + j;
-        let Some(text) = text else { return self.set_unknown(row, j, "null".to_owned()) };
-        match categories.iter().position(|category| category == text.trim_matches([' ', '\t'])) {
-            Some(option) => self.numbers[at] = option as f64,
-            None => self.unknown.push((at, text.to_owned())),
+    /// The category of feature `j` that one of the texts for a value names; the first of them stands for the value in errors. None without
+    /// texts.
+    pub(crate) fn set_category(&mut self, row: usize, j: usize, texts: &[&str], categories: &[String]) {
+        let named = |text: &&str| {
+            let text = text.trim_matches([' ', '\t']);
+            categories.iter().position(|category| category == text)
+        };
+        match (texts.iter().find_map(named), texts.first()) {
+            (Some(option), _) => self.numbers[row * self.n_features + j] = option as f64,
+            (None, Some(text)) => self.set_unknown(row, j, (*text).to_owned()),
+            (None, None) => self.set_unknown(row, j, "null".to_owned()),
         }
+    }
+
+    /// The same of a number, as `2` or `2.0`.
+    pub(crate) fn set_number_category(&mut self, row: usize, j: usize, value: f64, categories: &[String]) {
+        self.set_category(row, j, &[&value.to_string(), &format!("{value:?}")], categories);
+    }
+
+    /// The same of a truth value, as JSON writes it or Python.
+    pub(crate) fn set_bool_category(&mut self, row: usize, j: usize, value: bool, categories: &[String]) {
+        let texts = if value { ["true", "True"] } else { ["false", "False"] };
+        self.set_category(row, j, &texts, categories);
     }
 
     /// What feature `j` holds is no category of it.
@@ -128,16 +143,27 @@ impl TypedColumn {
 
     /// Writes these values as the numbers of their categories, as feature `j` of the rows.
     fn options_into(&self, j: usize, categories: &[String], cells: &mut TypedCells) {
-        let text = |row: usize| match self {
-            Self::Texts(values) => {
-                values[row].as_ref().map(|v| String::from_utf8_lossy(v.data()).into_owned())
-            }
-            Self::Integers(values) => values[row].map(|v| v.to_string()),
-            Self::Floats(values) => values[row].map(|v| v.to_string()),
-            Self::Booleans(values) => values[row].map(|v| v.to_string()),
-        };
         for row in 0..cells.n_rows {
-            cells.set_category(row, j, text(row).as_deref(), categories);
+            match self {
+                Self::Texts(values) => {
+                    let text = values[row].as_ref().map(|text| String::from_utf8_lossy(text.data()));
+                    cells.set_category(row, j, text.as_deref().as_slice(), categories);
+                }
+                Self::Integers(values) => match values[row] {
+                    Some(value) => {
+                        cells.set_category(row, j, &[&value.to_string(), &format!("{value}.0")], categories)
+                    }
+                    None => cells.set_category(row, j, &[], categories),
+                },
+                Self::Floats(values) => match values[row] {
+                    Some(value) => cells.set_number_category(row, j, value, categories),
+                    None => cells.set_category(row, j, &[], categories),
+                },
+                Self::Booleans(values) => match values[row] {
+                    Some(value) => cells.set_bool_category(row, j, value, categories),
+                    None => cells.set_category(row, j, &[], categories),
+                },
+            }
         }
     }
 }
