@@ -296,7 +296,8 @@ impl Engine {
 }
 
 /// Costs are the same for everybody.
-const NO_FACTORS: Option<&'static fn(u64) -> anyhow::Result<&'static [f64]>> = None;
+const NO_FACTORS: Option<&Factors> = None;
+type Factors = fn(u64) -> anyhow::Result<&'static [f64]>;
 
 impl Engine {
     fn read_as(&self, name: &str, table: PyTable, how: &How, work: Work) -> PyResult<Chunks> {

@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: builds in release and measures.
 
-use crate::shell::{cargo, root, step};
+use crate::shell::{cargo, root, step, target};
 use anyhow::Result;
 
 /// What is measured unless something is named.
@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
 }
 
 fn measure(what: &str, arguments: &[&str]) -> Result<()> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
+    let target = target();
     let mut bench = std::process::Command::new(target.join("release/probe-bench"));
     bench.current_dir(root()).arg(what).args(arguments);
     if matches!(what, "stream" | "people") {

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold, installing what it needs.
 
-use crate::bench;
 use crate::shell::{cargo, say, step};
+use crate::{bench, python};
 use anyhow::Result;
 
 pub(crate) fn run(full: bool) -> Result<()> {
@@ -12,6 +12,7 @@ pub(crate) fn run(full: bool) -> Result<()> {
     step("tests and doctests", cargo().args(["test", "--workspace", "--quiet"]))?;
     let docs = ["doc", "--workspace", "--no-deps", "--quiet"];
     step("docs", cargo().args(docs).env("RUSTDOCFLAGS", "-D warnings"))?;
+    python::test()?;
     if full {
         extras()?;
     }

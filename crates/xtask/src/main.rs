@@ -2,13 +2,15 @@
 
 mod bench;
 mod check;
+mod python;
 mod shell;
 
 use anyhow::{Result, bail};
 
 const USAGE: &str = "\
-cargo xtask test            everything that must hold: format, lints, tests, doctests, docs
+cargo xtask test            everything that must hold: format, lints, tests, doctests, docs, the Python package
 cargo xtask test --full     that, and the slow extras: tests by the ten thousand, other libraries' models, each feature alone, licences, sources
+cargo xtask test python     the Python package alone
 cargo xtask bench           what is claimed about speed and memory, measured in one run: library and stream
 cargo xtask bench WHAT      one of library, stream, networks, peers, people, trees, models, kernels; `--help` after it lists its flags";
 
@@ -18,6 +20,7 @@ fn main() -> Result<()> {
     match words.as_slice() {
         ["test"] => check::run(false),
         ["test", "--full"] => check::run(true),
+        ["test", "python"] => python::test(),
         ["bench", rest @ ..] => bench::run(rest),
         ["help" | "--help" | "-h"] | [] => {
             shell::say(USAGE);

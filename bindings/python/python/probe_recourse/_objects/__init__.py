@@ -18,7 +18,7 @@ def library(model):
     return None
 
 
-def document(model, features=None):
+def document(model: object, features: "list[str] | None" = None) -> bytes:
     """The model as bytes; `features` names the columns it takes, where the library has no names or others are wanted."""
     root = library(model)
     if root == "sklearn":

@@ -22,7 +22,7 @@ def learned(model):
     return booster.model_to_string(), booster.num_feature()
 
 
-def document(model, features=None):
+def document(model: object, features: "list[str] | None" = None) -> bytes:
     """The model's text; inside a document where other names than its own are wanted."""
     import lightgbm
 

@@ -32,7 +32,7 @@ def name_of(estimator):
     return kind_of(estimator) or f"{type(estimator).__module__}.{type(estimator).__qualname__}"
 
 
-def document(estimator, features=None):
+def document(estimator: object, features: "list[str] | None" = None) -> bytes:
     """The bytes of a document."""
     import sklearn
 

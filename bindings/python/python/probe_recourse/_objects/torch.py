@@ -11,7 +11,7 @@ LAST = ("Sigmoid", "Softmax", "LogSoftmax")
 HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 
 
-def document(model, features=None):
+def document(model: object, features: "list[str] | None" = None) -> bytes:
     """The network as a document; its margin is the last layer before a sigmoid or softmax."""
     import torch
 

@@ -49,7 +49,7 @@ def as_json(value):
     return value
 
 
-def document(model, features=None):
+def document(model: object, features: "list[str] | None" = None) -> bytes:
     """The model's JSON, with the names wanted in it."""
     whole = learned(model)
     learner = whole["learner"]
