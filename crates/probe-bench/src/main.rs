@@ -4,6 +4,7 @@
 
 mod clock;
 mod folders;
+mod frames;
 mod kernels;
 mod library;
 mod models;
@@ -55,6 +56,8 @@ enum What {
     People(people::Options),
     /// Models of XGBoost and LightGBM as we read them, against the library itself, on ten thousand rows each
     Models,
+    /// The Python package on data frames, against the library itself, and its memory
+    Frames(frames::Options),
     /// Scoring rows in batches, against a matrix product
     Kernels,
     /// Trees on real data: certificates, costs and speed, and exact rates; a full run writes docs/trees.md
@@ -71,6 +74,7 @@ fn main() -> Result<()> {
         What::Peers(options) => peers::run(&options),
         What::People(options) => people::run(&options),
         What::Models => models::run(),
+        What::Frames(options) => frames::run(&options),
         What::Kernels => kernels::run(),
         What::Trees(options) => trees::run(&options),
     }

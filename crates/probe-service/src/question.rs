@@ -7,10 +7,11 @@ use crate::voice::Voice;
 use anyhow::{Context as _, Result, bail};
 use probe_core::noise::NoiseSpec;
 use probe_core::recourse::method;
-use probe_core::{Actions, Engine, MethodOptions, ModelInput, NoiseOn, Schema, Seed, Setup};
+use probe_core::schema::Kind;
+use probe_core::{Actions, Engine, Feature, MethodOptions, ModelInput, NoiseOn, Schema, Seed, Setup};
 use probe_io::{Chunk, ModelFile, TableReader, load_noise, load_schema};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -388,16 +389,36 @@ impl Units {
     }
 }
 
-/// Scales and ranges that the model was trained with, where a schema does not say otherwise.
+/// What is known of the model rather than of the people: scales and ranges that it was trained with, where a schema does not say otherwise, and
+/// how it takes categories.
 fn learned_from(own: &Schema, schema: &mut Schema) {
     for feature in &mut schema.features {
         let Some(learned) = own.feature(&feature.name) else { continue };
+        if learned.kind == Kind::Categorical {
+            coded_as(learned, feature);
+            continue;
+        }
         if feature.offset_and_width().is_none() {
             (feature.scale, feature.center, feature.scale_by) =
                 (learned.scale, learned.center, learned.scale_by);
         }
         feature.range = feature.range.or(learned.range);
     }
+}
+
+/// Takes over how the model codes a category, also where data alone looked like numbers. Another set of categories is left to be refused.
+fn coded_as(learned: &Feature, feature: &mut Feature) {
+    let known: BTreeSet<_> = learned.categories.iter().collect();
+    if feature.kind == Kind::Categorical && known != feature.categories.iter().collect() {
+        return;
+    }
+    if feature.kind != Kind::Categorical {
+        let (name, mutable, unit) = (feature.name.clone(), feature.mutable, feature.unit.clone());
+        *feature = Feature { name, kind: Kind::Categorical, mutable, unit, ..Feature::default() };
+    }
+    feature.categories.clone_from(&learned.categories);
+    feature.columns.clone_from(&learned.columns);
+    feature.encoding = learned.encoding;
 }
 
 /// The noise as results name it.

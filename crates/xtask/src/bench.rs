@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: builds in release and measures.
 
+use crate::python;
 use crate::shell::{cargo, root, step, target};
 use anyhow::Result;
 
@@ -25,6 +26,9 @@ fn measure(what: &str, arguments: &[&str]) -> Result<()> {
     if matches!(what, "stream" | "people") {
         step("build the command", cargo().args(["build", "--release", "--quiet", "-p", "probe-cli"]))?;
         bench.arg("--probe").arg(target.join("release/probe"));
+    }
+    if what == "frames" {
+        bench.arg("--wheel").arg(python::wheel("release")?);
     }
     step(what, &mut bench)
 }

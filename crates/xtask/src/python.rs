@@ -10,17 +10,8 @@ pub(crate) fn test() -> Result<()> {
     let (package, folder) = (root().join("bindings/python"), target().join("python"));
     // With the features of the whole workspace, as the tests before it were built.
     step("command for the Python package", cargo().args(["build", "--workspace", "--bins", "--quiet"]))?;
-    let builder = environment(&folder.join("build"))?;
-    let wheels = folder.join("wheels");
-    if wheels.exists() {
-        std::fs::remove_dir_all(&wheels)?;
-    }
-    let mut wheel = pip(&builder);
-    wheel.args(["wheel", "--no-deps", "--wheel-dir"]).arg(&wheels).arg(&package);
     // Not the release build, which takes minutes more and answers the same.
-    wheel.env("MATURIN_PEP517_ARGS", "--profile dev").env("CARGO_TARGET_DIR", target());
-    step("Python wheel", &mut wheel)?;
-    let wheel = only_wheel(&wheels)?;
+    let wheel = wheel("dev")?;
     let clean = environment(&folder.join("clean"))?;
     install(&clean, &[wheel.as_os_str()])?;
     step(
@@ -34,6 +25,21 @@ pub(crate) fn test() -> Result<()> {
     tests.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).current_dir(&package);
     tests.env("PROBE_BIN", target().join("debug").join(format!("probe{}", std::env::consts::EXE_SUFFIX)));
     step("Python tests", &mut tests)
+}
+
+/// Builds the wheel, in a profile of cargo, and gives its path.
+pub(crate) fn wheel(profile: &str) -> Result<PathBuf> {
+    let folder = target().join("python");
+    let builder = environment(&folder.join("build"))?;
+    let wheels = folder.join(profile);
+    if wheels.exists() {
+        std::fs::remove_dir_all(&wheels)?;
+    }
+    let mut build = pip(&builder);
+    build.args(["wheel", "--no-deps", "--wheel-dir"]).arg(&wheels).arg(root().join("bindings/python"));
+    build.env("MATURIN_PEP517_ARGS", format!("--profile {profile}")).env("CARGO_TARGET_DIR", target());
+    step("Python wheel", &mut build)?;
+    only_wheel(&wheels)
 }
 
 /// The interpreter of an environment, which is made where it is not there.
