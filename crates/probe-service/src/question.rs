@@ -467,6 +467,40 @@ fn warn_of_raw_units(file: &ModelFile, schema: Option<&Schema>, voice: &dyn Voic
 #[cfg(test)]
 mod tests {
     use super::*;
+    use probe_core::Coding;
+
+    fn category(name: &str, categories: &[&str], encoding: Coding) -> Feature {
+        Feature {
+            kind: Kind::Categorical,
+            categories: categories.iter().map(|&text| text.to_owned()).collect(),
+            encoding: Some(encoding),
+            ..Feature::numeric(name)
+        }
+    }
+
+    #[test]
+    fn a_model_s_own_coding_goes_before_a_guess() {
+        let own = Schema::new(vec![
+            category("job", &["boss", "clerk"], Coding::Onehot),
+            category("code", &["1", "2", "5"], Coding::Ordinal),
+            category("town", &["A", "B"], Coding::Onehot),
+        ]);
+        let mut job = category("job", &["clerk", "boss"], Coding::Binary);
+        job.transitions.insert("clerk".to_owned(), vec!["boss".to_owned()]);
+        let code = Feature { mutable: false, scale: Some([1.0, 5.0]), ..Feature::numeric("code") };
+        let mut given = Schema::new(vec![job.clone(), code, category("town", &["A", "C"], Coding::Binary)]);
+        learned_from(&own, &mut given);
+        let [job_now, code_now, town_now] = &given.features[..] else { panic!("three features") };
+        assert_eq!(
+            (&job_now.categories, job_now.encoding),
+            (&own.features[0].categories, Some(Coding::Onehot))
+        );
+        assert_eq!(job_now.transitions, job.transitions);
+        assert_eq!((code_now.kind, code_now.mutable, code_now.scale), (Kind::Categorical, false, None));
+        assert_eq!(code_now.categories, own.features[1].categories);
+        // Other categories are for the check of the schema to refuse.
+        assert_eq!(town_now.categories, ["A", "C"]);
+    }
 
     #[test]
     fn rows_together_have_the_confidence_that_was_asked_for() {

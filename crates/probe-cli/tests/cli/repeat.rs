@@ -112,3 +112,35 @@ fn training_repeats_itself() {
     bytes(&folder, "train data.csv --target y -o three.json --seed 1");
     assert_ne!(folder.text("one.json"), folder.text("three.json"), "another seed is another split");
 }
+
+/// A network of two features.
+const NETWORK: &str = r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "activation": "relu",
+    "layers": [{"weight": [[2.0, 1.0], [-1.0, 0.5], [0.3, -1.2]], "bias": [-0.5, 0.2, 0.1]},
+               {"weight": [[1.5, -0.7, 0.4]], "bias": [-2.0]}]}"#;
+
+#[test]
+fn answers_are_those_of_the_library_to_the_bit() {
+    let rows = &people()[..300];
+    let folder = folder(rows);
+    folder.write("network.json", NETWORK);
+    let numbers: Vec<f64> =
+        rows.iter().flat_map(|row| row.split(',')).map(|cell| cell.parse().unwrap()).collect();
+    for file in ["model.json", "network.json"] {
+        let model = probe_io::ModelFile::load(folder.path(file)).unwrap();
+        let mut setup = probe_core::Setup::new(model.model, model.features, None, 0.1).unwrap();
+        setup.max_rate = 0.2;
+        let engine = probe_core::Engine::new(setup).unwrap();
+        let answers = engine.recourse(probe_core::Rows::new(&numbers, 2).unwrap()).unwrap();
+        let text = String::from_utf8(bytes(&folder, &format!("recourse {file} people.csv -r 0.2"))).unwrap();
+        assert!(answers.iter().filter(|answer| answer.cost > Some(0.0)).count() > 50, "{file}");
+        for (line, answer) in text.lines().skip(1).zip(&answers) {
+            let cells: Vec<&str> = line.split(',').collect();
+            assert_eq!(cells[1], answer.status.as_str(), "{file}: {line}");
+            assert_eq!(cells[3].parse().ok(), answer.cost, "{file}: {line}");
+            assert_eq!(cells[4].parse(), Ok(answer.rate), "{file}: {line}");
+            let point: Vec<f64> = cells[9..].iter().map(|cell| cell.parse().unwrap()).collect();
+            assert_eq!(point, answer.point, "{file}: {line}");
+        }
+        assert_eq!(text.lines().count(), answers.len() + 1);
+    }
+}
