@@ -3,23 +3,22 @@
 use crate::convert::{Listener, reader};
 use crate::error::{raise, refuse};
 use crate::model::{Model, Raised};
-use crate::run::stream;
+use crate::run::{Cancel, stream};
 use crate::schema::Schema;
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 use probe_core::Rows;
 use probe_io::{Batch, ChunkLimit, Chunks, Column, Columns, Field, JsonRows};
 use probe_service::flags::{Ask, Assurance, Measure, Rates, Seek, Wishes};
 use probe_service::letters::{Kind, Letters};
 use probe_service::people::{columns_of_people, feature_fields};
 use probe_service::rate::{Origins, Rater};
-use probe_service::{Question, Units, Work, frontier, rate, recourse};
+use probe_service::{Means, Question, Units, Work, frontier, rate, recourse};
 use probe_words::{Language, Layout, Source};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
 
 /// What can be asked of an engine, by the names of the command line.
 #[derive(Debug, clap::Parser)]
@@ -35,6 +34,13 @@ struct Asked {
     wishes: Wishes,
     #[arg(long, default_value_t = 0)]
     seed: u64,
+}
+
+/// The names of what can be asked.
+pub(crate) fn flags() -> impl Iterator<Item = String> {
+    let names: Vec<String> =
+        Asked::command().get_arguments().filter_map(|arg| arg.get_long().map(str::to_owned)).collect();
+    names.into_iter()
 }
 
 #[derive(Debug, clap::Parser)]
@@ -76,9 +82,9 @@ struct How {
 
 #[pymethods]
 impl Engine {
-    /// The engine of `model` for what `flags` ask; `reference` are rows like those it was trained on. One that seeks no recourse scores and rates only.
+    /// The engine of `model` for what `flags` ask; `noise` is the content of the noise file that they name; `reference` are rows like those it was trained on. One that seeks no recourse scores and rates only.
     #[new]
-    #[pyo3(signature = (model, schema, ignore_schema, flags, reference, seeks))]
+    #[pyo3(signature = (model, schema, ignore_schema, flags, reference, noise, seeks))]
     fn new(
         py: Python<'_>,
         model: &Model,
@@ -86,6 +92,7 @@ impl Engine {
         ignore_schema: bool,
         flags: Vec<String>,
         reference: Option<PyTable>,
+        noise: Option<Vec<u8>>,
         seeks: bool,
     ) -> PyResult<Self> {
         let places = ["model", "people"].map(str::to_owned);
@@ -100,7 +107,8 @@ impl Engine {
         let made = py.detach(|| -> anyhow::Result<Self> {
             let listener = Listener::default();
             let Asked { ask, seek, assurance, wishes, seed } = &asked;
-            let mut question = Question::of(&model.file, units, (ask, Some(seek), *seed), &listener)?;
+            let means = Means { units, noise };
+            let mut question = Question::of(&model.file, means, (ask, Some(seek), *seed), &listener)?;
             question.wish(wishes);
             question.promise(assurance, ask.confidence, || {
                 anyhow::bail!("--confidence-scope file: say how many rows there are with rows")
@@ -158,7 +166,7 @@ impl Engine {
         let mut fields = recourse::fields(self.n_options(), self.asked.wishes.relax);
         let chunks = self.read_as("people", people, &how, self.work)?;
         fields.extend(feature_fields(&self.question.setup, chunks.plan()));
-        let (relax, cancelled) = (self.asked.wishes.relax, AtomicBool::new(false));
+        let (relax, cancelled) = (self.asked.wishes.relax, Cancel::default());
         let scratch = || recourse::Worker::new(&self.engine, relax);
         let table =
             stream(py, (chunks, fields, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
@@ -225,7 +233,7 @@ impl Engine {
         let chunks = self.read_as("people", people, &how, self.work)?;
         let mut fields = frontier::fields();
         fields.extend(feature_fields(&self.question.setup, chunks.plan()));
-        let cancelled = AtomicBool::new(false);
+        let cancelled = Cancel::default();
         let scratch = || frontier::Worker::new(&self.engine, &rates);
         let table =
             stream(py, (chunks, fields, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
@@ -254,7 +262,7 @@ impl Engine {
         });
         let rater = rater.map_err(raise)?;
         let chunks = self.read_as("points", points, &how, rater.work())?;
-        let cancelled = AtomicBool::new(false);
+        let cancelled = Cancel::default();
         let table = stream(
             py,
             (chunks, rate::fields(), how.threads),
@@ -269,7 +277,7 @@ impl Engine {
     /// Decisions and margins of points.
     fn score(&self, py: Python<'_>, points: PyTable, how: How) -> PyResult<PyTable> {
         let chunks = self.read_as("points", points, &how, Work::Light)?;
-        let cancelled = AtomicBool::new(false);
+        let cancelled = Cancel::default();
         let fields = vec![Field::integer("row"), Field::text("favourable"), Field::float("margin")];
         let threshold = self.question.setup.model.threshold();
         let n = self.question.setup.names.len();
@@ -304,10 +312,9 @@ impl Engine {
         let (ids, ignore_extra) = (how.ids.clone(), how.ignore_extra);
         let wanted = Columns { ids, ignore_extra, ..columns_of_people(&self.question.setup) };
         let chunks = reader(name, table)?.select(&wanted).map_err(|error| raise(error.into()))?;
-        Ok(match work.portion() {
-            Some(rows) => chunks.with_limit(ChunkLimit { rows, ..ChunkLimit::default() }),
-            None => chunks,
-        })
+        // People of whom a person is microseconds are handed out by as many as stay in a core's own memory.
+        let rows = work.portion().unwrap_or(1024);
+        Ok(chunks.with_limit(ChunkLimit { rows, ..ChunkLimit::default() }))
     }
 
     /// Texts about the people of a table, in their order.
@@ -321,7 +328,7 @@ impl Engine {
     ) -> PyResult<Vec<String>> {
         let chunks = self.read_as("people", people, &how, self.work)?;
         let told: Mutex<BTreeMap<u64, Vec<String>>> = Mutex::default();
-        let cancelled = AtomicBool::new(false);
+        let cancelled = Cancel::default();
         let done = stream(
             py,
             (chunks, Vec::new(), how.threads),
@@ -348,8 +355,14 @@ impl Engine {
     }
 }
 
+/// The exception that a function raised, where that is what the error tells of.
 fn or_raised(raised: &Raised, error: PyErr) -> PyErr {
-    raised.lock().ok().and_then(|mut raised| raised.take()).unwrap_or(error)
+    Python::attach(|py| {
+        let text = error.value(py).to_string();
+        let raised = raised.lock().ok()?;
+        raised.iter().find(|(why, _)| text.contains(why.as_str())).map(|(_, error)| error.clone_ref(py))
+    })
+    .unwrap_or(error)
 }
 
 fn json_texts(rows: &JsonRows) -> Vec<String> {

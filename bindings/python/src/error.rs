@@ -40,6 +40,12 @@ pub(crate) fn refuse(error: &clap::Error) -> PyErr {
     }
 }
 
+/// Whether this is a flag of a question, and not something of the user's own.
+fn is_flag(name: &str) -> bool {
+    const OTHERS: [&str; 7] = ["from", "rates", "estimator", "samples", "id", "ignore-extra", "costs"];
+    OTHERS.contains(&name) || crate::engine::flags().any(|flag| flag == name)
+}
+
 /// A text about flags as one about arguments: `--max-rate <R>` becomes `max_rate`.
 pub(crate) fn pythonic(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -49,7 +55,8 @@ pub(crate) fn pythonic(text: &str) -> String {
         let name_end = after.find(|c: char| !(c.is_ascii_lowercase() || c == '-')).unwrap_or(after.len());
         let name = &after[..name_end];
         out.push_str(before);
-        if name.is_empty() || name.starts_with('-') || before.ends_with('-') {
+        if !is_flag(name.trim_end_matches('-')) || before.ends_with(|c: char| c.is_alphanumeric() || c == '-')
+        {
             out.push_str("--");
             rest = after;
             continue;

@@ -7,11 +7,15 @@ use probe_io::{Checksum, ModelFile};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// Where an exception waits that a function raised while the engine worked.
-pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
+/// Where exceptions wait that a function raised while engines worked, by their texts.
+pub(crate) type Raised = Arc<Mutex<BTreeMap<String, PyErr>>>;
+
+/// More of them than anybody asks for.
+const MOST: usize = 64;
 
 /// A model.
 #[pyclass(frozen, module = "probe_recourse._probe")]
@@ -42,6 +46,10 @@ impl Model {
         let raised = Raised::default();
         let waiting = Arc::clone(&raised);
         let call = move |rows: Rows<'_>, out: &mut [f64]| {
+            if crate::run::is_cancelled() {
+                let why = "it was interrupted".to_owned();
+                return Err(probe_core::Error::Unsupported { what: "this row".to_owned(), why });
+            }
             let scores = Python::attach(|py| ask(py, &score, rows)).and_then(|scores| {
                 if scores.len() == out.len() {
                     return Ok(scores);
@@ -57,7 +65,10 @@ impl Model {
                 Err(error) => {
                     let why = error.to_string();
                     if let Ok(mut waiting) = waiting.lock() {
-                        waiting.get_or_insert(error);
+                        if waiting.len() >= MOST {
+                            waiting.clear();
+                        }
+                        waiting.entry(why.clone()).or_insert(error);
                     }
                     Err(probe_core::Error::Unsupported { what: "this row".to_owned(), why })
                 }
@@ -66,7 +77,7 @@ impl Model {
         let model = BlackBox::new(features.len(), call).map_err(|error| raise(error.into()))?;
         let file = ModelFile {
             hash: Checksum::of(name.as_bytes()),
-            source: Some(format!("a function, {name}")),
+            source: Some(format!("a function, {}", name.split(' ').next().unwrap_or(name))),
             features,
             model: Arc::new(model),
             schema: None,

@@ -4,6 +4,8 @@ use crate::error::raise;
 use probe_io::{Batch, Batches, Chunk, Chunks, Field, Job, TableWriter, run_pipeline};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
+use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -11,13 +13,26 @@ use std::time::Duration;
 /// How often the interpreter is asked whether it was interrupted.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// Whether work is to stop.
+pub(crate) type Cancel = Arc<AtomicBool>;
+
+thread_local! {
+    /// That of the work that this thread is at.
+    static CANCEL: RefCell<Option<Cancel>> = const { RefCell::new(None) };
+}
+
+/// Whether the work of this thread is to stop: for functions of Python, which are asked many times for each person.
+pub(crate) fn is_cancelled() -> bool {
+    CANCEL.with_borrow(|cancel| cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)))
+}
+
 /// Runs `work` over all chunks of `reader` and gives the table that it makes, with columns `fields`. `progress` is called with the number of
 /// rows done.
 pub(crate) fn stream<S>(
     py: Python<'_>,
     (reader, fields, threads): (Chunks, Vec<Field>, usize),
     progress: Option<Py<PyAny>>,
-    cancelled: &AtomicBool,
+    cancelled: &Cancel,
     scratch: impl Fn() -> S + Sync,
     work: impl for<'c> Fn(&mut S, &'c Chunk) -> anyhow::Result<Batch<'c>> + Sync,
 ) -> PyResult<PyTable> {
@@ -32,7 +47,11 @@ pub(crate) fn stream<S>(
                 // Dropped when the work ends, however it ends.
                 let _finished = finished;
                 let job = Job { reader, writer, threads, cancelled };
-                run_pipeline(job, &scratch, &work, |rows| done.store(rows, Ordering::Relaxed))
+                let scratch = || {
+                    CANCEL.set(Some(Arc::clone(cancelled)));
+                    scratch()
+                };
+                run_pipeline(job, scratch, &work, |rows| done.store(rows, Ordering::Relaxed))
             });
             let mut interrupted = None;
             let mut told = 0;

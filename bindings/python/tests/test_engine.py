@@ -186,7 +186,7 @@ def test_rows_that_cannot_be_read_may_be_answered_with_why(linear: bytes, schema
     assert [row["row"] for row in answers] == list(range(30))
     for i, (row, whole) in enumerate(zip(answers, good)):
         if i in (4, 17):
-            assert row["status"] == "none" and row["reason"].startswith("bad-row: people: row 0")
+            assert row["status"] == "none" and row["reason"].startswith(f"bad-row: people: row {i},")
             assert row["id"] == f"p{i}" and row["cost"] is None
         else:
             assert row == whole
@@ -305,3 +305,152 @@ def test_other_threads_go_on_meanwhile(network: bytes, schema: pr.Schema) -> Non
         time.sleep(0.001)
     worker.join()
     assert ticks > 10
+
+
+def test_a_schema_is_a_schema_or_refused(linear: bytes, schema: pr.Schema) -> None:
+    people = pa.table(people_of(10))
+    assert engine_of(linear, schema.to_dict()).recourse(people, ids="id").equals(engine_of(linear, schema).recourse(people, ids="id"))
+    for wrong in (1, ["a"], pd.DataFrame()):
+        with pytest.raises(TypeError, match="schema: expected"):
+            engine_of(linear, wrong)
+
+
+def test_yes_and_no_are_no_numbers(linear: bytes, schema: pr.Schema) -> None:
+    people = pa.table(people_of(10))
+    negated = engine_of(linear, schema, favourable_class=0).score(people, ids="id")
+    assert engine_of(linear, schema, favourable_class=False).score(people, ids="id").equals(negated)
+    with pytest.raises(ValueError, match="max_rate"):
+        engine_of(linear, schema, max_rate=False)
+    with pytest.raises(ValueError, match="relax: expected True or False"):
+        engine_of(linear, schema, relax=1)
+    assert engine_of(linear, schema, relax=np.bool_(False), max_rate=np.float64(0.1), immutable=np.array(["debt"]), threads=np.int64(1)).threads == 1
+
+
+def test_ids_and_categories_of_pandas_keep_their_types(linear: bytes, schema: pr.Schema) -> None:
+    engine = engine_of(linear, schema)
+    people = pd.DataFrame(people_of(12)).drop(columns="id")
+    people["number"] = pd.array([2**62 + 1, None] * 6, dtype="Int64")
+    people["housing"] = pd.Categorical(people["housing"], categories=["rent", "own", "free", "boat"], ordered=True)
+    people["age"] = people["age"].astype("Int64")
+    answers = engine.recourse(people, ids="number")
+    assert answers["number"].equals(people["number"]) and answers["age"].dtype == "Int64"
+    assert list(answers["housing"].cat.categories) == ["rent", "own", "free", "boat"] and answers["housing"].cat.ordered
+    twice = engine_of(linear, schema, options=2).recourse(people, ids="number")
+    assert twice["number"].equals(people["number"].repeat(2))
+    answers.loc[answers.index[0], "debt"] = 1.0
+    enum = pl.DataFrame(people_of(12)).with_columns(pl.col("housing").cast(pl.Enum(["rent", "own", "free"])))
+    assert engine.recourse(enum, ids="id").schema["housing"] == pl.Enum(["rent", "own", "free"])
+    for wrong, words in ((["id", "id"], "given twice"), (["age"], "is a feature")):
+        with pytest.raises(ValueError, match=words):
+            engine.recourse(pa.table(people_of(3)), ids=wrong)
+
+
+def test_what_nobody_needs_is_not_looked_at(linear: bytes, schema: pr.Schema) -> None:
+    people = pd.DataFrame(people_of(5)).assign(odd=[1, "a", None, [2], {}])
+    people[7] = 1
+    answers = engine_of(linear, schema).recourse(people, ignore_extra=True)
+    assert list(answers["row"]) == list(range(5))
+
+
+def test_many_bad_rows_are_found_at_once(linear: bytes, schema: pr.Schema) -> None:
+    plain = people_of(5000)
+    for row in range(0, 5000, 20):
+        plain["housing"][row] = "castle"
+    start = time.monotonic()
+    answers = engine_of(linear, schema).recourse(pa.table(plain), ids="id", errors="none").to_pylist()
+    assert time.monotonic() - start < 20
+    assert [row["row"] for row in answers] == list(range(5000))
+    for row in answers:
+        bad = row["row"] % 20 == 0
+        assert row["reason"].startswith(f"bad-row: people: row {row['row']},") == bad
+
+    def broken(rows: np.ndarray) -> np.ndarray:
+        raise ValueError("my bug")
+
+    box = pr.from_callable(broken, ["a"])
+    with pytest.warns(pr.ProbeWarning), pytest.raises(ValueError, match="^my bug$"):
+        pr.Engine(box).recourse(pa.table({"a": [0.0]}), errors="none")
+
+
+def test_noise_files_travel_with_the_engine(linear: bytes, schema: pr.Schema, tmp_path: Any) -> None:
+    names = ["age", "income", "debt", "housing=rent", "housing=own", "housing=free"]
+    path = tmp_path / "noise.json"
+
+    def write(sd: float) -> None:
+        path.write_text(json.dumps({"version": 1, "features": names, "mean": [0.0] * 6, "sd": [sd] * 3 + [0.0] * 3}))
+
+    write(0.05)
+    people = pa.table(people_of(8))
+    engine = engine_of(linear, schema, noise=pr.NoiseFile(path))
+    first = engine.recourse(people, ids="id")
+    content = pickle.dumps(engine)
+    write(0.2)
+    other = engine_of(linear, schema, noise=pr.NoiseFile(path))
+    assert other.key != engine.key and not other.recourse(people, ids="id").equals(first)
+    path.unlink()
+    assert pickle.loads(content).recourse(people, ids="id").equals(first)
+
+
+def test_interrupts_reach_into_a_person() -> None:
+    def slow(rows: np.ndarray) -> np.ndarray:
+        time.sleep(0.05)
+        return rows[:, 0] - 1.0
+
+    with pytest.warns(pr.ProbeWarning):
+        engine = pr.Engine(pr.from_callable(slow, ["a"]), sigma=0.1)
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        engine.recourse(pa.table({"a": [0.0]}))
+    assert time.monotonic() - start < 10
+
+
+def test_texts_of_users_stay_as_they_are(linear: bytes, schema: pr.Schema) -> None:
+    plain = people_of(3)
+    plain["housing"][1] = "semi--detached"
+    with pytest.raises(ValueError, match="'semi--detached'"):
+        engine_of(linear, schema).recourse(pa.table(plain), ids="id")
+
+
+def test_classes_have_names() -> None:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    draw = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": draw.normal(size=200), "b": draw.normal(size=200)})
+    label = np.where(rows["a"] + rows["b"] > 0, "approved", "denied")
+    model = pr.from_sklearn(LogisticRegression().fit(rows, label))
+    assert model.classes == ["approved", "denied"]
+    given: dict[str, Any] = {"sigma": 0.1}
+    with pytest.warns(pr.ProbeWarning, match="taken to be 'denied'"):
+        pr.Engine(model, **given)
+    schema = pr.Schema.infer(rows)
+    told = pr.Schema.from_dict({**schema.to_dict(), "target": "x", "favourable": "approved"})
+    for engine in (pr.Engine(model, schema=told, **given), pr.Engine(model, schema=schema, favourable_class="approved", **given)):
+        assert (engine.score(rows)["favourable"] == (model_says(model, rows) < 0)).all()
+        answers = engine.recourse(rows.head(20))
+        assert set(LogisticRegression().fit(rows, label).predict(answers[answers["status"] == "certified"][["a", "b"]])) == {"approved"}
+    with pytest.raises(ValueError, match="'yes' is no class of the model"):
+        pr.Engine(model, schema=schema, favourable_class="yes")
+    with pytest.raises(pr.UnsupportedError, match="no probabilities"):
+        pr.Engine(pr.from_sklearn(LinearSVC().fit(rows, label == "approved")), schema=schema, threshold_prob=0.9)
+
+
+def model_says(model: pr.Model, rows: pd.DataFrame) -> np.ndarray:
+    return np.asarray(model.margins(rows))
+
+
+def test_truth_values_are_categories() -> None:
+    from sklearn.compose import make_column_transformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    draw = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": draw.normal(size=200), "owner": draw.random(200) < 0.5})
+    label = (rows["a"] + rows["owner"] > 0.5).astype(int)
+    pipeline = make_pipeline(make_column_transformer((OneHotEncoder(), ["owner"]), remainder="passthrough"), LogisticRegression()).fit(rows, label)
+    engine = pr.Engine(pipeline, schema=pr.Schema.infer(rows), sigma=0.05)
+    answers = engine.recourse(rows.head(30))
+    sure = answers[answers["status"] == "certified"]
+    assert len(sure) > 5 and (pipeline.predict(sure[["a", "owner"]].astype({"owner": bool})) == 1).all()

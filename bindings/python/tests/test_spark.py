@@ -101,3 +101,23 @@ def test_a_mapper_goes_anywhere(linear: bytes, schema: pr.Schema) -> None:
     assert parts.equals(whole)
     frame = work(people.to_pandas())
     assert list(frame["debt"]) == whole.column("debt").to_pylist()
+
+
+def test_functions_of_the_script_are_models(spark: Any) -> None:
+    def margin(rows: Any) -> Any:
+        return rows[:, 0] - rows[:, 1]
+
+    schema = pr.Schema.parse('version=1\n[[feature]]\nname="a"\nkind="numeric"\nscale=[0.0,2.0]\n[[feature]]\nname="c"\nkind="numeric"\nscale=[0.0,2.0]\n')
+    engine = pr.Engine(pr.from_callable(margin, ["a", "c"]), schema=schema, sigma=0.05)
+    people = pd.DataFrame({"a": [0.0, 1.0], "c": [1.0, 0.1], "id": [1, 2]})
+    answers = pr.spark.recourse(spark.createDataFrame(people), engine).toPandas().sort_values("id", ignore_index=True)
+    assert list(answers["cost"]) == list(engine.recourse(people, ids="id")["cost"])
+    for name in ("row", "status"):
+        with pytest.raises(ValueError, match=f"a column '{name}' already"):
+            pr.spark.recourse(spark.createDataFrame(people.assign(**{name: 1})), engine)
+    with pytest.raises(ValueError, match="cannot map over a column called 'x.y'"):
+        pr.spark.recourse(spark.createDataFrame(people.assign(**{"x.y": 1})), engine)
+    with pytest.raises(ValueError, match="no column 'nobody'"):
+        pr.spark.recourse(spark.createDataFrame(people), engine, ids="nobody", ignore_extra=True)
+    with pytest.raises(TypeError, match="expected a Spark data frame"):
+        pr.spark.recourse(people, engine)

@@ -18,7 +18,7 @@ mod usage;
 pub mod values;
 mod voice;
 
-pub use question::{Question, Units, Work, columns_of};
+pub use question::{Means, Question, Units, Work, columns_of};
 pub use rows::limit_words;
 pub use usage::Usage;
 pub use voice::Voice;

@@ -9,7 +9,7 @@ use probe_core::noise::NoiseSpec;
 use probe_core::recourse::method;
 use probe_core::schema::Kind;
 use probe_core::{Actions, Engine, Feature, MethodOptions, ModelInput, NoiseOn, Schema, Seed, Setup};
-use probe_io::{Chunk, ModelFile, TableReader, load_noise, load_schema};
+use probe_io::{Chunk, ModelFile, TableReader, load_noise, load_schema, parse_noise};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -65,22 +65,22 @@ impl Question {
     /// Reads model and schema, applies the flags, and warns of what is probably not meant. Without `seek` no recourse is sought.
     pub fn new(ask: &Ask, seek: Option<&Seek>, seed: u64, voice: &dyn Voice) -> Result<Self> {
         let file = ModelFile::load(&ask.model)?;
-        let schema = match &ask.schema {
+        let units = match &ask.schema {
             Some(path) if path == Path::new("none") => Units::Ignored,
             Some(path) => Units::Given(load_schema(path)?),
             None => Units::Own,
         };
-        Self::of(&file, schema, (ask, seek, seed), voice)
+        Self::of(&file, Means { units, noise: None }, (ask, seek, seed), voice)
     }
 
     /// The same for a model that is read already, whatever files `ask` names.
     pub fn of(
         file: &ModelFile,
-        schema: Units,
+        means: Means,
         (ask, seek, seed): (&Ask, Option<&Seek>, u64),
         voice: &dyn Voice,
     ) -> Result<Self> {
-        let schema = schema.with(file);
+        let schema = means.units.with(file);
         let threshold = ask.threshold.or(ask.threshold_prob.map(|p| file.model.margin_at(p)));
         let model = file.with_decision(ask.favourable_class == 0, threshold)?;
         let sigma = ask.sigma2.map_or(ask.sigma, f64::sqrt);
@@ -99,7 +99,7 @@ impl Question {
         setup.shift = ask.model_shift;
         setup.confidence = ask.confidence;
         setup.seed = Seed(seed);
-        let Named { noise, sigma, fitted_rate } = set_noise(&mut setup, ask, sigma)?;
+        let Named { noise, sigma, fitted_rate } = set_noise(&mut setup, ask, sigma, means.noise.as_deref())?;
         warn_of_raw_units(file, schema.as_ref(), voice);
         Ok(Self { setup, schema, model_hash: file.hash.clone(), noise, sigma, fitted_rate, promise: None })
     }
@@ -360,6 +360,15 @@ fn intersect(actions: &mut Actions, names: &[String], low: f64, high: f64) -> Re
     Ok(actions.intersect(low, high)?)
 }
 
+/// What a question is asked with besides flags, where it is in memory already.
+#[derive(Debug, Clone, Default)]
+pub struct Means {
+    /// The schema.
+    pub units: Units,
+    /// The content of the file that `--noise file:…` names.
+    pub noise: Option<Vec<u8>>,
+}
+
 /// Units and rules of the features: which schema is used.
 #[derive(Debug, Clone, Default)]
 pub enum Units {
@@ -408,10 +417,27 @@ fn learned_from(own: &Schema, schema: &mut Schema) {
 
 /// Takes over how the model codes a category, also where data alone looked like numbers. Another set of categories is left to be refused.
 fn coded_as(learned: &Feature, feature: &mut Feature) {
-    let known: BTreeSet<_> = learned.categories.iter().collect();
-    if feature.kind == Kind::Categorical && known != feature.categories.iter().collect() {
+    // Truth values are written in two ways.
+    let plain = |text: &String| match text.as_str() {
+        "True" => "true".to_owned(),
+        "False" => "false".to_owned(),
+        other => other.to_owned(),
+    };
+    let set = |categories: &[String]| categories.iter().map(plain).collect::<BTreeSet<_>>();
+    if feature.kind == Kind::Categorical && set(&learned.categories) != set(&feature.categories) {
         return;
     }
+    let own = |text: &String| {
+        learned.categories.iter().find(|own| plain(own) == plain(text)).unwrap_or(text).clone()
+    };
+    feature.transitions = std::mem::take(&mut feature.transitions)
+        .into_iter()
+        .map(|(from, to)| (own(&from), to.iter().map(own).collect()))
+        .collect();
+    feature.transition_costs = std::mem::take(&mut feature.transition_costs)
+        .into_iter()
+        .map(|(from, to)| (own(&from), to.iter().map(|(to, cost)| (own(to), *cost)).collect()))
+        .collect();
     if feature.kind != Kind::Categorical {
         let (name, mutable, unit) = (feature.name.clone(), feature.mutable, feature.unit.clone());
         *feature = Feature { name, kind: Kind::Categorical, mutable, unit, ..Feature::default() };
@@ -430,12 +456,15 @@ struct Named {
 }
 
 /// Applies `--noise`.
-fn set_noise(setup: &mut Setup, ask: &Ask, sigma: f64) -> Result<Named> {
+fn set_noise(setup: &mut Setup, ask: &Ask, sigma: f64, content: Option<&[u8]>) -> Result<Named> {
     let Some(spec) = &ask.noise else {
         return Ok(Named { noise: "gaussian".to_owned(), sigma: Some(sigma), fitted_rate: None });
     };
     if let Some(path) = spec.strip_prefix("file:") {
-        let file = load_noise(path, &setup.names)?;
+        let file = match content {
+            Some(content) => parse_noise(content, path, &setup.names)?,
+            None => load_noise(path, &setup.names)?,
+        };
         setup.noise = file.noise;
         return Ok(Named { noise: spec.clone(), sigma: None, fitted_rate: file.fitted_rate });
     }

@@ -30,17 +30,28 @@ pub(crate) fn feature_columns<'c>(
         let own = (encoding.value(k, from) == encoding.value(k, to)).then(|| chunk.category_text(row, k));
         own.flatten().unwrap_or_else(|| encoding.category(k, to).unwrap_or_default().to_owned().into())
     };
-    let column = |k: usize| match plan.encoding() {
-        Some(encoding) if encoding.is_category(k) => {
-            Column::texts((0..answers.len()).map(|i| category(encoding, i, k)))
+    // Numbers that came without texts and go in no steps need no more than themselves.
+    let mut plain = if chunk.has_texts() { Vec::new() } else { numbers(answers, n) };
+    let column = |k: usize| {
+        let j = plan.encoding().map_or(k, |encoding| encoding.column_of(k));
+        match plan.encoding() {
+            Some(encoding) if encoding.is_category(k) => {
+                Column::texts((0..answers.len()).map(|i| category(encoding, i, k)))
+            }
+            _ if steps[j].is_none() && !plain.is_empty() => Column::Numbers(std::mem::take(&mut plain[j])),
+            _ => Column::Floats((0..answers.len()).map(|i| number(i, k, j)).collect()),
         }
-        Some(encoding) => {
-            let j = encoding.column_of(k);
-            Column::Floats((0..answers.len()).map(|i| number(i, k, j)).collect())
-        }
-        None => Column::Floats((0..answers.len()).map(|i| number(i, k, k)).collect()),
     };
     plan.features_in_file_order().into_iter().map(column).collect()
+}
+
+/// The points of the answers, column by column.
+fn numbers(answers: &[Answer], n_columns: usize) -> Vec<Vec<f64>> {
+    let mut columns: Vec<Vec<f64>> = (0..n_columns).map(|_| Vec::with_capacity(answers.len())).collect();
+    for answer in answers {
+        columns.iter_mut().zip(&answer.point).for_each(|(column, value)| column.push(*value));
+    }
+    columns
 }
 
 /// A value as people are told it: whole where steps are.

@@ -7,6 +7,7 @@ import html
 import json
 import logging
 import pickle
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
@@ -20,7 +21,8 @@ from ._frontier import Frontier
 from ._model import Model, as_model
 from ._progress import progress as _progress
 from ._schema import Schema
-from ._tables import How, carry, plain, settle_types, to_arrow
+from ._tables import Frame, How, carry, plain, settle_types, to_arrow
+from .errors import UnsupportedError
 from .noise import Noise
 
 _log = logging.getLogger("probe_recourse")
@@ -40,6 +42,7 @@ class Engine:
     :param schema: a :class:`Schema`, the path of one, or ``False`` to ignore the model's own.
     :param max_rate: the share of noisy implementations that may fail.
     :param noise: how people miss, such as ``Gaussian(0.1)``; or ``sigma``, or ``sigma2``.
+    :param favourable_class: the class that people want, by its name or as 0 or 1; by default the schema's ``favourable``, or else the second.
     :param certify: whether sampled rates are certified.
     :param reference: rows like those that the model was trained on, for methods that need data.
     :param threads: 0 for all cores.
@@ -56,7 +59,7 @@ class Engine:
         self,
         model: Model | str | PathLike[str] | Any,
         *,
-        schema: Schema | str | PathLike[str] | bool | None = None,
+        schema: Schema | Mapping[str, Any] | str | PathLike[str] | bool | None = None,
         max_rate: float = 0.1,
         noise: Noise | str | None = None,
         sigma: float | None = None,
@@ -78,7 +81,7 @@ class Engine:
         option: Mapping[str, Any] | Sequence[str] = (),
         paper_text: bool = False,
         reference: Any = None,
-        favourable_class: int | None = None,
+        favourable_class: Any = None,
         threshold: float | None = None,
         threshold_prob: float | None = None,
         confidence: float | None = None,
@@ -91,32 +94,58 @@ class Engine:
         threads: int = 0,
     ) -> None:
         self.model = as_model(model)
-        if isinstance(schema, (str, PathLike)):
-            schema = None if fspath(schema) == "none" else Schema.load(schema)
-            schema = False if schema is None else schema
-        if schema is True:
-            raise ValueError("schema: expected a Schema, a path or False")
-        self._given = schema
-        self._reference = None if reference is None else to_arrow(reference, "reference")[0]
-        if not isinstance(threads, int) or threads < 0:
+        self._given = _schema_of(schema)
+        self._reference = None if reference is None else to_arrow(reference, "reference").table
+        if not hasattr(threads, "__index__") or threads.__index__() < 0:
             raise ValueError(f"threads: expected 0 or a number of threads, found {threads!r}")
-        self.threads = threads
-        if threshold_prob is not None and getattr(self.model, "_probability", False):
-            # Its margin is the probability less one half.
-            threshold, threshold_prob = _rate("threshold_prob", threshold_prob) - 0.5, None
+        self.threads = threads.__index__()
+        chosen = self._favourable(favourable_class)
+        if threshold_prob is not None:
+            if self.model._scale == "distance":
+                raise UnsupportedError("threshold_prob", "this model gives no probabilities; threshold is a cut-off on its margin")
+            if self.model._scale == "probability":
+                # Its margin is the probability less one half.
+                threshold, threshold_prob = _rate("threshold_prob", threshold_prob) - 0.5, None
+        self._noise = None
+        if str(noise).startswith("file:"):
+            # Its content: who gets this engine may not have the file.
+            self._noise = Path(str(noise)[5:]).read_bytes()
         named = {
             "max_rate": max_rate, "noise": noise, "sigma": sigma, "sigma2": sigma2, "noise_on": noise_on, "model_shift": model_shift,
             "cost": cost, "bounds": bounds, "strict_bounds": strict_bounds, "immutable": immutable, "max_changes": max_changes,
             "prefer": prefer, "avoid": avoid, "budget": budget, "options": options, "tolerance": tolerance, "relax": relax,
-            "method": method, "option": option, "paper_text": paper_text, "favourable_class": favourable_class,
+            "method": method, "option": option, "paper_text": paper_text, "favourable_class": chosen,
             "threshold": threshold, "threshold_prob": threshold_prob, "confidence": confidence,
             "confidence_scope": confidence_scope, "rows": rows, "aim": aim, "no_certify": not certify,
             "also_favourable": also_favourable, "seed": seed,
         }
         self._flags = flags(named)
         self._per_file = confidence_scope == "file" and rows is None
-        self._native = None if self._per_file else self._make(self._flags)
+        # Where the confidence is divided over the rows of a table, this one only knows of features; each table gets its own.
+        self._native = self._make([*self._flags, *(["--rows=1"] if self._per_file else [])])
         self._key: str | None = None
+
+    def _favourable(self, given: Any) -> int | None:
+        """Which of the model's two classes is favourable: as given, by number or name, or as the schema has it."""
+        classes = self.model.classes
+        if classes is None:
+            return given if given is None else int(given)
+        if given is not None:
+            for at, label in enumerate(classes):
+                if given == label and isinstance(given, str) == isinstance(label, str):
+                    return at
+            if given in (0, 1) and not isinstance(given, str):
+                return int(given)
+            raise ValueError(f"favourable_class: {given!r} is no class of the model (it has: {classes[0]!r}, {classes[1]!r})")
+        schema = self._given if isinstance(self._given, Schema) else self.model.schema if self._given is None else None
+        named = None if schema is None else schema.to_dict().get("favourable")
+        for at, label in enumerate(classes):
+            if named is not None and str(label) == named:
+                return at
+        if any(isinstance(label, str) for label in classes):
+            said = f"the favourable class is taken to be {classes[1]!r}, the second of {classes[0]!r} and {classes[1]!r}"
+            warnings.warn(f"{said}; favourable_class, or favourable in the schema, says otherwise", ProbeWarning, stacklevel=3)
+        return None
 
     def _make(self, arguments: list[str], quiet: bool = False) -> _probe.Engine:
         given = self._given
@@ -126,6 +155,7 @@ class Engine:
             given is False,
             arguments,
             self._reference,
+            self._noise,
             True,
         )
         notes, warned = native.said
@@ -135,22 +165,29 @@ class Engine:
             warnings.warn(text, ProbeWarning, stacklevel=4)
         return native
 
-    def _engine(self, n_rows: int | None = None) -> _probe.Engine:
-        if self._native is not None:
+    def _engine(self, n_rows: int) -> _probe.Engine:
+        if not self._per_file:
             return self._native
-        # The confidence is divided over as many rows as there are.
-        return self._make([*self._flags, f"--rows={max(n_rows or 0, 1)}"])
+        return self._make([*self._flags, f"--rows={max(n_rows, 1)}"], quiet=True)
+
+    def _frame(self, people: Any, ids: Sequence[str], ignore_extra: bool, name: str = "people") -> tuple[Frame, list[str], pa.Table]:
+        """The table, its ids, and what the engine gets of it."""
+        wanted = [ids] if isinstance(ids, str) else list(ids)
+        known = {*self.features, *wanted}
+        frame = to_arrow(people, name, known.__contains__ if ignore_extra else None)
+        names = _ids(wanted, frame.table, self.features)
+        return frame, names, frame.table.drop_columns(names) if names else frame.table
 
     @property
     def meta(self) -> dict[str, Any]:
         """What every answer is about: version, method, noise, rate, model, seed."""
-        meta: dict[str, Any] = json.loads(self._engine().meta)
+        meta: dict[str, Any] = json.loads(self._native.meta)
         return meta
 
     @property
     def features(self) -> list[str]:
         """Features as people have them."""
-        return [name for name, _ in self._engine().features]
+        return [name for name, _ in self._native.features]
 
     def recourse(
         self,
@@ -171,50 +208,60 @@ class Engine:
         :param errors: ``raise``, or ``none`` for a row that cannot be read to be answered with status ``none`` and why.
         :param progress: whether to show a bar; by default where somebody watches.
         """
-        table, back = to_arrow(people)
         if errors not in ("raise", "none"):
             raise ValueError(f"errors: '{errors}' is none of raise, none")
-        names = _ids(ids, table)
-        engine = self._engine(table.num_rows)
-        inner = table.drop_columns(names) if names else table
-        with _progress(progress, table.num_rows) as tell:
+        frame, names, inner = self._frame(people, ids, ignore_extra)
+        engine = self._engine(inner.num_rows)
+        with _progress(progress, inner.num_rows) as tell:
             how = How(ignore_extra, self.threads, tell)
             try:
                 result = pa.table(engine.recourse(inner, how))
             except ValueError as error:
-                if errors == "raise":
+                if errors == "raise" or _row_of(error) is None:
                     raise
                 how.progress = None
-                result = self._one_by_one(engine, inner, how, error)
-        result = settle_types(result, inner, dict(engine.features))
-        return back(carry(result, table, names), engine.n_options)
+                result = self._without_bad_rows(engine, inner, how)
+        return frame.back(settle_types(result, inner, dict(engine.features)), names)
 
-    def _one_by_one(self, engine: _probe.Engine, people: pa.Table, how: How, error: ValueError) -> pa.Table:
-        """The answers, where some rows cannot be read: halves of the table, down to these rows."""
-        if people.num_rows == 0:
-            raise error
-        whole = pa.table(engine.recourse(people.slice(0, 0), how))
-        parts: list[pa.Table] = []
-
-        def answer(first: int, n_rows: int) -> None:
-            part = people.slice(first, n_rows)
+    def _without_bad_rows(self, engine: _probe.Engine, people: pa.Table, how: How) -> pa.Table:
+        """The answers, where some rows cannot be read."""
+        bad: dict[int, str] = {}
+        for start in range(0, people.num_rows, 1024):
+            part, first = people.slice(start, 1024), 0
+            while first < part.num_rows:
+                # Reading is what fails, so that scores will do; the first row that does is named.
+                try:
+                    engine.score(part.slice(first), How(how.ignore_extra, 1, None))
+                    break
+                except ValueError as fault:
+                    row = _row_of(fault)
+                    if row is None:
+                        raise
+                    first += row + 1
+                    bad[start + first - 1] = str(fault)
+        while True:
+            good = [row for row in range(people.num_rows) if row not in bad]
             try:
-                found = pa.table(engine.recourse(part, how))
-                parts.append(found.set_column(0, "row", pa.array([first + row for row in found.column("row").to_pylist()], pa.int64())))
+                found = pa.table(engine.recourse(people.take(pa.array(good, pa.int64())), how))
+                break
             except ValueError as fault:
-                if n_rows == 1:
-                    parts.append(_refused(whole.schema, part, first, str(fault), engine.n_options))
-                else:
-                    answer(first, n_rows // 2)
-                    answer(first + n_rows // 2, n_rows - n_rows // 2)
-
-        answer(0, people.num_rows)
-        return pa.concat_tables(parts, promote_options="permissive")
+                row = _row_of(fault)
+                if row is None:
+                    raise
+                bad[good[row]] = str(fault)
+        rows = pa.array([good[row] for row in found.column("row").to_pylist()], pa.int64())
+        parts = [found.set_column(0, "row", rows)]
+        for row, why in bad.items():
+            named = re.sub(r"^(?:people|points): row \d+", f"people: row {row}", why)
+            parts.append(_refused(found.schema, people.slice(row, 1), row, named, engine.n_options))
+        whole = pa.concat_tables(parts, promote_options="permissive")
+        keys = [("row", "ascending")] + ([("option", "ascending")] if "option" in whole.column_names else [])
+        return whole.sort_by(keys)
 
     def records(self, people: Any, *, ids: Sequence[str] = (), ignore_extra: bool = False, progress: bool | None = None) -> list[dict[str, Any]]:
         """The answers with all there is to say of them: changes by feature, tolerances, what stands in the way; as ``--format jsonl`` has them."""
-        table, _ = to_arrow(people)
-        names = _ids(ids, table)
+        frame, names, _ = self._frame(people, ids, ignore_extra)
+        table = frame.table
         with _progress(progress, table.num_rows) as tell:
             how = How(ignore_extra, self.threads, tell, names)
             texts = self._engine(table.num_rows).records(plain(table, names), how)
@@ -237,8 +284,8 @@ class Engine:
         :param language: ``en`` or ``de``, or one of your templates.
         :param templates: a template file, or a folder of them; see docs/letters.md.
         """
-        table, _ = to_arrow(people)
-        names = _ids(ids, table)
+        frame, names, _ = self._frame(people, ids, ignore_extra)
+        table = frame.table
         sources = [] if templates is None else _sources(Path(templates), language)
         with _progress(progress, table.num_rows) as tell:
             how = How(ignore_extra, self.threads, tell, names)
@@ -247,7 +294,7 @@ class Engine:
     def frontier(
         self,
         people: Any,
-        rates: Sequence[float] | None = None,
+        rates: Sequence[float] | float | None = None,
         *,
         ids: Sequence[str] = (),
         ignore_extra: bool = False,
@@ -261,16 +308,15 @@ class Engine:
         >>> [round(cost, 3) for cost in front.frame.column("cost").to_pylist()]
         [1.025, 1.128]
         """
-        table, back = to_arrow(people)
-        names = _ids(ids, table)
-        engine = self._engine(table.num_rows)
-        inner = table.drop_columns(names) if names else table
-        arguments = flags({"rates": None if rates is None else list(rates)})
-        with _progress(progress, table.num_rows) as tell:
-            found = pa.table(engine.frontier(inner, How(ignore_extra, self.threads, tell), arguments))
-        found = carry(settle_types(found, inner, dict(engine.features)), table, names)
-        times = found.num_rows // max(table.num_rows, 1)
-        return Frontier(found, back(found, times))
+        frame, names, inner = self._frame(people, ids, ignore_extra)
+        engine = self._engine(inner.num_rows)
+        wanted = None if rates is None else [rates] if isinstance(rates, (int, float)) else list(rates)
+        if wanted == []:
+            raise ValueError("rates: at least one is needed")
+        with _progress(progress, inner.num_rows) as tell:
+            found = pa.table(engine.frontier(inner, How(ignore_extra, self.threads, tell), flags({"rates": wanted})))
+        found = settle_types(found, inner, dict(engine.features))
+        return Frontier(carry(found, frame.table, names), frame.back(found, names))
 
     def rate(
         self,
@@ -288,23 +334,19 @@ class Engine:
 
         :param origins: the people that the points were made for, row by row, where the noise depends on the change.
         """
-        table, back = to_arrow(points, "points")
-        names = _ids(ids, table)
+        frame, names, inner = self._frame(points, ids, ignore_extra, "points")
         arguments = flags({"estimator": estimator, "samples": samples})
-        came_from = None if origins is None else to_arrow(origins, "origins")[0]
-        with _progress(progress, table.num_rows) as tell:
+        came_from = None if origins is None else to_arrow(origins, "origins", set(self.features).__contains__).table
+        with _progress(progress, inner.num_rows) as tell:
             how = How(ignore_extra, self.threads, tell)
-            inner = table.drop_columns(names) if names else table
-            found = pa.table(self._engine(table.num_rows).rate(inner, how, arguments, came_from))
-        return back(carry(_decided(found), table, names), 1)
+            found = pa.table(self._engine(inner.num_rows).rate(inner, how, arguments, came_from))
+        return frame.back(_decided(found), names)
 
     def score(self, points: Any, *, ids: Sequence[str] = (), ignore_extra: bool = False) -> Any:
         """Decisions and margins of points: what the model says of them, without any noise."""
-        table, back = to_arrow(points, "points")
-        names = _ids(ids, table)
-        inner = table.drop_columns(names) if names else table
-        found = pa.table(self._engine(table.num_rows).score(inner, How(ignore_extra, self.threads, None)))
-        return back(carry(_decided(found), table, names), 1)
+        frame, names, inner = self._frame(points, ids, ignore_extra, "points")
+        found = pa.table(self._engine(inner.num_rows).score(inner, How(ignore_extra, self.threads, None)))
+        return frame.back(_decided(found), names)
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
@@ -314,13 +356,13 @@ class Engine:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         # Who made it first was warned.
-        self._native = None if self._per_file else self._make(self._flags, quiet=True)
+        self._native = self._make([*self._flags, *(["--rows=1"] if self._per_file else [])], quiet=True)
 
     @property
     def key(self) -> str:
         """The same for engines that answer alike."""
         if self._key is None:
-            self._key = hashlib.sha256(pickle.dumps((self.model, self._given, self._flags, self._reference))).hexdigest()
+            self._key = hashlib.sha256(_dumps((self.model, self._given, self._flags, self._reference, self._noise))).hexdigest()
         return self._key
 
     def __repr__(self) -> str:
@@ -336,13 +378,44 @@ class Engine:
         return f"<b>{html.escape(repr(self.model))}</b><table>{rows}</table>"
 
 
-def _ids(ids: Sequence[str], table: pa.Table) -> list[str]:
-    if isinstance(ids, str):
-        ids = [ids]
-    for name in ids:
+def _schema_of(given: Any) -> Schema | bool | None:
+    """What was given as a schema: one, a document, a path, or that there is none."""
+    if given is None or given is False or isinstance(given, Schema):
+        return given
+    if isinstance(given, Mapping):
+        return Schema.from_dict(dict(given))
+    if isinstance(given, (str, PathLike)):
+        return False if fspath(given) == "none" else Schema.load(given)
+    raise TypeError(f"schema: expected a Schema, a document, a path or False, found {type(given).__name__}")
+
+
+def _dumps(value: Any) -> bytes:
+    """A pickle, also of functions that are defined where nobody else can import them, if cloudpickle is there."""
+    try:
+        import cloudpickle
+    except ImportError:
+        try:
+            from pyspark import cloudpickle
+        except ImportError:
+            return pickle.dumps(value)
+    content: bytes = cloudpickle.dumps(value)
+    return content
+
+
+def _row_of(error: ValueError) -> int | None:
+    """The row that an error is about, if it is about one."""
+    found = re.match(r"(?:people|points): row (\d+)", str(error))
+    return None if found is None else int(found[1])
+
+
+def _ids(ids: list[str], table: pa.Table, features: list[str]) -> list[str]:
+    for at, name in enumerate(ids):
         if name not in table.column_names:
             raise ValueError(f"ids: no column '{name}' (there are: {', '.join(table.column_names)})")
-    return list(ids)
+        if name in features or name in ids[:at]:
+            what = "is a feature" if name in features else "is given twice"
+            raise ValueError(f"ids: '{name}' {what}")
+    return ids
 
 
 def _decided(found: pa.Table) -> pa.Table:
@@ -388,6 +461,8 @@ def _rate(name: str, value: float) -> float:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value)
     if isinstance(value, str):
         return value
     if isinstance(value, Noise):
@@ -399,19 +474,28 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+# Settings that are yes or no.
+SWITCHES = {"strict_bounds", "tolerance", "relax", "paper_text", "no_certify", "also_favourable"}
+
+
 def flags(named: Mapping[str, Any]) -> list[str]:
     """Arguments as flags of the command line."""
     found = []
     for name, value in named.items():
         flag = "--" + name.replace("_", "-")
+        if hasattr(value, "tolist"):
+            # Of NumPy and pandas.
+            value = value.tolist()
         if name == "option":
             pairs = value.items() if isinstance(value, Mapping) else [text.split("=", 1) for text in value]
             found += [f"{flag}={key}={_text(setting)}" for key, setting in pairs]
-        elif value is None or value is False or (isinstance(value, (list, tuple)) and not value):
+        elif name in SWITCHES:
+            if not isinstance(value, bool):
+                raise ValueError(f"{name}: expected True or False, found {value!r}")
+            found += [flag] if value else []
+        elif value is None or (isinstance(value, (list, tuple)) and not value):
             continue
-        elif value is True:
-            found.append(flag)
-        elif isinstance(value, (list, tuple)) or (hasattr(value, "__iter__") and not isinstance(value, str)):
+        elif isinstance(value, (list, tuple, set, frozenset)):
             found.append(f"{flag}={','.join(_text(item) for item in value)}")
         else:
             found.append(f"{flag}={_text(value)}")

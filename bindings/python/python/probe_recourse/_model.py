@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import uuid
 from collections.abc import Callable, Sequence
 from os import PathLike, fspath
 from typing import Any
@@ -21,16 +22,20 @@ class Model:
     Made by :func:`load`, :func:`from_sklearn`, :func:`from_xgboost`, :func:`from_lightgbm`, :func:`from_torch` and :func:`from_callable`.
     """
 
-    def __init__(self, native: _probe.Model, remake: tuple[Any, ...]) -> None:
+    def __init__(self, native: _probe.Model, remake: tuple[Any, ...], classes: Sequence[Any] | None = None, scale: str = "log-odds") -> None:
         self._native = native
         self._remake = remake
+        #: The two classes by their names, where they are known; the margin is that of the second.
+        self.classes = None if classes is None else list(classes)
+        # What the margin is: log-odds, a probability less one half, or neither.
+        self._scale = scale
 
     @classmethod
     def linear(cls, features: Sequence[str], weights: Sequence[float], bias: float = 0.0) -> Model:
         """A linear model: its margin is ``sum(weights * features) + bias``."""
         layer = {"weight": [[float(weight) for weight in weights]], "bias": [float(bias)]}
         document = {"format": "probe-model", "version": 1, "kind": "linear", "features": _names(features), "layers": [layer]}
-        return _parse(json.dumps(document).encode(), "the model")
+        return _parse(json.dumps(document, allow_nan=False).encode(), "the model")
 
     @property
     def kind(self) -> str:
@@ -55,10 +60,10 @@ class Model:
 
     def margins(self, points: Any) -> Any:
         """The margin of each row, favourable above zero: as a column of the kind that came. Columns that the model does not take are passed over."""
-        table, back = to_arrow(points, "points")
-        native = _probe.Engine(self._native, None, False, [], None, False)
-        found = pa.table(native.score(table, How(True, 0, None)))
-        return back(found, 1)["margin"]
+        frame = to_arrow(points, "points")
+        native = _probe.Engine(self._native, None, False, [], None, None, False)
+        found = pa.table(native.score(frame.table, How(True, 0, None)))
+        return frame.back(found)["margin"]
 
     def to_json(self) -> str:
         """The model as a native file, for the command line."""
@@ -75,7 +80,8 @@ class Model:
 
     def __repr__(self) -> str:
         what = self.source or f"native {self.kind}"
-        return f"Model({what}; {len(self.features)} columns)"
+        classes = "" if self.classes is None else f"; classes {self.classes[0]!r}, {self.classes[1]!r}"
+        return f"Model({what}; {len(self.features)} columns{classes})"
 
     def _repr_html_(self) -> str:
         return f"<b>{html.escape(repr(self))}</b><br>{html.escape(', '.join(self.features))}"
@@ -88,8 +94,14 @@ def load(path: str | PathLike[str]) -> Model:
         return _parse(file.read(), origin)
 
 
-def _parse(document: bytes, origin: str) -> Model:
-    return Model(_probe.Model.parse(document, origin), (_parse, (document, origin)))
+def _parse(document: bytes, origin: str, classes: list[Any] | None = None, scale: str = "log-odds") -> Model:
+    return Model(_probe.Model.parse(document, origin), (_parse, (document, origin, classes, scale)), classes, scale)
+
+
+def _classes(estimator: Any) -> list[Any] | None:
+    """The classes of an estimator, as plain values."""
+    found = getattr(estimator, "classes_", None)
+    return None if found is None else [getattr(label, "item", lambda label=label: label)() for label in found]
 
 
 def from_sklearn(estimator: Any, features: Sequence[str] | None = None) -> Model:
@@ -102,21 +114,22 @@ def from_sklearn(estimator: Any, features: Sequence[str] | None = None) -> Model
     """
     from ._objects import sklearn
 
-    return _parse(sklearn.document(estimator, _names(features)), type(estimator).__name__)
+    scale = "log-odds" if hasattr(estimator, "predict_proba") else "distance"
+    return _parse(sklearn.document(estimator, _names(features)), type(estimator).__name__, _classes(estimator), scale)
 
 
 def from_xgboost(booster: Any, features: Sequence[str] | None = None) -> Model:
     """A ``Booster`` or ``XGBClassifier``."""
     from ._objects import xgboost
 
-    return _parse(xgboost.document(booster, _names(features)), type(booster).__name__)
+    return _parse(xgboost.document(booster, _names(features)), type(booster).__name__, _classes(booster))
 
 
 def from_lightgbm(booster: Any, features: Sequence[str] | None = None) -> Model:
     """A ``Booster`` or ``LGBMClassifier``."""
     from ._objects import lightgbm
 
-    return _parse(lightgbm.document(booster, _names(features)), type(booster).__name__)
+    return _parse(lightgbm.document(booster, _names(features)), type(booster).__name__, _classes(booster))
 
 
 def from_torch(module: Any, features: Sequence[str] | None = None) -> Model:
@@ -148,15 +161,16 @@ def from_callable(
     if not names:
         raise ValueError("features: at least one name is needed")
     name = getattr(function, "__qualname__", type(function).__qualname__)
-    native = _probe.Model.black_box(_Scores(function, names, output, frame), names, name)
-    remake = (_remake_callable, (function, names, output, frame))
-    model = Model(native, remake)
-    model._probability = output == "probability"  # type: ignore[attr-defined]
-    return model
+    if len(set(names)) != len(names):
+        raise ValueError("features: a name is there twice")
+    # Two functions of one name are two models.
+    return _callable(function, names, output, frame, f"{name} {uuid.uuid4().hex}")
 
 
-def _remake_callable(function: Callable[[Any], Any], features: list[str], output: str, frame: bool) -> Model:
-    return from_callable(function, features, output=output, frame=frame)
+def _callable(function: Callable[[Any], Any], features: list[str], output: str, frame: bool, name: str) -> Model:
+    native = _probe.Model.black_box(_Scores(function, features, output, frame), features, name)
+    scale = "probability" if output == "probability" else "distance"
+    return Model(native, (_callable, (function, features, output, frame, name)), None, scale)
 
 
 class _Scores:

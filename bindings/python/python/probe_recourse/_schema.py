@@ -15,6 +15,11 @@ from ._tables import to_arrow
 _log = logging.getLogger("probe_recourse")
 
 
+def _plain(value: Any) -> Any:
+    """A number of NumPy as JSON has it."""
+    return value.item()
+
+
 class Schema:
     """What is known of the raw features: units, scales, bounds, categories, and what may change.
 
@@ -54,7 +59,7 @@ class Schema:
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Schema:
         """The schema of a document; see :meth:`to_dict`."""
-        return cls.parse(json.dumps(document))
+        return cls.parse(json.dumps(document, default=_plain))
 
     @classmethod
     def infer(cls, data: Any, target: str | None = None, immutable: Sequence[str] = ()) -> Schema:
@@ -71,7 +76,7 @@ class Schema:
         """
         if isinstance(immutable, str):
             raise ValueError("immutable: expected a list of names, found a text")
-        native, notes = _probe.Schema.infer(to_arrow(data, "data")[0], target, list(immutable))
+        native, notes = _probe.Schema.infer(to_arrow(data, "data").table, target, list(immutable))
         for note in notes:
             _log.info(note)
         return cls(native)

@@ -14,25 +14,35 @@ class How:
         self.ignore_extra, self.threads, self.progress, self.ids = ignore_extra, threads, progress, list(ids)
 
 
-Back = Callable[[pa.Table, int], Any]
+class Frame:
+    """A table as it came: its Arrow form, and the way back."""
+
+    def __init__(self, table: pa.Table, back: Callable[[pa.Table, list[str]], Any]) -> None:
+        self.table = table
+        self._back = back
+
+    def back(self, result: pa.Table, ids: Sequence[str] = ()) -> Any:
+        """A table of results as the kind that came; ``ids`` are carried through."""
+        return self._back(result, list(ids))
 
 
-def to_arrow(frame: Any, name: str = "people") -> tuple[pa.Table, Back]:
-    """The table, and what turns a table of results into the kind that came. The number is that of result rows to each row."""
+def to_arrow(frame: Any, name: str = "people", only: Callable[[str], bool] | None = None) -> Frame:
+    """The table as Arrow; ``only`` says which columns are needed, where others are passed over."""
     library = type(frame).__module__.split(".")[0]
-    if isinstance(frame, pa.Table):
-        return frame, lambda table, _: table
-    if isinstance(frame, pa.RecordBatch):
-        return pa.Table.from_batches([frame]), lambda table, _: _one_batch(table)
-    if library == "pandas" and type(frame).__name__ == "DataFrame":
-        return _from_pandas(frame)
+    bases = [f"{base.__module__.split('.')[0]}.{base.__name__}" for base in type(frame).__mro__]
+    if isinstance(frame, (pa.Table, pa.RecordBatch)):
+        if only is not None:
+            frame = frame.select([column for column in frame.schema.names if only(column)])
+        if isinstance(frame, pa.Table):
+            return Frame(frame, lambda result, ids: carry(result, frame, ids))
+        table = pa.Table.from_batches([frame])
+        return Frame(table, lambda result, ids: _one_batch(carry(result, table, ids)))
+    if "pandas.DataFrame" in bases:
+        return _from_pandas(frame, name, only)
     if library == "polars" and type(frame).__name__ in ("DataFrame", "LazyFrame"):
-        import polars
-
-        whole = frame.collect() if isinstance(frame, polars.LazyFrame) else frame
-        return whole.to_arrow(), lambda table, _: polars.from_arrow(table)
+        return _from_polars(frame, only)
     if hasattr(frame, "__arrow_c_stream__"):
-        return pa.table(frame), lambda table, _: table
+        return to_arrow(pa.table(frame), name, only)
     raise TypeError(
         f"{name}: expected a data frame of pandas or polars, or a table of pyarrow, found {type(frame).__module__}.{type(frame).__qualname__}"
     )
@@ -43,18 +53,83 @@ def _one_batch(table: pa.Table) -> pa.RecordBatch:
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
-def _from_pandas(frame: Any) -> tuple[pa.Table, Back]:
-    names = [name for name in frame.columns if not isinstance(name, str)]
+def _from_polars(frame: Any, only: Callable[[str], bool] | None) -> Frame:
+    import polars
+
+    whole = frame.collect() if isinstance(frame, polars.LazyFrame) else frame
+    if only is not None:
+        whole = whole.select([column for column in whole.columns if only(column)])
+    table = whole.to_arrow()
+
+    def back(result: pa.Table, ids: list[str]) -> Any:
+        found: Any = polars.from_arrow(carry(result, table, ids))
+        named = [column for column in whole.columns if column in found.columns and column not in ids]
+        kinds = {column: whole.schema[column] for column in named if whole.schema[column] in (polars.Categorical, polars.Enum)}
+        return found.with_columns(polars.col(column).cast(polars.String).cast(kind) for column, kind in kinds.items())
+
+    return Frame(table, back)
+
+
+def _from_pandas(frame: Any, name: str, only: Callable[[str], bool] | None) -> Frame:
+    import numpy
+    import pandas
+
+    if only is not None:
+        frame = frame[[column for column in frame.columns if isinstance(column, str) and only(column)]]
+    names = [column for column in frame.columns if not isinstance(column, str)]
     if names:
-        raise ValueError(f"people: the name of a column must be a text, found {names[0]!r}")
+        raise ValueError(f"{name}: the name of a column must be a text, found {names[0]!r}")
+    table = _columns(frame)
 
-    def back(table: pa.Table, times: int) -> Any:
-        result = table.to_pandas()
-        if len(result) == len(frame) * times:
-            result.index = frame.index if times == 1 else frame.index.repeat(times)
-        return result
+    def back(result: pa.Table, ids: list[str]) -> Any:
+        for column in ids:
+            if column in result.column_names:
+                raise ValueError(f"ids: the output has a column '{column}' already")
+        # Blocks of their own spare a copy; of one chunk they would be views that cannot be written to.
+        several = result.num_columns > 0 and result.column(0).num_chunks > 1
+        found = result.to_pandas(split_blocks=several)
+        rows = numpy.arange(len(frame)) if len(found) == len(frame) else result.column("row").to_numpy()
+        found.index = frame.index if len(found) == len(frame) else frame.index.take(rows)
+        for column in frame.columns:
+            kind = frame[column].dtype
+            if column in ids:
+                found[column] = frame[column].array.take(rows)
+            elif column not in found.columns:
+                continue
+            elif isinstance(kind, pandas.CategoricalDtype):
+                found[column] = _category(found[column], kind)
+            elif not isinstance(kind, numpy.dtype) and result.schema.field(column).type == table.schema.field(column).type:
+                found[column] = found[column].astype(kind)
+        return found
 
-    return pa.Table.from_pandas(frame, preserve_index=False), back
+    return Frame(table, back)
+
+
+def _category(texts: Any, kind: Any) -> Any:
+    """Texts as the categories that have these names; what is none of them comes after them."""
+    import pandas
+
+    known = {str(category): category for category in kind.categories}
+    values = [known.get(text, text) for text in texts]
+    more = [value for value in dict.fromkeys(values) if value not in set(kind.categories)]
+    return pandas.Categorical(values, categories=[*kind.categories, *more], ordered=kind.ordered)
+
+
+def _columns(frame: Any) -> pa.Table:
+    """The columns of a frame, those of plain floats as they lie in memory: NaN stays NaN, which the engine takes for missing."""
+    import numpy
+
+    plain = [
+        column
+        for column, kind in zip(frame.columns, frame.dtypes)
+        if isinstance(kind, numpy.dtype) and kind in (numpy.dtype("float64"), numpy.dtype("float32"))
+    ]
+    if len(plain) == 0 or not frame.columns.is_unique:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    rest = pa.Table.from_pandas(frame.drop(columns=plain), preserve_index=False)
+    kept = {column: pa.array(frame[column].to_numpy(), from_pandas=False) for column in plain}
+    arrays = [kept[column] if column in kept else rest.column(column) for column in frame.columns]
+    return pa.Table.from_arrays(arrays, names=list(frame.columns))
 
 
 def carry(result: pa.Table, people: pa.Table, ids: list[str]) -> pa.Table:

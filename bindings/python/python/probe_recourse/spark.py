@@ -8,15 +8,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from ._engine import Engine
+from ._engine import Engine, _dumps
 
-# Engines of this process, by what they answer: each worker makes one once.
+# Engines of this process, by what they answer: each worker makes one once. The oldest go where there are many.
 _made: dict[str, Engine] = {}
+MOST = 8
 
 
-def _kept(key: str, content: bytes) -> Engine:
+def _kept(key: str, content: Callable[[], bytes]) -> Engine:
     if key not in _made:
-        _made[key] = pickle.loads(content)
+        engine: Engine = pickle.loads(content())
+        while len(_made) >= MOST:
+            del _made[next(iter(_made))]
+        _made[key] = engine
     return _made[key]
 
 
@@ -30,12 +34,10 @@ class Mapper:
 
     def __init__(self, engine: Engine, ids: Sequence[str] | None, ignore_extra: bool, errors: str, content: Callable[[], bytes] | None = None) -> None:
         self.key, self.ids, self.ignore_extra, self.errors = engine.key, ids, ignore_extra, errors
-        pickled = pickle.dumps(engine)
-        self.content: Any = pickled if content is None else content
-        _made.setdefault(self.key, engine)
+        self.content = _Content(_dumps(engine)) if content is None else content
 
     def __call__(self, people: Any) -> Any:
-        engine = _kept(self.key, self.content() if callable(self.content) else self.content)
+        engine = _kept(self.key, self.content)
         ids = self.ids
         if ids is None:
             names = people.schema.names if isinstance(people, (pa.Table, pa.RecordBatch)) else list(people.columns)
@@ -94,6 +96,8 @@ def recourse(
     """
     if engine._per_file:
         raise ValueError("confidence_scope: the rows of a Spark data frame are not counted; say how many there are with rows")
+    if not hasattr(people, "mapInArrow"):
+        raise TypeError(f"people: expected a Spark data frame, found {type(people).__module__}.{type(people).__qualname__}")
     known = set(engine.features)
     missing = [name for name in engine.features if name not in people.columns]
     if missing:
@@ -103,29 +107,52 @@ def recourse(
         carried = [] if ignore_extra else others
     else:
         carried = [ids] if isinstance(ids, str) else list(ids)
+        unknown = [name for name in carried if name not in people.columns]
+        if unknown:
+            raise ValueError(f"ids: no column '{unknown[0]}' (there are: {', '.join(people.columns)})")
         extra = [name for name in others if name not in carried]
         if extra and not ignore_extra:
             raise ValueError(f"people: column '{extra[0]}' is neither a feature nor an id; give it as one, or ignore_extra=True")
-    sent = people.select(*[name for name in people.columns if name in known or name in carried])
+    names = [name for name in people.columns if name in known or name in carried]
+    for name in names:
+        if "." in name or "`" in name:
+            raise ValueError(f"people: Spark cannot map over a column called '{name}'; rename it to a name without dots and quotes")
+    sent = people.select(*names)
     work = Mapper(engine, carried, False, errors, _broadcast(people, engine))
 
     fields, kinds = _fields(sent, engine)
+    taken = {"row", *kinds}
+    for name in carried:
+        if name in taken:
+            raise ValueError(f"ids: the output has a column '{name}' already; rename it, or leave it out with ids and ignore_extra")
 
     def answer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             table = work(pa.Table.from_batches([batch]))
             target = [pa.field(field.name, kinds.get(field.name, field.type)) for field in table.schema]
-            yield from table.cast(pa.schema(target)).to_batches()
+            try:
+                table = table.cast(pa.schema(target))
+            except pa.ArrowInvalid as error:
+                raise ValueError(f"an answer does not fit the type of its column: {error}; cast the column to a wider type") from None
+            yield from table.to_batches()
 
     from pyspark.sql.types import StructType
 
     return sent.mapInArrow(answer, StructType([*fields, *(sent.schema[name] for name in carried)]))
 
 
+class _Content:
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def __call__(self) -> bytes:
+        return self.content
+
+
 def _broadcast(people: Any, engine: Engine) -> Callable[[], bytes] | None:
     """The engine, sent to each machine once; ``None`` where there is nobody to do that, as in Spark Connect."""
     try:
-        sent = people.sparkSession.sparkContext.broadcast(pickle.dumps(engine))
+        sent = people.sparkSession.sparkContext.broadcast(_dumps(engine))
     except Exception:
         return None
     return _Broadcast(sent)

@@ -1,6 +1,6 @@
 //! Arrow out: record batches in memory.
 
-use super::batch::Column;
+use super::batch::{Cell, Column};
 use super::field::{Field, FieldKind};
 use crate::error::{Error, Result};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray};
@@ -34,8 +34,14 @@ pub(super) fn record_batch(
             }
             // Checked: there are no gaps.
             Column::Floats(cells) => {
-                Arc::new(Float64Array::from_iter_values(cells.iter().filter_map(|cell| cell.value())))
+                let number = |cell: &Cell<'_>| cell.value().unwrap_or(f64::NAN);
+                Arc::new(Float64Array::from(cells.iter().map(number).collect::<Vec<f64>>()))
             }
+            Column::Numbers(values) if field.is_optional() => {
+                let number = |value: &f64| Some(*value).filter(|value| value.is_finite());
+                Arc::new(values.iter().map(number).collect::<Float64Array>())
+            }
+            Column::Numbers(values) => Arc::new(Float64Array::from(values.clone())),
             Column::Texts(cells) => {
                 Arc::new(cells.iter().map(|cell| cell.as_deref()).collect::<StringArray>())
             }

@@ -64,6 +64,8 @@ pub enum Column<'c> {
     Integers(Vec<Option<i64>>),
     /// Floats.
     Floats(Vec<Cell<'c>>),
+    /// Floats that are nothing but numbers; one that is not finite is a gap. For columns by the million.
+    Numbers(Vec<f64>),
     /// Texts.
     Texts(Vec<Option<Cow<'c, str>>>),
 }
@@ -94,6 +96,7 @@ impl<'c> Column<'c> {
         match self {
             Self::Integers(cells) => cells.len(),
             Self::Floats(cells) => cells.len(),
+            Self::Numbers(values) => values.len(),
             Self::Texts(cells) => cells.len(),
         }
     }
@@ -106,7 +109,7 @@ impl<'c> Column<'c> {
     fn kind(&self) -> FieldKind {
         match self {
             Self::Integers(_) => FieldKind::Integer,
-            Self::Floats(_) => FieldKind::Float,
+            Self::Floats(_) | Self::Numbers(_) => FieldKind::Float,
             Self::Texts(_) => FieldKind::Text,
         }
     }
@@ -115,6 +118,7 @@ impl<'c> Column<'c> {
         match self {
             Self::Integers(cells) => cells.iter().any(Option::is_none),
             Self::Floats(cells) => cells.iter().any(|cell| cell.value().is_none()),
+            Self::Numbers(values) => values.iter().any(|value| !value.is_finite()),
             Self::Texts(cells) => cells.iter().any(Option::is_none),
         }
     }
@@ -124,6 +128,7 @@ impl<'c> Column<'c> {
         match self {
             Self::Integers(cells) => cells[row].into(),
             Self::Floats(cells) => cells[row].value().into(),
+            Self::Numbers(values) => Some(values[row]).filter(|value| value.is_finite()).into(),
             Self::Texts(cells) => cells[row].as_deref().into(),
         }
     }

@@ -33,6 +33,8 @@ pub(super) fn encode(columns: &[Column<'_>], n_rows: usize) -> Vec<u8> {
                     Cell::Whole(value) => number::append_integer(&mut out, *value),
                     Cell::Verbatim(verbatim) => out.extend_from_slice(verbatim.text),
                 },
+                // What is not finite is written as no value.
+                Column::Numbers(values) => number::append_float(&mut out, values[row]),
                 Column::Integers(cells) => {
                     if let Some(value) = cells[row] {
                         number::append_integer(&mut out, value);
@@ -80,9 +82,10 @@ mod tests {
             Column::floats([Cell::Number(0.25), Cell::verbatim(b" 1.50", 1.5)]),
             Column::optional_texts([Some("say \"a, b\"\n"), Some("plain")]),
             Column::floats([f64::NAN, 1e300]),
+            Column::Numbers(vec![f64::INFINITY, 0.5]),
         ];
         let text = String::from_utf8(encode(&columns, 2)).unwrap();
-        assert_eq!(text, "-3,0.25,\"say \"\"a, b\"\"\n\",\n, 1.50,plain,1e+300\n");
+        assert_eq!(text, "-3,0.25,\"say \"\"a, b\"\"\n\",,\n, 1.50,plain,1e+300,0.5\n");
         assert_eq!(encode(&[Column::integers([None::<i64>])], 1), b"\"\"\n");
         assert_eq!(header(&[Field::text("a"), Field::text("b,c")]), b"a,\"b,c\"\n");
     }

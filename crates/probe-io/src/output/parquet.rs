@@ -41,11 +41,15 @@ pub(super) fn pack(columns: &[Column<'_>], fields: &[Field]) -> Vec<Packed> {
         let levels: Option<Vec<i16>> = field.is_optional().then(|| match column {
             Column::Integers(cells) => cells.iter().map(|cell| level(cell.is_some())).collect(),
             Column::Floats(cells) => cells.iter().map(|cell| level(cell.value().is_some())).collect(),
+            Column::Numbers(values) => values.iter().map(|value| level(value.is_finite())).collect(),
             Column::Texts(cells) => cells.iter().map(|cell| level(cell.is_some())).collect(),
         });
         let values = match column {
             Column::Integers(cells) => Values::Integers(cells.iter().copied().flatten().collect()),
             Column::Floats(cells) => Values::Floats(cells.iter().filter_map(Cell::value).collect()),
+            Column::Numbers(values) => {
+                Values::Floats(values.iter().copied().filter(|value| value.is_finite()).collect())
+            }
             Column::Texts(cells) => Values::Texts(
                 cells.iter().flatten().map(|text| ByteArray::from(text.as_bytes().to_vec())).collect(),
             ),

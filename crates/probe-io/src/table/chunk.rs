@@ -203,6 +203,11 @@ impl Chunk {
         }
     }
 
+    /// Whether cells came as texts, which what does not change keeps.
+    pub fn has_texts(&self) -> bool {
+        !matches!(self.cells, Cells::Typed(_))
+    }
+
     /// The text of a category's cell, as it came.
     pub fn category_text(&self, row: usize, feature: usize) -> Option<Cow<'_, str>> {
         let column = self.plan.feature_columns()[feature];
