@@ -82,19 +82,19 @@ struct How {
 
 #[pymethods]
 impl Engine {
-    /// The engine of `model` for what `flags` ask; `noise` is the content of the noise file that they name; `reference` are rows like those it was trained on. One that seeks no recourse scores and rates only.
+    /// The engine of `model` for what `flags` ask; `noise` is the content of the noise file that they name; `reference` are rows like those it was trained on. The switches say whether the model's own schema is ignored, and whether recourse is sought: without it, it scores and rates only.
     #[new]
-    #[pyo3(signature = (model, schema, ignore_schema, flags, reference, noise, seeks))]
+    #[pyo3(signature = (model, schema, flags, reference, noise, switches))]
     fn new(
         py: Python<'_>,
         model: &Model,
         schema: Option<&Schema>,
-        ignore_schema: bool,
         flags: Vec<String>,
         reference: Option<PyTable>,
         noise: Option<Vec<u8>>,
-        seeks: bool,
+        switches: (bool, bool),
     ) -> PyResult<Self> {
+        let (ignore_schema, seeks) = switches;
         let places = ["model", "people"].map(str::to_owned);
         let asked = Asked::try_parse_from(places.into_iter().chain(flags)).map_err(|error| refuse(&error))?;
         let units = match schema {

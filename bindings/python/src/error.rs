@@ -1,5 +1,6 @@
 //! From errors of the engine to exceptions, in the words of the command line but with Python's names.
 
+use probe_service::one_line;
 use pyo3::exceptions::{PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyTypeError, PyValueError};
 use pyo3::{PyErr, import_exception};
 
@@ -7,7 +8,7 @@ import_exception!(probe_recourse.errors, UnsupportedError);
 
 /// The exception for an error of any layer.
 pub(crate) fn raise(error: anyhow::Error) -> PyErr {
-    let text = pythonic(&format!("{error:#}"));
+    let text = pythonic(&one_line(&error));
     for cause in error.chain() {
         if let Some(probe_core::Error::Unsupported { .. }) = cause.downcast_ref() {
             return UnsupportedError::new_err(text);

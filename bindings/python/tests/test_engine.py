@@ -261,6 +261,10 @@ def test_schemas(schema: pr.Schema, tmp_path: Any) -> None:
     guessed = pr.Schema.infer(frame, target="ok", immutable=["housing"])
     assert not guessed["housing"]["mutable"] and not guessed["age"]["mutable"] and guessed["income"]["mutable"]
     assert guessed.to_dict()["target"] == "ok"
+    dated = frame.assign(when=pd.date_range("2024-01-01", periods=30))
+    with pytest.raises(ValueError, match="data: column 'when' of type timestamp.* leave it out with ignore"):
+        pr.Schema.infer(dated)
+    assert pr.Schema.infer(dated, target="ok", immutable=["housing"], ignore=["when"]) == guessed
 
 
 def test_frontiers_are_drawn(linear: bytes, schema: pr.Schema, tmp_path: Any) -> None:

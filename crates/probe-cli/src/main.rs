@@ -12,7 +12,7 @@ use anyhow::Result;
 use args::{Cli, Command};
 use clap::Parser as _;
 use printer::Printer;
-use probe_service::Usage;
+use probe_service::{Usage, one_line};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -68,18 +68,4 @@ fn finish(error: &anyhow::Error, printer: &Printer) -> ExitCode {
         _ => printer.error(&one_line(error)),
     }
     if error.is::<Usage>() { ExitCode::from(Usage::STATUS) } else { ExitCode::FAILURE }
-}
-
-/// The error and its causes, each said once.
-fn one_line(error: &anyhow::Error) -> String {
-    let mut line = String::new();
-    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
-        if line.is_empty() {
-            line = cause;
-        } else if !line.contains(&cause) {
-            line.push_str(": ");
-            line.push_str(&cause);
-        }
-    }
-    line.replace(['\n', '\r'], " ")
 }

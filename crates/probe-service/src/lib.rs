@@ -20,5 +20,5 @@ mod voice;
 
 pub use question::{Means, Question, Units, Work, columns_of};
 pub use rows::limit_words;
-pub use usage::Usage;
+pub use usage::{Usage, one_line};
 pub use voice::Voice;

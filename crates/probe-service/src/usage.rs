@@ -1,4 +1,4 @@
-//! Mistakes in what was typed that the parser of flags cannot see.
+//! Mistakes in what was typed that the parser of flags cannot see, and errors in one line.
 
 use std::fmt;
 
@@ -28,3 +28,17 @@ impl fmt::Display for Usage {
 }
 
 impl std::error::Error for Usage {}
+
+/// The error and its causes, each said once.
+pub fn one_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
+        if line.is_empty() {
+            line = cause;
+        } else if !line.contains(&cause) {
+            line.push_str(": ");
+            line.push_str(&cause);
+        }
+    }
+    line.replace(['\n', '\r'], " ")
+}

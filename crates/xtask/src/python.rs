@@ -46,10 +46,16 @@ pub(crate) fn wheel(profile: &str) -> Result<PathBuf> {
 fn environment(folder: &Path) -> Result<PathBuf> {
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     if !python.exists() {
-        let made = Command::new("python3").args(["-m", "venv"]).arg(folder).status();
-        let made = made.context("Python 3 is needed for the Python package: cannot start python3")?;
-        if !made.success() {
-            bail!("python3 -m venv {} failed: Python 3 with venv is needed", folder.display());
+        let run = |words: &[&str]| {
+            let done = Command::new("python3").args(words).arg(folder).status();
+            done.context("Python 3 is needed for the Python package: cannot start python3")
+        };
+        // Some systems have Python without venv; virtualenv does the same.
+        if !run(&["-m", "venv"])?.success() && !run(&["-m", "virtualenv"])?.success() {
+            bail!(
+                "no environment in {}: Python 3 with venv, or with virtualenv, is needed",
+                folder.display()
+            );
         }
     }
     Ok(python)

@@ -152,11 +152,10 @@ class Engine:
         native = _probe.Engine(
             self.model._native,
             given._native if isinstance(given, Schema) else None,
-            given is False,
             arguments,
             self._reference,
             self._noise,
-            True,
+            (given is False, True),
         )
         notes, warned = native.said
         for note in notes:

@@ -61,7 +61,7 @@ class Model:
     def margins(self, points: Any) -> Any:
         """The margin of each row, favourable above zero: as a column of the kind that came. Columns that the model does not take are passed over."""
         frame = to_arrow(points, "points")
-        native = _probe.Engine(self._native, None, False, [], None, None, False)
+        native = _probe.Engine(self._native, None, [], None, None, (False, False))
         found = pa.table(native.score(frame.table, How(True, 0, None)))
         return frame.back(found)["margin"]
 
@@ -129,6 +129,9 @@ def from_lightgbm(booster: Any, features: Sequence[str] | None = None) -> Model:
     """A ``Booster`` or ``LGBMClassifier``."""
     from ._objects import lightgbm
 
+    if features is None:
+        # As they were before LightGBM put underscores into them.
+        features = getattr(booster, "feature_names_in_", None)
     return _parse(lightgbm.document(booster, _names(features)), type(booster).__name__, _classes(booster))
 
 

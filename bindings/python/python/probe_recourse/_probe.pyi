@@ -34,7 +34,7 @@ class Schema:
 
 class Engine:
     def __new__(
-        cls, model: Model, schema: Schema | None, ignore_schema: bool, flags: list[str], reference: Any, noise: bytes | None, seeks: bool
+        cls, model: Model, schema: Schema | None, flags: list[str], reference: Any, noise: bytes | None, switches: tuple[bool, bool]
     ) -> Engine: ...
     @property
     def said(self) -> tuple[list[str], list[str]]: ...

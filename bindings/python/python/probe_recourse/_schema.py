@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import Any
 
+import pyarrow as pa
+
 from . import _probe
 from ._tables import to_arrow
 
@@ -62,11 +64,11 @@ class Schema:
         return cls.parse(json.dumps(document, default=_plain))
 
     @classmethod
-    def infer(cls, data: Any, target: str | None = None, immutable: Sequence[str] = ()) -> Schema:
+    def infer(cls, data: Any, target: str | None = None, immutable: Sequence[str] = (), ignore: Sequence[str] = ()) -> Schema:
         """A first schema from data: kinds, scales and steps from the values, immutable what looks as if nobody could change it.
 
         Read it and edit it (:meth:`to_toml`, :meth:`updated`): what may change, and at what cost, data cannot tell. Notes of what was
-        guessed go to the logger ``probe_recourse``.
+        guessed go to the logger ``probe_recourse``. Columns of ``ignore`` are no features.
 
         >>> import pyarrow as pa
         >>> data = pa.table({"age": [20, 30, 60], "income": [1.5, 2.5, 9.0], "paid": ["no", "yes", "yes"]})
@@ -76,7 +78,14 @@ class Schema:
         """
         if isinstance(immutable, str):
             raise ValueError("immutable: expected a list of names, found a text")
-        native, notes = _probe.Schema.infer(to_arrow(data, "data").table, target, list(immutable))
+        left_out = {ignore} if isinstance(ignore, str) else set(ignore)
+        table = to_arrow(data, "data", (lambda name: name not in left_out) if left_out else None).table
+        for field in table.schema:
+            kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+            texts = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+            if not (texts or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+                raise ValueError(f"data: column '{field.name}' of type {kind} is neither a number, a text nor a truth value; leave it out with ignore")
+        native, notes = _probe.Schema.infer(table, target, list(immutable))
         for note in notes:
             _log.info(note)
         return cls(native)
