@@ -312,9 +312,9 @@ impl Engine {
         let (ids, ignore_extra) = (how.ids.clone(), how.ignore_extra);
         let wanted = Columns { ids, ignore_extra, ..columns_of_people(&self.question.setup) };
         let chunks = reader(name, table)?.select(&wanted).map_err(|error| raise(error.into()))?;
-        // People of whom a person is microseconds are handed out by as many as stay in a core's own memory.
-        let rows = work.portion().unwrap_or(1024);
-        Ok(chunks.with_limit(ChunkLimit { rows, ..ChunkLimit::default() }))
+        // Rows in memory are handed out by the number where a person is microseconds: measured, fewer or more at a time were slower.
+        let rows = work.portion().unwrap_or(8192);
+        Ok(chunks.with_limit(ChunkLimit { rows, bytes: usize::MAX }))
     }
 
     /// Texts about the people of a table, in their order.
