@@ -9,15 +9,16 @@ use clap::{CommandFactory as _, Parser as _};
 use probe_core::Rows;
 use probe_io::{Batch, ChunkLimit, Chunks, Column, Columns, Field, JsonRows};
 use probe_service::flags::{Ask, Assurance, Measure, Rates, Seek, Wishes};
-use probe_service::letters::{Kind, Letters};
+use probe_service::letters::{Kind, Letters, language};
 use probe_service::people::{columns_of_people, feature_fields};
 use probe_service::rate::{Origins, Rater};
 use probe_service::{Means, Question, Units, Work, frontier, rate, recourse};
-use probe_words::{Language, Layout, Source};
+use probe_words::Layout;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 /// What can be asked of an engine, by the names of the command line.
@@ -198,9 +199,9 @@ impl Engine {
         py: Python<'_>,
         people: PyTable,
         how: How,
-        style: (String, String, Vec<(String, String)>),
+        style: (String, String, Option<PathBuf>),
     ) -> PyResult<Vec<String>> {
-        let (form, language, templates) = style;
+        let (form, language_name, templates) = style;
         let layout = match form.as_str() {
             "text" => Layout::Text,
             "markdown" => Layout::Markdown,
@@ -210,8 +211,7 @@ impl Engine {
                 return Err(pyo3::exceptions::PyValueError::new_err(what));
             }
         };
-        let sources: Vec<Source> = templates.into_iter().map(|(file, text)| Source { file, text }).collect();
-        let language = Language::new(&language, &sources).map_err(|error| raise(error.into()))?;
+        let language = language(&language_name, templates.as_deref()).map_err(raise)?;
         let letters = Letters::new(&self.engine, language, Kind::Prose(layout)).map_err(raise)?;
         let relax = self.asked.wishes.relax;
         self.texts(

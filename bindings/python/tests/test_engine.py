@@ -85,6 +85,16 @@ def test_letters_are_those_of_the_command(linear: bytes, schema: pr.Schema, comm
             assert letter.strip() in theirs
 
 
+def test_letters_by_templates_of_one_s_own(linear: bytes, schema: pr.Schema, tmp_path: Any) -> None:
+    people, engine = pa.table(people_of(2)), engine_of(linear, schema)
+    with pytest.raises(ValueError, match="templates: .*none of en.toml, letter.txt, letter.md"):
+        engine.letters(people, ids="id", templates=tmp_path)
+    (tmp_path / "letter.md").write_text("# {{ title }}\n\nOurs.\n")
+    for templates in (tmp_path, tmp_path / "letter.md"):
+        letters = engine.letters(people, ids="id", form="markdown", templates=templates)
+        assert len(letters) == 2 and all("Ours." in letter for letter in letters)
+
+
 def test_any_table_gets_its_own_kind(linear: bytes, schema: pr.Schema) -> None:
     engine = engine_of(linear, schema)
     plain = people_of(50)

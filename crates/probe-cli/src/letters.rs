@@ -7,8 +7,8 @@ use anyhow::{Context as _, Result};
 use probe_core::Engine;
 use probe_io::{Batch, Encoded, Encoder, Field, Format, TableWriter};
 use probe_service::Usage;
-use probe_service::letters::{Kind, Letters};
-use probe_words::{Language, Layout, Source};
+use probe_service::letters::{Kind, Letters, language};
+use probe_words::Layout;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Mutex;
@@ -28,7 +28,8 @@ pub(crate) fn letters_of<'e>(
         };
     }
     let kind = kind(args, tables)?;
-    Letters::new(engine, language(args)?, kind).map(Some)
+    let language = language(args.language.as_deref().unwrap_or("en"), args.templates.as_deref())?;
+    Letters::new(engine, language, kind).map(Some)
 }
 
 fn kind(args: &Explain, tables: &Tables) -> Result<Kind> {
@@ -63,32 +64,6 @@ fn kind(args: &Explain, tables: &Tables) -> Result<Kind> {
             Err(Usage::of("--format", what).into())
         }
     }
-}
-
-fn language(args: &Explain) -> Result<Language> {
-    let name = args.language.as_deref().unwrap_or("en");
-    let mut sources = Vec::new();
-    if let Some(path) = args.templates.as_deref() {
-        let read = |path: &Path| -> Result<Source> {
-            let text = std::fs::read_to_string(path)
-                .with_context(|| format!("--templates: {}: cannot be read", path.display()))?;
-            Ok(Source { file: path.display().to_string(), text })
-        };
-        if path.is_dir() {
-            let names = Language::file_names(name);
-            let found: Vec<_> = names.iter().map(|name| path.join(name)).filter(|p| p.is_file()).collect();
-            if found.is_empty() {
-                let what = format!("{}: none of {} is there", path.display(), names.join(", "));
-                return Err(Usage::of("--templates", what).into());
-            }
-            for file in found {
-                sources.push(read(&file)?);
-            }
-        } else {
-            sources.push(read(path)?);
-        }
-    }
-    Ok(Language::new(name, &sources)?)
 }
 
 /// Letters on their way to a file of their own, in the order of the rows.

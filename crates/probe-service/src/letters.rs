@@ -1,10 +1,12 @@
 //! Answers in words, chunk by chunk.
 
-use anyhow::Result;
+use crate::usage::Usage;
+use anyhow::{Context as _, Result};
 use probe_core::{Answer, Engine, Relaxation, Session, Status};
 use probe_io::{Batch, Chunk, Format, JsonRows, Prose};
-use probe_words::{Addressee, Language, Layout, Letter, Pages, Record, Witness};
+use probe_words::{Addressee, Language, Layout, Letter, Pages, Record, Source, Witness};
 use serde_json::Value;
+use std::path::Path;
 
 /// Letters as they were asked for.
 pub struct Letters<'e> {
@@ -94,4 +96,30 @@ fn ids(chunk: &Chunk, row: usize) -> Result<Vec<(String, String)>> {
     };
     let id = |k: usize| Ok((chunk.plan().id(k).to_owned(), text(chunk.id(row, k)?.to_json())));
     (0..chunk.plan().n_ids()).map(id).collect()
+}
+
+/// A language by name, with the user's `templates` in the place of the built-in ones: a file, or a folder of them.
+pub fn language(name: &str, templates: Option<&Path>) -> Result<Language> {
+    let mut sources = Vec::new();
+    if let Some(path) = templates {
+        let read = |path: &Path| -> Result<Source> {
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("--templates: {}: cannot be read", path.display()))?;
+            Ok(Source { file: path.display().to_string(), text })
+        };
+        if path.is_dir() {
+            let names = Language::file_names(name);
+            let found: Vec<_> = names.iter().map(|name| path.join(name)).filter(|p| p.is_file()).collect();
+            if found.is_empty() {
+                let what = format!("{}: none of {} is there", path.display(), names.join(", "));
+                return Err(Usage::of("--templates", what).into());
+            }
+            for file in found {
+                sources.push(read(&file)?);
+            }
+        } else {
+            sources.push(read(path)?);
+        }
+    }
+    Ok(Language::new(name, &sources)?)
 }

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from . import _probe
 from ._frontier import Frontier
@@ -285,10 +286,9 @@ class Engine:
         """
         frame, names, _ = self._frame(people, ids, ignore_extra)
         table = frame.table
-        sources = [] if templates is None else _sources(Path(templates), language)
         with _progress(progress, table.num_rows) as tell:
             how = How(ignore_extra, self.threads, tell, names)
-            return self._engine(table.num_rows).letters(plain(table, names), how, (form, language, sources))
+            return self._engine(table.num_rows).letters(plain(table, names), how, (form, language, None if templates is None else fspath(templates)))
 
     def frontier(
         self,
@@ -420,8 +420,7 @@ def _ids(ids: list[str], table: pa.Table, features: list[str]) -> list[str]:
 def _decided(found: pa.Table) -> pa.Table:
     """``favourable`` as a boolean."""
     at = found.schema.get_field_index("favourable")
-    yes = pa.array([text == "true" for text in found.column(at).to_pylist()], pa.bool_())
-    return found.set_column(at, "favourable", yes)
+    return found.set_column(at, "favourable", pc.equal(found.column(at), "true"))
 
 
 def _refused(schema: pa.Schema, person: pa.Table, row: int, why: str, options: int) -> pa.Table:
@@ -441,16 +440,6 @@ def _refused(schema: pa.Schema, person: pa.Table, row: int, why: str, options: i
 
     rows = [{field.name: value(field, option) for field in schema} for option in range(options)]
     return pa.Table.from_pylist(rows, schema=pa.schema([field.with_nullable(True) for field in schema]))
-
-
-def _sources(path: Path, language: str) -> list[tuple[str, str]]:
-    if path.is_dir():
-        found = [file for file in (path / f"{language}.toml", path / "letter.txt", path / "page.html") if file.is_file()]
-        if not found:
-            raise ValueError(f"templates: {path}: no {language}.toml is there")
-    else:
-        found = [path]
-    return [(str(file), file.read_text(encoding="utf-8")) for file in found]
 
 
 def _rate(name: str, value: float) -> float:
