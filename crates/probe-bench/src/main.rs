@@ -13,6 +13,7 @@ mod offline;
 mod peers;
 mod people;
 mod python;
+mod report;
 mod stats;
 mod stream;
 mod trees;
@@ -62,6 +63,8 @@ enum What {
     Kernels,
     /// Trees on real data: certificates, costs and speed, and exact rates; a full run writes docs/trees.md
     Trees(trees::Options),
+    /// The README's figures, from those that were measured
+    Report(report::Options),
 }
 
 fn main() -> Result<()> {
@@ -77,5 +80,6 @@ fn main() -> Result<()> {
         What::Frames(options) => frames::run(&options),
         What::Kernels => kernels::run(),
         What::Trees(options) => trees::run(&options),
+        What::Report(options) => report::run(&options),
     }
 }

@@ -6,9 +6,11 @@ use super::subject::Subject;
 use super::{Options, Pools};
 use crate::clock::median_of;
 use crate::offline::Against;
-use crate::stats::mean;
+use crate::report::Figures;
+use crate::stats::{mean, range};
 use anyhow::Result;
 use probe_core::{Answer, Rows, Status};
+use probe_experiments::number::rounded;
 use rayon::ThreadPool;
 
 pub(super) const HEADER: &str = "\
@@ -73,6 +75,31 @@ impl Cell {
             self.r, self.people, self.cost, self.per_cpu_second, self.all_cores
         )
     }
+}
+
+/// What other texts quote.
+pub(super) fn figures(cells: &[(&str, Cell)]) -> Figures {
+    let mut figures = Figures::new();
+    let certified = cells.iter().map(|(_, cell)| cell.certified as f64 / cell.people as f64);
+    let above =
+        cells.iter().filter_map(|(_, cell)| cell.audit).map(|(lines, plain, _)| lines + plain).sum::<usize>();
+    figures.insert("certified".to_owned(), format!("{:.1} %", 100.0 * certified.fold(1.0, f64::min)));
+    figures.insert("above".to_owned(), above.to_string());
+    figures.insert(
+        "rate".to_owned(),
+        range(cells.iter().filter_map(|(_, cell)| cell.audit).map(|audit| audit.2), 2),
+    );
+    let more = cells
+        .iter()
+        .filter_map(|(_, cell)| cell.offline.as_ref())
+        .map(|against| 100.0 * (against.ratio - 1.0));
+    figures.insert("more".to_owned(), range(more, 1));
+    for (name, cell) in cells {
+        let key = format!("{name}_{}", (100.0 * cell.r).round());
+        figures.insert(format!("{key}_cpu"), rounded(cell.per_cpu_second, 3));
+        figures.insert(format!("{key}_all"), rounded(cell.all_cores, 3));
+    }
+    figures
 }
 
 /// Answers above r on lines and on plain draws, and the mean rate over r.

@@ -8,7 +8,7 @@ mod lines;
 mod offline;
 mod subject;
 
-use crate::{clock, folders, say};
+use crate::{clock, report, say};
 use anyhow::{Result, ensure};
 use cell::Cell;
 use probe_experiments::paper_data::PAPER_DATA;
@@ -70,7 +70,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let pools = Pools::new(options.threads)?;
     let mut text = introduction();
     let mut people = vec![PEOPLE_HEADER.to_owned()];
-    let mut figures = vec![cell::HEADER.to_owned()];
+    let mut rows = vec![cell::HEADER.to_owned()];
+    let mut cells = Vec::new();
     for data in PAPER_DATA.iter().filter(|data| options.data.iter().any(|name| name == data.name)) {
         let subject = Subject::load(data, options.people)?;
         people.push(format!(
@@ -86,10 +87,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             eprintln!("{}, r = {r}: {} people", subject.title, subject.n_people());
             let cell = Cell::measure(&subject, SIGMA, r, options, &pools)?;
             eprintln!("{}", cell.row(subject.title));
-            figures.push(cell.row(subject.title));
+            rows.push(cell.row(subject.title));
+            cells.push((subject.name, cell));
         }
     }
-    text += &format!("{}\n\n{}\n\n{COLUMNS}", people.join("\n"), figures.join("\n"));
+    text += &format!("{}\n\n{}\n\n{COLUMNS}", people.join("\n"), rows.join("\n"));
     if options.deep > 0 {
         let rows = large::rows(options.deep, SIGMA, &LARGE_RATES, &pools)?;
         text +=
@@ -97,8 +99,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     say(&text);
     if options.is_full() {
-        std::fs::write(folders::root().join(OUTPUT), text)?;
-        eprintln!("written to {OUTPUT}");
+        let figures = cell::figures(&cells);
+        report::publish(&report::Part {
+            id: "networks",
+            command: "networks",
+            document: OUTPUT,
+            text,
+            figures,
+            ..Default::default()
+        })?;
     }
     Ok(())
 }

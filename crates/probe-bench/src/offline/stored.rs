@@ -14,7 +14,8 @@ const VERSION: u32 = 1;
 
 /// Ours against the offline search, on the same people.
 pub(crate) struct Against {
-    ratio: f64,
+    /// Mean cost of ours over that of the search.
+    pub(crate) ratio: f64,
     worst: f64,
     changed: f64,
     changed_offline: f64,

@@ -4,7 +4,7 @@
 mod rules;
 mod scorer;
 
-use crate::{folders, say};
+use crate::{folders, report, say};
 use anyhow::{Context as _, Result, bail};
 use probe_core::{Purpose, Seed};
 use rayon::prelude::*;
@@ -175,8 +175,13 @@ with immutable features, directions, steps, transitions, relations and `p_fail` 
 {DRAWS} implementations (for each way that changes of category may fail) for every certified row. Above means by more than {SIGMAS} standard errors.\n",
             lines.join("\n")
         );
-        std::fs::write(folders::root().join(OUTPUT), text)?;
-        say(&format!("written to {OUTPUT}"));
+        report::publish(&report::Part {
+            id: "people",
+            command: "people",
+            document: OUTPUT,
+            text,
+            ..Default::default()
+        })?;
     }
     Ok(())
 }
