@@ -2,6 +2,7 @@
 //!
 //! Timings are compared as ratios within one run; machines differ.
 
+mod board;
 mod clock;
 mod folders;
 mod frames;
@@ -63,6 +64,8 @@ enum What {
     Kernels,
     /// Trees on real data: certificates, costs and speed, and exact rates; a full run writes docs/trees.md
     Trees(trees::Options),
+    /// Every method on every data set and kind of model: answers, rates, costs, rules; a full run writes docs/quality.md
+    Board(board::Options),
     /// The README's figures, from those that were measured
     Report(report::Options),
 }
@@ -80,6 +83,7 @@ fn main() -> Result<()> {
         What::Frames(options) => frames::run(&options),
         What::Kernels => kernels::run(),
         What::Trees(options) => trees::run(&options),
+        What::Board(options) => board::run(&options),
         What::Report(options) => report::run(&options),
     }
 }

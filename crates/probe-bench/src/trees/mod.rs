@@ -187,6 +187,13 @@ fn their_way(subjects: &[Subject], options: &Options) -> Result<String> {
     Ok(format!("{}\n\n{}", lines.join("\n"), distilled::COLUMNS))
 }
 
+/// Boosted trees of the training rows, by the defaults of `probe train`.
+pub(crate) fn boosting(encoded: &Encoded) -> Result<Trees> {
+    let (x, favourable) = encoded.part(&encoded.split.train);
+    let trainer = BoostedTrainer::new(BoostedParams::default()).map_err(probe_train::Error::from)?;
+    Ok(trainer.fit(Rows::new(&x, encoded.names.len())?, &encoded.names, &favourable, SEED)?.model)
+}
+
 fn subject(title: String, encoded: &Encoded, kind: &str, most: usize) -> Result<Subject> {
     let (x, favourable) = encoded.part(&encoded.split.train);
     let rows = Rows::new(&x, encoded.names.len())?;
@@ -197,12 +204,7 @@ fn subject(title: String, encoded: &Encoded, kind: &str, most: usize) -> Result<
             &favourable,
             SEED,
         )?,
-        _ => {
-            BoostedTrainer::new(BoostedParams::default())
-                .map_err(probe_train::Error::from)?
-                .fit(rows, &encoded.names, &favourable, SEED)?
-                .model
-        }
+        _ => boosting(encoded)?,
     };
     Ok(Subject {
         title,
