@@ -155,3 +155,50 @@ fn the_letter_is_printed_and_written_and_names_no_column() {
     let article = german.split_once("<article").unwrap().1.split_once("</article>").unwrap().0.to_owned();
     assert!(all.text().contains(&article), "{row}: {article}");
 }
+
+/// Words with one blank between them.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether the pieces stand in the text in this order.
+fn in_order(text: &str, pieces: &[&str]) -> bool {
+    let mut rest = text;
+    pieces.iter().all(|piece| match rest.find(piece) {
+        Some(start) => {
+            rest = &rest[start + piece.len()..];
+            true
+        }
+        None => false,
+    })
+}
+
+/// The first block of text after a heading or sentence of the README.
+fn readme_block(readme: &str, after: &str) -> String {
+    let below = &readme[readme.find(after).unwrap_or_else(|| panic!("the README has lost '{after}'"))..];
+    let start = below.find("```text\n").expect("a block of text") + "```text\n".len();
+    below[start..].split("```").next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_readme_shows_what_the_demo_prints() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("../../README.md")).expect("a README");
+    let folder = Folder::new();
+    let printed = words(&folder.run("demo --out demo").text());
+    let block = readme_block(&readme, "## What the demo prints");
+    assert!(block.lines().count() > 30, "the demo has lost its lines");
+    // What is left out is marked; letters may break their lines elsewhere.
+    for line in block.lines() {
+        for piece in line.split("[…]").map(words) {
+            assert!(printed.contains(&piece), "the demo does not print '{piece}'");
+        }
+    }
+    let answers = folder.text("demo/recourse.csv");
+    let block = readme_block(&readme, "The first answers of `probe recourse`");
+    assert_eq!(block.lines().count(), 3);
+    for (shown, told) in block.lines().zip(answers.lines()) {
+        let pieces: Vec<&str> = shown.split('…').collect();
+        assert!(in_order(told, &pieces), "'{shown}' is not '{told}'");
+    }
+}
