@@ -3,8 +3,9 @@
 use crate::convert::{Listener, reader};
 use crate::error::{raise, refuse};
 use crate::model::{Model, Raised};
-use crate::run::{Cancel, stream};
+use crate::run::{Cancel, each, stream};
 use crate::schema::Schema;
+use crate::sheet::{Sheet, Whole};
 use clap::{CommandFactory as _, Parser as _};
 use probe_core::Rows;
 use probe_io::{Batch, ChunkLimit, Chunks, Column, Columns, Field, JsonRows};
@@ -178,6 +179,26 @@ impl Engine {
         self.checked(table)
     }
 
+    /// The same as columns of NumPy.
+    fn recourse_columns<'py>(&self, py: Python<'py>, people: PyTable, how: How) -> PyResult<Vec<Whole<'py>>> {
+        let (options, relax) = (self.n_options(), self.asked.wishes.relax);
+        let n_people: usize = people.batches().iter().map(|batch| batch.num_rows()).sum();
+        let mut fields = recourse::fields(options, relax);
+        let chunks = self.read_as("people", people, &how, self.work)?;
+        fields.extend(feature_fields(&self.question.setup, chunks.plan()));
+        let mut sheet = Sheet::new(py, fields, n_people * options).map_err(raise)?;
+        let (parts, cancelled) = (sheet.parts().map_err(raise)?, Cancel::default());
+        let scratch = || recourse::Worker::new(&self.engine, relax);
+        let done = each(py, (chunks, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
+            self.question.check_rows(chunk)?;
+            worker.answer(chunk, NO_FACTORS, &cancelled)?;
+            parts.put(chunk.first_row() as usize * options, worker.columns(chunk)?)
+        });
+        self.checked(done)?;
+        let texts = parts.into_texts();
+        sheet.into_columns(texts)
+    }
+
     /// The answers with all there is to say of them: a JSON text each.
     fn records(&self, py: Python<'_>, people: PyTable, how: How) -> PyResult<Vec<String>> {
         let relax = self.asked.wishes.relax;
@@ -313,7 +334,7 @@ impl Engine {
         let wanted = Columns { ids, ignore_extra, ..columns_of_people(&self.question.setup) };
         let chunks = reader(name, table)?.select(&wanted).map_err(|error| raise(error.into()))?;
         // Rows in memory are handed out by the number where a person is microseconds: measured, fewer or more at a time were slower.
-        let rows = work.portion().unwrap_or(8192);
+        let rows = work.portion().unwrap_or(4096);
         Ok(chunks.with_limit(ChunkLimit { rows, bytes: usize::MAX }))
     }
 
@@ -329,22 +350,15 @@ impl Engine {
         let chunks = self.read_as("people", people, &how, self.work)?;
         let told: Mutex<BTreeMap<u64, Vec<String>>> = Mutex::default();
         let cancelled = Cancel::default();
-        let done = stream(
-            py,
-            (chunks, Vec::new(), how.threads),
-            how.progress,
-            &cancelled,
-            scratch,
-            |worker, chunk| {
-                self.question.check_rows(chunk)?;
-                worker.answer(chunk, NO_FACTORS, &cancelled)?;
-                let texts = tell(worker, chunk)?;
-                if let Ok(mut told) = told.lock() {
-                    told.insert(chunk.first_row(), texts);
-                }
-                Ok(Batch::Columns(Vec::new()))
-            },
-        );
+        let done = each(py, (chunks, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
+            self.question.check_rows(chunk)?;
+            worker.answer(chunk, NO_FACTORS, &cancelled)?;
+            let texts = tell(worker, chunk)?;
+            if let Ok(mut told) = told.lock() {
+                told.insert(chunk.first_row(), texts);
+            }
+            Ok(())
+        });
         self.checked(done)?;
         Ok(told.into_inner().unwrap_or_default().into_values().flatten().collect())
     }

@@ -6,6 +6,7 @@ mod error;
 mod model;
 mod run;
 mod schema;
+mod sheet;
 
 use pyo3::prelude::*;
 

@@ -39,6 +39,36 @@ pub(crate) fn stream<S>(
     let batches = Batches::default();
     let (writer, schema) =
         TableWriter::create_arrow(fields, batches.clone()).map_err(|error| raise(error.into()))?;
+    run(py, (reader, writer, threads), progress, cancelled, scratch, work)?;
+    let batches = std::mem::take(&mut *batches.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    PyTable::try_new(batches, schema)
+}
+
+/// The same for work that puts what it makes somewhere itself.
+pub(crate) fn each<S>(
+    py: Python<'_>,
+    (reader, threads): (Chunks, usize),
+    progress: Option<Py<PyAny>>,
+    cancelled: &Cancel,
+    scratch: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &Chunk) -> anyhow::Result<()> + Sync,
+) -> PyResult<()> {
+    let (writer, _) =
+        TableWriter::create_arrow(Vec::new(), Batches::default()).map_err(|error| raise(error.into()))?;
+    run(py, (reader, writer, threads), progress, cancelled, scratch, |space, chunk| {
+        work(space, chunk)?;
+        Ok(Batch::Columns(Vec::new()))
+    })
+}
+
+fn run<S>(
+    py: Python<'_>,
+    (reader, writer, threads): (Chunks, TableWriter, usize),
+    progress: Option<Py<PyAny>>,
+    cancelled: &Cancel,
+    scratch: impl Fn() -> S + Sync,
+    work: impl for<'c> Fn(&mut S, &'c Chunk) -> anyhow::Result<Batch<'c>> + Sync,
+) -> PyResult<()> {
     let done = AtomicU64::new(0);
     let result = py.detach(|| {
         std::thread::scope(|scope| {
@@ -81,6 +111,5 @@ pub(crate) fn stream<S>(
     if let Some(progress) = &progress {
         progress.call1(py, (summary.rows_in,))?;
     }
-    let batches = std::mem::take(&mut *batches.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
-    PyTable::try_new(batches, schema)
+    Ok(())
 }

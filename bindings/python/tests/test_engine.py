@@ -20,6 +20,7 @@ import pytest
 import probe_recourse as pr
 from conftest import SCHEMA, people_of
 from probe_recourse._model import _parse
+from probe_recourse._tables import Frame, How
 
 HEAD = ["row", "status", "reason", "cost", "rate", "rate_upper", "best_rate", "changed", "outside_range"]
 
@@ -338,6 +339,58 @@ def test_yes_and_no_are_no_numbers(linear: bytes, schema: pr.Schema) -> None:
     with pytest.raises(ValueError, match="relax: expected True or False"):
         engine_of(linear, schema, relax=1)
     assert engine_of(linear, schema, relax=np.bool_(False), max_rate=np.float64(0.1), immutable=np.array(["debt"]), threads=np.int64(1)).threads == 1
+
+
+def odd_frames() -> dict[str, pd.DataFrame]:
+    """Frames of people whose columns are of all kinds."""
+    plain = pd.DataFrame(people_of(50), index=range(100, 150))
+    small = plain.assign(age=plain["age"].astype("int8"), debt=plain["debt"].astype("float32"), housing=plain["housing"].astype("category"))
+    nullable = plain.astype({"age": "Int64", "income": "Float64", "housing": "string"})
+    backed = plain.astype({"age": "int64[pyarrow]", "debt": "double[pyarrow]"})
+    floats = plain.assign(age=plain["age"].astype(float), income=plain["income"].astype(int))
+    return {"plain": plain, "small": small, "nullable": nullable, "backed": backed, "floats": floats, "empty": plain.head(0)}
+
+
+@pytest.mark.parametrize("kind", list(odd_frames()))
+@pytest.mark.parametrize("settings", [{}, {"options": 2}, {"relax": True, "max_changes": 1, "bounds": (0.0, 0.6)}])
+def test_columns_for_pandas_are_those_of_arrow(linear: bytes, schema: pr.Schema, kind: str, settings: dict[str, Any], monkeypatch: Any) -> None:
+    engine, people = engine_of(linear, schema, **settings), odd_frames()[kind]
+    answers = engine.recourse(people, ids="id")
+    with monkeypatch.context() as other:
+        # Without this, tables go back by way of Arrow.
+        other.setattr(Frame, "gather", property(lambda _: None, lambda *_: None), raising=False)
+        expected = engine.recourse(people, ids="id")
+    pd.testing.assert_frame_equal(answers, expected, check_exact=True)
+    for name in answers.columns:
+        if isinstance(answers[name].dtype, np.dtype):
+            assert answers[name].to_numpy().flags.writeable, name
+    if len(answers) > 0:
+        answers.iloc[0, list(answers.columns).index("debt")] = 1.0
+        assert answers["debt"].iloc[0] == 1.0
+        # The frame that was given stays as it was.
+        answers["id"] = answers["id"].str.upper()
+        pd.testing.assert_frame_equal(people, odd_frames()[kind])
+
+
+def test_parts_of_any_length_make_whole_columns() -> None:
+    """Rows are handed out as they lie in chunks, to several threads; each must come back where it belongs."""
+    draw = np.random.default_rng(5)
+    people = pd.DataFrame(draw.uniform(-1.0, 1.0, (30_001, 2)), columns=["a", "b"])
+    people.loc[people.index[::7], "a"] += 3.0
+    model = pr.Model.linear(["a", "b"], [1.0, 0.5], 0.0)
+    first = pr.Engine(model, schema=False, sigma=0.1, threads=1).recourse(people, progress=False)
+    assert list(first["row"]) == list(range(len(people))) and set(first["status"]) == {"certified", "favourable"}
+    assert (first["status"] == "favourable").equals((people["a"] + 0.5 * people["b"] > 0))
+    # One object for each text.
+    assert len({id(text) for text in first["status"]}) == 2
+    for threads in (2, 5):
+        again = pr.Engine(model, schema=False, sigma=0.1, threads=threads).recourse(people, progress=False)
+        pd.testing.assert_frame_equal(again, first, check_exact=True)
+    table = pa.concat_tables([pa.table(people.iloc[:11]), pa.table(people.iloc[11:29_000]), pa.table(people.iloc[29_000:])])
+    engine = pr.Engine(model, schema=False, sigma=0.1, threads=3)
+    columns = {name: values for name, values, texts in engine._native.recourse_columns(table, How(False, 3, None)) if texts is None}
+    for name, values in columns.items():
+        np.testing.assert_array_equal(values, first[name].to_numpy())
 
 
 def test_ids_and_categories_of_pandas_keep_their_types(linear: bytes, schema: pr.Schema) -> None:

@@ -68,7 +68,7 @@ pub use noise_file::{NoiseFile, fit_to_json, load_noise, parse_noise, residuals_
 pub use output::Batches;
 pub use output::{
     AtomicOutput, Batch, Cell, Column, Encoded, Encoder, Field, FieldKind, JsonRows, Prose, TableWriter,
-    Verbatim,
+    Verbatim, check_columns, check_distinct,
 };
 pub use pairs::{IMPLEMENTED, Pairs, read_pairs};
 pub use pipeline::{Job, Summary, run_pipeline};

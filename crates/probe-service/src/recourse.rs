@@ -139,10 +139,10 @@ impl<'e> Worker<'e> {
         columns.extend([
             Column::texts(answers.iter().map(|a| a.status.as_str())),
             Column::texts(answers.iter().map(|a| a.reason.map_or("", Reason::code))),
-            Column::floats(answers.iter().map(|a| a.cost)),
-            Column::floats(answers.iter().map(|a| a.rate)),
-            Column::floats(answers.iter().map(|a| a.rate_upper)),
-            Column::floats(answers.iter().map(|a| a.best_rate)),
+            Column::numbers(answers.iter().map(|a| a.cost)),
+            Column::numbers(answers.iter().map(|a| Some(a.rate))),
+            Column::numbers(answers.iter().map(|a| Some(a.rate_upper))),
+            Column::numbers(answers.iter().map(|a| a.best_rate)),
             Column::integers(answers.iter().map(|a| a.changed as i64)),
             Column::integers(answers.iter().map(|a| a.outside_range.map(|n| n as i64))),
         ]);

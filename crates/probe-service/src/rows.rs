@@ -24,11 +24,11 @@ pub(crate) fn feature_columns<'c>(
         let (row, value) = (row_of(i), answers[i].point[j]);
         if same(value, people[row * n + j]) { chunk.unchanged(row, k, value) } else { told(value, steps[j]) }
     };
-    let category = |encoding: &Encoding, i: usize, k: usize| -> Cow<'c, str> {
+    let category = |encoding: &'c Encoding, i: usize, k: usize| -> Cow<'c, str> {
         let row = row_of(i);
         let (from, to) = (&people[row * n..(row + 1) * n], &answers[i].point);
         let own = (encoding.value(k, from) == encoding.value(k, to)).then(|| chunk.category_text(row, k));
-        own.flatten().unwrap_or_else(|| encoding.category(k, to).unwrap_or_default().to_owned().into())
+        own.flatten().unwrap_or_else(|| encoding.category(k, to).unwrap_or_default().into())
     };
     // Numbers that came without texts and go in no steps need no more than themselves.
     let mut plain = if chunk.has_texts() { Vec::new() } else { numbers(answers, n) };

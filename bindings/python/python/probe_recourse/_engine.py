@@ -215,6 +215,8 @@ class Engine:
         with _progress(progress, inner.num_rows) as tell:
             how = How(ignore_extra, self.threads, tell)
             try:
+                if frame.gather is not None:
+                    return frame.gather(engine.recourse_columns(inner, how), dict(engine.features), names)
                 result = pa.table(engine.recourse(inner, how))
             except ValueError as error:
                 if errors == "raise" or _row_of(error) is None:

@@ -7,6 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
+# Names, values, and the texts that values are the numbers of, where they are.
+Columns = Sequence[tuple[str, Any, "list[str | None] | None"]]
+
+
 class How:
     """How a table is read and worked on."""
 
@@ -15,11 +19,21 @@ class How:
 
 
 class Frame:
-    """A table as it came: its Arrow form, and the way back."""
+    """A table as it came: its Arrow form, and the way back.
 
-    def __init__(self, table: pa.Table, back: Callable[[pa.Table, list[str]], Any]) -> None:
+    ``gather`` makes one of columns of NumPy, where that spares copies: it gets them as the engine gives them, which features keep whole numbers
+    whole, and ``ids``.
+    """
+
+    def __init__(
+        self,
+        table: pa.Table,
+        back: Callable[[pa.Table, list[str]], Any],
+        gather: Callable[[Columns, dict[str, bool], list[str]], Any] | None = None,
+    ) -> None:
         self.table = table
         self._back = back
+        self.gather = gather
 
     def back(self, result: pa.Table, ids: Sequence[str] = ()) -> Any:
         """A table of results as the kind that came; ``ids`` are carried through."""
@@ -81,20 +95,14 @@ def _from_pandas(frame: Any, name: str, only: Callable[[str], bool] | None) -> F
         raise ValueError(f"{name}: the name of a column must be a text, found {names[0]!r}")
     table = _columns(frame)
 
-    def back(result: pa.Table, ids: list[str]) -> Any:
-        for column in ids:
-            if column in result.column_names:
-                raise ValueError(f"ids: the output has a column '{column}' already")
+    def typed(result: pa.Table) -> Any:
+        """The columns with the types that they came with."""
         # Blocks of their own spare a copy; of one chunk they would be views that cannot be written to.
         several = result.num_columns > 0 and result.column(0).num_chunks > 1
         found = result.to_pandas(split_blocks=several)
-        rows = numpy.arange(len(frame)) if len(found) == len(frame) else result.column("row").to_numpy()
-        found.index = frame.index if len(found) == len(frame) else frame.index.take(rows)
         for column in frame.columns:
             kind = frame[column].dtype
-            if column in ids:
-                found[column] = frame[column].array.take(rows)
-            elif column not in found.columns:
+            if column not in found.columns:
                 continue
             elif isinstance(kind, pandas.CategoricalDtype):
                 found[column] = _category(found[column], kind)
@@ -102,7 +110,57 @@ def _from_pandas(frame: Any, name: str, only: Callable[[str], bool] | None) -> F
                 found[column] = found[column].astype(kind)
         return found
 
-    return Frame(table, back)
+    def labelled(found: Any, ids: list[str]) -> Any:
+        """The rows with index and ids of those that they are about."""
+        _untaken(found.columns, ids)
+        rows = None if len(found) == len(frame) else found["row"].to_numpy()
+        found.index = frame.index if rows is None else frame.index.take(rows)
+        for column in frame.columns:
+            if column in ids:
+                values = frame[column].array
+                found[column] = values.copy() if rows is None else values.take(rows)
+        return found
+
+    def back(result: pa.Table, ids: list[str]) -> Any:
+        return labelled(typed(result), ids)
+
+    def gather(columns: Columns, whole: dict[str, bool], ids: list[str]) -> Any:
+        found: dict[str, Any] = {}
+        others: dict[str, pa.Array] = {}
+        for column, values, texts in columns:
+            feature = column in whole and column in frame.columns
+            if feature and not (texts is None and isinstance(frame[column].dtype, numpy.dtype) and _stays(table, column, whole)):
+                found[column], others[column] = None, _as_arrow(values, texts)
+            elif texts is None:
+                found[column] = values
+            else:
+                # One object for each text there is.
+                known = pa.array(texts, pa.string()).to_pandas()
+                found[column] = (known.to_numpy() if isinstance(known.dtype, numpy.dtype) else known.array).take(values)
+        if others:
+            rest = typed(settle_types(pa.table(others), table, whole))
+            found.update((column, rest[column].array) for column in others)
+        return labelled(pandas.DataFrame(found, copy=False), ids)
+
+    return Frame(table, back, gather)
+
+
+def _as_arrow(values: Any, texts: list[str | None] | None) -> pa.Array:
+    if texts is None:
+        return pa.array(values, from_pandas=True)
+    return pa.DictionaryArray.from_arrays(values, pa.array(texts, pa.string())).cast(pa.string())
+
+
+def _untaken(columns: Any, ids: list[str]) -> None:
+    for name in ids:
+        if name in columns:
+            raise ValueError(f"ids: the output has a column '{name}' already")
+
+
+def _stays(people: pa.Table, name: str, whole: dict[str, bool]) -> bool:
+    """Whether a column of floats stays one, by the type that it came with."""
+    kind = people.schema.field(name).type
+    return not ((pa.types.is_integer(kind) or pa.types.is_boolean(kind)) and whole[name])
 
 
 def _category(texts: Any, kind: Any) -> Any:
@@ -136,9 +194,7 @@ def carry(result: pa.Table, people: pa.Table, ids: list[str]) -> pa.Table:
     """``result`` with the columns ``ids`` of ``people``, by its column ``row``."""
     if not ids:
         return result
-    for name in ids:
-        if name in result.column_names:
-            raise ValueError(f"ids: the output has a column '{name}' already")
+    _untaken(result.column_names, ids)
     one_each = result.num_rows == people.num_rows
     carried = people.select(ids)
     if not one_each:
@@ -159,15 +215,14 @@ def plain(table: pa.Table, ids: list[str]) -> pa.Table:
 
 def settle_types(result: pa.Table, people: pa.Table, whole: dict[str, bool]) -> pa.Table:
     """Features with the types they came with, where these can hold what they may become."""
-    for name, stays_whole in whole.items():
+    for name in whole:
         if name not in result.column_names:
             continue
         at, kind = result.schema.get_field_index(name), people.schema.field(name).type
         column = result.column(at)
         if kind == column.type:
             continue
-        numeric = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
-        if pa.types.is_floating(column.type) and not (numeric and stays_whole):
+        if pa.types.is_floating(column.type) and _stays(people, name, whole):
             continue
         if pa.types.is_null(kind):
             continue

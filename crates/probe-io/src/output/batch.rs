@@ -81,6 +81,11 @@ impl<'c> Column<'c> {
         Self::Floats(values.into_iter().map(Into::into).collect())
     }
 
+    /// Floats that are nothing but numbers, with gaps.
+    pub fn numbers(values: impl IntoIterator<Item = Option<f64>>) -> Self {
+        Self::Numbers(values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
+    }
+
     /// Texts without gaps.
     pub fn texts(values: impl IntoIterator<Item = impl Into<Cow<'c, str>>>) -> Self {
         Self::Texts(values.into_iter().map(|text| Some(text.into())).collect())
@@ -213,7 +218,7 @@ impl JsonRows {
 }
 
 /// Fails unless the columns are what `fields` declare.
-pub(super) fn check(columns: &[Column<'_>], fields: &[Field]) -> Result<usize> {
+pub fn check_columns(columns: &[Column<'_>], fields: &[Field]) -> Result<usize> {
     if columns.len() != fields.len() {
         let what = format!("the batch has {} columns, {} are declared", columns.len(), fields.len());
         return Err(Error::Output { column: fields.first().map_or("", Field::name).to_owned(), what });

@@ -70,7 +70,7 @@ impl Field {
 }
 
 /// Fails on a name that occurs twice.
-pub(crate) fn check_distinct(fields: &[Field]) -> Result<()> {
+pub fn check_distinct(fields: &[Field]) -> Result<()> {
     let mut seen = std::collections::BTreeSet::new();
     match fields.iter().find(|field| !seen.insert(field.name())) {
         Some(field) => Err(field.error("the output would have two columns of this name")),

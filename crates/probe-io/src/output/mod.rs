@@ -11,8 +11,8 @@ mod parquet;
 mod writer;
 
 pub use atomic::AtomicOutput;
-pub use batch::{Batch, Cell, Column, JsonRows, Verbatim};
-pub use field::{Field, FieldKind};
+pub use batch::{Batch, Cell, Column, JsonRows, Verbatim, check_columns};
+pub use field::{Field, FieldKind, check_distinct};
 #[cfg(feature = "arrow")]
 pub use writer::Batches;
 pub use writer::{Encoded, Encoder, Prose, TableWriter};

@@ -1,7 +1,7 @@
 //! A table being written: workers encode batches, one writer puts them down in order.
 
 use super::atomic::AtomicOutput;
-use super::batch::{self, Batch};
+use super::batch::{Batch, check_columns};
 use super::field::{Field, check_distinct};
 use super::parquet::{Packed, ParquetWriter};
 use super::{csv, json, parquet};
@@ -65,7 +65,7 @@ impl Encoder {
     pub fn encode(&self, batch: &Batch<'_>) -> Result<Encoded> {
         let n_rows = batch.n_rows();
         if let Batch::Columns(columns) = batch {
-            batch::check(columns, &self.fields)?;
+            check_columns(columns, &self.fields)?;
         }
         let format = match (&self.style, batch) {
             (Style::Prose(separator), Batch::Prose(texts)) => {

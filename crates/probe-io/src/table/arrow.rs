@@ -190,11 +190,7 @@ fn numbers_into(values: &ArrayRef, j: usize, cells: &mut TypedCells) {
     ) {
         let values = values.as_primitive::<T>();
         if values.null_count() == 0 {
-            values
-                .values()
-                .iter()
-                .enumerate()
-                .for_each(|(row, value)| cells.set(row, j, Some(number(*value))));
+            cells.set_all(j, values.values().iter().map(|value| number(*value)));
         } else {
             values.iter().enumerate().for_each(|(row, value)| cells.set(row, j, value.map(number)));
         }

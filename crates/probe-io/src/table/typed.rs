@@ -61,6 +61,12 @@ impl TypedCells {
         }
     }
 
+    /// All values of feature `j`.
+    pub(crate) fn set_all(&mut self, j: usize, values: impl Iterator<Item = f64>) {
+        let rows = self.numbers.chunks_exact_mut(self.n_features);
+        rows.zip(values).for_each(|(row, value)| row[j] = value);
+    }
+
     /// The category of feature `j` that one of the texts for a value names; the first of them stands for the value in errors. None without
     /// texts.
     pub(crate) fn set_category(&mut self, row: usize, j: usize, texts: &[&str], categories: &[String]) {
