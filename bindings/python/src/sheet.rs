@@ -131,7 +131,11 @@ impl<'a> Parts<'a> {
         self.texts.into_iter().zip(self.fields).map(found).collect()
     }
 
+    /// Rows that are free, which are not any more.
     fn take(&self, first: usize, n_rows: usize) -> Option<Vec<Part<'a>>> {
+        if n_rows == 0 {
+            return Some(Vec::new());
+        }
         let mut free = self.free.lock().ok()?;
         let start = *free.range(..=first).next_back()?.0;
         let (before, rest) = split(free.remove(&start)?, first - start)?;
