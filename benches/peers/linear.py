@@ -22,7 +22,7 @@ BETAS = (0.5, 0.9)
 BLOCK = 8192
 
 
-def search(people, g, offset, target, steps, low, high):
+def search(people, g, offset, target, steps):
     """The cheapest iterate with g . x + offset >= target, and whether there is one."""
     best_x, x = people.clone(), people.clone()
     best = torch.full((len(people),), torch.inf)
@@ -44,8 +44,6 @@ def search(people, g, offset, target, steps, low, high):
         size = STEP * decay**t / (square / (1 - BETAS[1] ** t)).sqrt_().add_(1e-8)
         y = change.addcmul_(size, mean, value=1 / (1 - BETAS[0] ** t))
         x = torch.nn.functional.softshrink(y / (size * PENALTY * largest), 1.0).mul_(size * PENALTY * largest).add_(people)
-        if high is not None:
-            x.clamp_(low, high)
     return best_x, torch.isfinite(best)
 
 
@@ -76,7 +74,7 @@ def main():
     parser.add_argument("--sigma", type=float, required=True)
     parser.add_argument("--closed-form", action="store_true")
     parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument("--bounds", type=float, nargs=2, default=(None, None))
+    parser.add_argument("--bounds", type=float, nargs=2, default=(None, None), help="for the closed form")
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
@@ -91,7 +89,7 @@ def main():
     def block(part):
         if options.closed_form:
             return closed_form(part, w, bias, target * scale, low, high)
-        return search(part, g, bias / scale, target, options.steps, low, high)
+        return search(part, g, bias / scale, target, options.steps)
 
     def run():
         answers = [block(part) for part in people.split(BLOCK)]

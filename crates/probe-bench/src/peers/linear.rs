@@ -20,11 +20,10 @@ const SEED: Seed = Seed(1);
 const CLOSE: f64 = 1e-5;
 
 /// Name, flags, and whether columns stay between 0 and 1.
-const ROWS: [(&str, &[&str], bool); 5] = [
+const ROWS: [(&str, &[&str], bool); 4] = [
     ("descent in PyTorch, 120 steps", &[], false),
     ("descent in PyTorch, 1,000 steps", &["--steps", "1000"], false),
     ("closed form in PyTorch, by hand", &["--closed-form"], false),
-    ("descent in PyTorch, 120 steps", &["--bounds", "0", "1"], true),
     ("closed form in PyTorch, by hand", &["--closed-form", "--bounds", "0", "1"], true),
 ];
 
@@ -153,7 +152,7 @@ fn render(rows: &[Row]) -> String {
     let mut text = format!(
         "The model of `cargo xtask bench library`: d = {D}, r = {RATE}, people who need recourse. Plain l1, or with columns kept between 0 and 1. Ours is exact, and each answer is \
          judged as it is printed: scored again, its rate from the score, bounds checked.\n\n\
-         - **descent**: Adam with a soft threshold on the closed-form margin, float32, in blocks of 8,192 people, the best feasible iterate; step, penalty and their decay tuned.\n\
+         - **descent**: everybody at once, Adam with a soft threshold on the closed-form margin, float32, in blocks of 8,192 people, the best feasible iterate; step, penalty and decay tuned. 120 steps are enough for answers within 0.2 % of the least cost; with 1,000 they are least.\n\
          - **closed form by hand**: by somebody who knows the solution and has no other question: one column for everybody, or one sort and one cumulative sum; no check of what comes out.\n\n\
          | question | method | people | with an answer | above r | cost to ours | changed | per CPU second | ours | ours is, times |\n|---|---|---|---|---|---|---|---|---|---|\n"
     );

@@ -41,10 +41,14 @@ struct Peer {
     models: &'static [&'static str],
 }
 
+/// Methods of a quick look.
+const QUICK: [&str; 2] = ["random, quick", "genetic"];
 const ALL: &[&str] = &["linear", "network", "forest"];
-const PEERS: [Peer; 10] = [
+const PEERS: [Peer; 12] = [
     peer(("current", "dice", "random"), "dice-ml random", true, ALL),
+    peer(("current", "dice", "random, quick"), "dice-ml random, quick", true, ALL),
     peer(("current", "dice", "genetic"), "dice-ml genetic", true, ALL),
+    peer(("current", "dice", "genetic, quick"), "dice-ml genetic, quick", true, ALL),
     peer(("current", "dice", "kdtree"), "dice-ml kdtree", true, ALL),
     peer(("current", "cfnow", "greedy"), "cfnow greedy", false, ALL),
     peer(("current", "cfnow", "random"), "cfnow random", false, ALL),
@@ -115,7 +119,7 @@ pub(super) fn section(options: &Options) -> Result<report::Part> {
             rows.push(task.solve()?);
             let asked = |peer: &&Peer| {
                 peer.name.contains(&options.only)
-                    && (!options.quick || peer.package == "dice" && peer.method != "kdtree")
+                    && (!options.quick || QUICK.contains(&peer.method))
                     && (fixed.is_empty() || peer.keeps)
                     && peer.models.contains(&subject.title)
             };

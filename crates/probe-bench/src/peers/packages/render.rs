@@ -19,7 +19,7 @@ pub(super) fn text(rows: &[Row], adult: &Adult) -> Result<String> {
     let fixed: Vec<&str> = adult.fixed().iter().map(|&j| adult.names[j].as_str()).collect();
     let mut text = format!(
         "Adult: the paper's logistic regression and network, and the forest of [trees](trees.md), 100 trees of depth 6, which packages get as a forest of scikit-learn with the same trees; scores of 2,000 \
-         rows are compared before anybody is asked. People are denied ones of the test split. Packages know no rate of invalidation: they are asked for one counterfactual with their default settings. Ours is \
+         rows are compared before anybody is asked. People are denied ones of the test split. Packages know no rate of invalidation: they are asked for one counterfactual with their default settings, dice-ml also with settings that are less work for it (**quick**: `benches/peers/packages/ask_dice.py`). Ours is \
          asked for a certified answer at r = {RATE}. Columns lie between 0 and 1; in the second question {} must stay, which some packages cannot be told.\n\n{HEADER}\n",
         fixed.join(", ")
     );
