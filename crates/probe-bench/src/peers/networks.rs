@@ -16,7 +16,7 @@ use std::path::Path;
 const PEOPLE: usize = 500;
 const MANY: usize = 5_000;
 /// Answers of a method that are audited, and people that the offline search is run for.
-const AUDITED: usize = 500;
+const AUDITED: usize = 200;
 const OFFLINE: usize = 50;
 const RATES: [f64; 2] = [0.35, 0.1];
 
@@ -102,7 +102,7 @@ const HEADER: &str = "\
 
 const COLUMNS: &str = "
 - **with an answer**: ours certified; theirs by their own account, without a certificate.
-- **above r**: share of the answers above r by more than four standard errors, on 16,384 Sobol lines; of 500 answers, evenly picked, where there are more.
+- **above r**: share of the answers above r by more than four standard errors, on 16,384 Sobol lines; of 200 answers, evenly picked, where there are more.
 - **to offline**: mean l1 cost of our answers in this run over that of a slow offline search for 50 of the same people, as in [networks](networks.md), and in brackets the
   worst single person.
 - **cost to ours**: mean l1 cost over that of our answers for the same people. **changed**: features changed by more than 1e-6.
@@ -135,8 +135,8 @@ fn compare(python: &Path, subject: &Subject, r: f64, options: &Options) -> Resul
         theirs.push((format!("{name}, {}", outcome.note), outcome.points, turns));
     }
     let aside = rayon::ThreadPoolBuilder::new().build()?;
-    let offline = if options.quick { 0 } else { OFFLINE };
-    let [offline, _] = Against::cells(against(subject, &ours, SIGMA, r, offline, &aside)?.as_ref());
+    let found = if options.quick { None } else { against(subject, &ours, SIGMA, r, OFFLINE, &aside)? };
+    let [offline, _] = Against::cells(found.as_ref());
     let ours = certified(ours);
     let all: Vec<&Turns> = theirs.iter().map(|(.., turns)| turns).collect();
     let seconds = mean(all.iter().map(|turns| turns.ours()));

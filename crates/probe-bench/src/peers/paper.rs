@@ -24,10 +24,10 @@ const PEOPLE: usize = 500;
 
 /// Names, variants of the script, and people: those that take long are asked about few.
 const VARIANTS: [(&str, &str, usize); 4] = [
-    ("Algorithm 1 as released", "released", 10),
-    ("Algorithm 1 as stated", "stated", 3),
-    ("Algorithm 1 as stated, no samples", "closed-form", 3),
-    ("Algorithm 2 as stated", "monte-carlo", 2),
+    ("Algorithm 1 as released", "released", 20),
+    ("Algorithm 1 as stated", "stated", 10),
+    ("Algorithm 1 as stated, no samples", "closed-form", 10),
+    ("Algorithm 2 as stated", "monte-carlo", 10),
 ];
 
 /// What was measured of one variant before one model.
@@ -136,7 +136,7 @@ fn network(subject: &Subject) -> Result<Case<'_>> {
 
 fn measure(python: &Path, case: &Case<'_>, options: &Options, rows: &mut Vec<Row>) -> Result<()> {
     for (name, variant, people) in VARIANTS {
-        let asked = case.question.first(if options.quick { 1 } else { people });
+        let asked = case.question.first(if options.quick { 3 } else { people });
         eprintln!("{}, {name}: {} people", case.title, asked.n_people());
         let before = (case.again)()?;
         let outcome = asked.ask(python, "paper.py", &["--variant", variant])?;
