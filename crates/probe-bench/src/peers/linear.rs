@@ -121,8 +121,9 @@ fn compare(
         },
     )?;
     let theirs = outcome.context("theirs ran")?.points;
-    let moves =
-        |i: usize, point: &[f64]| question.person(i).iter().zip(point).map(|(x, p)| (x - p).abs()).collect::<Vec<_>>();
+    let moves = |i: usize, point: &[f64]| {
+        question.person(i).iter().zip(point).map(|(x, p)| (x - p).abs()).collect::<Vec<_>>()
+    };
     let pairs: Vec<(usize, &Answer, &[f64])> = theirs
         .iter()
         .enumerate()
@@ -141,7 +142,9 @@ fn compare(
         above: theirs.iter().flatten().filter(|point| rate_of(model, point) > RATE * (1.0 + CLOSE)).count(),
         cost_to_ours: cost(&|k| moves(pairs[k].0, pairs[k].2).iter().sum())
             / cost(&|k| moves(pairs[k].0, &pairs[k].1.point).iter().sum()),
-        changed: mean(pairs.iter().map(|(i, _, point)| moves(*i, point).iter().filter(|by| **by > 1e-6).count() as f64)),
+        changed: mean(
+            pairs.iter().map(|(i, _, point)| moves(*i, point).iter().filter(|by| **by > 1e-6).count() as f64),
+        ),
         per_second: speed(answered, turns.theirs()),
         ours_per_second: speed(certified, turns.ours()),
         ratio: turns.ratio(certified as f64 / answered as f64),

@@ -37,7 +37,7 @@ pub(crate) struct Options {
     /// Processor seconds after which a package is asked about nobody else, per model and question
     #[arg(long, default_value_t = TIMEOUT)]
     timeout: f64,
-    /// Only packages whose name and method contain this, such as "dice-ml random"
+    /// Only packages whose model, name and method contain this, such as "forest, dice-ml"
     #[arg(long, default_value = "")]
     only: String,
 }

@@ -5,10 +5,10 @@ use super::script::Question;
 use super::turns::{Ratio, Turns, figure};
 use super::{OUTPUT, Options, SIGMA, TITLES};
 use crate::clock::time;
+use crate::folders;
 use crate::networks::{Subject, by_lines};
 use crate::report;
 use crate::stats::{mean, range};
-use crate::folders;
 use anyhow::{Context as _, Result};
 use probe_core::math::normal::upper_tail;
 use probe_core::{Engine, Linear, Rows, Seed, Setup};
@@ -45,6 +45,9 @@ struct Row {
     ratio: Ratio,
 }
 
+/// Rates of points.
+type Rates<'a> = Box<dyn Fn(&[&[f64]]) -> Vec<f64> + 'a>;
+
 /// A model of the paper, and what is needed to measure answers before it.
 struct Case<'a> {
     title: String,
@@ -52,7 +55,7 @@ struct Case<'a> {
     ours: Vec<Option<Vec<f64>>>,
     /// Ours once more: seconds for everybody.
     again: Box<dyn Fn() -> Result<f64> + 'a>,
-    rates: Box<dyn Fn(&[&[f64]]) -> Vec<f64> + 'a>,
+    rates: Rates<'a>,
 }
 
 pub(super) fn section(python: &Path, options: &Options) -> Result<report::Part> {
@@ -66,7 +69,8 @@ pub(super) fn section(python: &Path, options: &Options) -> Result<report::Part> 
     let mut figures = report::Figures::new();
     for (_, variant, _) in VARIANTS {
         for (kind, linear) in [("linear", true), ("networks", false)] {
-            let of = rows.iter().filter(|row| row.variant == variant && row.title.contains("linear") == linear);
+            let of =
+                rows.iter().filter(|row| row.variant == variant && row.title.contains("linear") == linear);
             let name = format!("{}_{kind}", variant.replace('-', "_"));
             figures.insert(name, range(of.map(|row| row.ratio.middle), 0));
         }
@@ -116,10 +120,17 @@ impl Affine {
         };
         Ok(Case {
             title: "Adult, linear".to_owned(),
-            question: Question { model: self.model.clone(), names: &self.names, people: &self.people, r: RATE },
+            question: Question {
+                model: self.model.clone(),
+                names: &self.names,
+                people: &self.people,
+                r: RATE,
+            },
             ours: certified(solve()?.0),
             again: Box::new(move || Ok(solve()?.1.cpu)),
-            rates: Box::new(move |points| points.iter().map(|point| upper_tail(score(point) / scale)).collect()),
+            rates: Box::new(move |points| {
+                points.iter().map(|point| upper_tail(score(point) / scale)).collect()
+            }),
         })
     }
 }
@@ -130,7 +141,9 @@ fn network(subject: &Subject) -> Result<Case<'_>> {
         question: question(subject, RATE),
         ours: certified(solve(subject, RATE)?.0),
         again: Box::new(|| Ok(solve(subject, RATE)?.1)),
-        rates: Box::new(|points| by_lines(&subject.plain, SIGMA, points).iter().map(|rate| rate.rate).collect()),
+        rates: Box::new(|points| {
+            by_lines(&subject.plain, SIGMA, points).iter().map(|rate| rate.rate).collect()
+        }),
     })
 }
 
@@ -146,7 +159,8 @@ fn measure(python: &Path, case: &Case<'_>, options: &Options, rows: &mut Vec<Row
         turns.push((case.again)()?, outcome.cpu_seconds);
         let points: Vec<&[f64]> = outcome.points.iter().flatten().map(Vec::as_slice).collect();
         let cost = |answers: &[Option<Vec<f64>>]| {
-            let both = (0..asked.n_people()).filter(|&i| outcome.points[i].is_some() && case.ours[i].is_some());
+            let both =
+                (0..asked.n_people()).filter(|&i| outcome.points[i].is_some() && case.ours[i].is_some());
             let moved = |i: usize, point: &[f64]| -> f64 {
                 asked.person(i).iter().zip(point).map(|(x, p)| (x - p).abs()).sum()
             };

@@ -52,7 +52,11 @@ impl Turns {
         let mut each: Vec<f64> =
             self.theirs.iter().zip(&self.ours).map(|(theirs, ours)| factor * theirs / ours).collect();
         let middle = median(&mut each);
-        Ratio { middle, low: each.first().copied().unwrap_or(f64::NAN), high: each.last().copied().unwrap_or(f64::NAN) }
+        Ratio {
+            middle,
+            low: each.first().copied().unwrap_or(f64::NAN),
+            high: each.last().copied().unwrap_or(f64::NAN),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ mod subject;
 use super::script::write_rows;
 use super::turns::{Ratio, Turns};
 use super::{OUTPUT, Options, TITLES};
-use crate::clock::median_of;
+use crate::clock::{median_of, time};
 use crate::stats::mean;
 use crate::{folders, python, report};
 use anyhow::Result;
@@ -114,12 +114,13 @@ pub(super) fn section(options: &Options) -> Result<report::Part> {
     let fixed = adult.fixed();
     let mut rows = Vec::new();
     for subject in &adult.subjects {
-        ModelFile::new(adult.names.clone(), subject.model.clone(), None)?.save(folder.join(model_file(subject)))?;
+        ModelFile::new(adult.names.clone(), subject.model.clone(), None)?
+            .save(folder.join(model_file(subject)))?;
         for fixed in [&none, &fixed] {
             let mut task = Task { adult: &adult, subject, fixed, ours: Vec::new(), folder: folder.clone() };
             rows.push(task.solve()?);
             let asked = |peer: &&Peer| {
-                peer.name.contains(&options.only)
+                format!("{}, {}", subject.title, peer.name).contains(&options.only)
                     && (!options.quick || QUICK.contains(&peer.method))
                     && (fixed.is_empty() || peer.keeps)
                     && peer.models.contains(&subject.title)
@@ -161,22 +162,23 @@ impl Task<'_> {
 
     /// Ours, which the others are compared with.
     fn solve(&mut self) -> Result<Row> {
-        let (answers, seconds) = self.ours()?;
+        let (answers, seconds, preparation) = self.ours()?;
         let point = |answer: Answer| (answer.status == Status::Certified).then_some(answer.point);
         self.ours = answers.into_iter().map(point).collect();
-        let measured = self.judge(&self.ours, seconds);
+        let mut measured = self.judge(&self.ours, seconds);
+        measured.preparation = preparation;
         Ok(self.row(PROBE.to_owned(), Ok(measured)))
     }
 
-    /// Our answers, and processor seconds per person on one thread, the engine prepared.
-    fn ours(&self) -> Result<(Vec<Answer>, f64)> {
-        let engine = self.adult.engine(self.subject, self.fixed, RATE)?;
+    /// Our answers, processor seconds per person on one thread, the engine prepared, and of its preparation.
+    fn ours(&self) -> Result<(Vec<Answer>, f64, f64)> {
+        let (engine, preparation) = time(|| self.adult.engine(self.subject, self.fixed, RATE))?;
         let rows = Rows::new(&self.subject.people, self.d())?;
         let mut answers = vec![Answer::new(self.d()); rows.n_rows()];
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
         let took = one.install(|| median_of(3, 0.3, || Ok(engine.recourse_into(rows, &mut answers)?)))?;
         let n = answers.len() as f64;
-        Ok((answers, took.cpu / n))
+        Ok((answers, took.cpu / n, preparation.cpu))
     }
 
     /// A package that fails says why, and nothing else stops.
@@ -224,25 +226,32 @@ impl Task<'_> {
     /// What is true of some answers, to the first people.
     fn judge(&self, points: &[Option<Vec<f64>>], seconds: f64) -> Measured {
         let people = self.people();
-        let given: Vec<(&[f64], &[f64])> =
-            people.iter().zip(points).filter_map(|(person, point)| Some((*person, point.as_deref()?))).collect();
+        let given: Vec<(&[f64], &[f64])> = people
+            .iter()
+            .zip(points)
+            .filter_map(|(person, point)| Some((*person, point.as_deref()?)))
+            .collect();
         let only: Vec<&[f64]> = given.iter().map(|(_, point)| *point).collect();
         let rates = (self.subject.rates)(&only);
-        let count = |holds: &dyn Fn(&[f64], &[f64]) -> bool| given.iter().filter(|(x, p)| holds(x, p)).count();
-        let cost = |person: &[f64], point: &[f64]| person.iter().zip(point).map(|(x, p)| (x - p).abs()).sum::<f64>();
+        let count =
+            |holds: &dyn Fn(&[f64], &[f64]) -> bool| given.iter().filter(|(x, p)| holds(x, p)).count();
+        let cost =
+            |person: &[f64], point: &[f64]| person.iter().zip(point).map(|(x, p)| (x - p).abs()).sum::<f64>();
         let both = || {
             let three = people.iter().zip(points).zip(&self.ours);
             three.filter_map(|((person, theirs), ours)| Some((*person, theirs.as_deref()?, ours.as_deref()?)))
         };
-        let changes =
-            |person: &[f64], point: &[f64]| person.iter().zip(point).filter(|(x, p)| (*x - *p).abs() > CLOSE).count();
+        let changes = |person: &[f64], point: &[f64]| {
+            person.iter().zip(point).filter(|(x, p)| (*x - *p).abs() > CLOSE).count()
+        };
         Measured {
             people: points.len(),
             answered: given.len(),
             flips: count(&|_, point| self.subject.model.score(point).is_ok_and(|score| score > 0.0)),
             holds: rates.iter().filter(|(rate, error)| *rate <= RATE + SIGMAS * error).count(),
             rate: mean(rates.iter().map(|(rate, _)| *rate)),
-            cost_to_ours: mean(both().map(|(x, theirs, _)| cost(x, theirs))) / mean(both().map(|(x, _, ours)| cost(x, ours))),
+            cost_to_ours: mean(both().map(|(x, theirs, _)| cost(x, theirs)))
+                / mean(both().map(|(x, _, ours)| cost(x, ours))),
             broken: count(&|person, point| self.fixed.iter().any(|&j| (person[j] - point[j]).abs() > CLOSE)),
             outside: count(&|_, point| point.iter().any(|x| !(-CLOSE..=1.0 + CLOSE).contains(x))),
             changed: mean(given.iter().map(|(person, point)| changes(person, point) as f64)),

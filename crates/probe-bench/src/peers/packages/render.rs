@@ -36,12 +36,13 @@ pub(super) fn text(rows: &[Row], adult: &Adult) -> Result<String> {
 
 fn left() -> Result<Vec<Left>> {
     let path = python::scripts(FOLDER).join("left-out.csv");
-    let mut reader = csv::Reader::from_path(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut reader =
+        csv::Reader::from_path(&path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(reader.deserialize().collect::<Result<_, _>>()?)
 }
 
 const HEADER: &str = "\
-| model | must stay | program | people | answers | accepted | hold r | mean rate | cost to ours | stay changed, outside | changed | ms a person | ours is, times | per answer that holds r |
+| model | must stay | program | people | answers | accepted | hold r | mean rate | cost to ours | stay changed, outside | changed | ms a person (s before) | ours is, times | per answer that holds r |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|";
 
 const COLUMNS: &str = "
@@ -49,7 +50,7 @@ const COLUMNS: &str = "
 - **hold r**: answers whose rate is not above r by more than four standard errors. Rates are exact (linear), on 16,384 Sobol lines (network) or on 100,000 draws (forest).
 - **cost to ours**: mean l1 cost over that of our answers for the same people. Ours pay for holding r; an answer on the boundary is cheaper and fails every second time.
 - **stay changed, outside**: answers that change what must stay, and answers outside of [0, 1]. **changed**: features changed.
-- **ms a person**: processor time, everything prepared on either side. **ours is**: theirs over ours. **per answer that holds r**: the same, for each answer that is one to the question asked.
+- **ms a person**: processor time, everything prepared on either side; in brackets the seconds that the package takes to get ready for everybody, its imports not counted. **ours is**: theirs over ours. **per answer that holds r**: the same, for each answer that is one to the question asked.
 ";
 
 pub(super) fn line(row: &Row) -> String {
@@ -63,7 +64,7 @@ pub(super) fn line(row: &Row) -> String {
                 false => "–".to_owned(),
             };
             format!(
-                "{start} {} | {} | {} | {} | {} | {} | {}, {} | {} | {} | {} | {} |",
+                "{start} {} | {} | {} | {} | {} | {} | {}, {} | {} | {} ({}) | {} | {} |",
                 m.people,
                 m.answered,
                 m.flips,
@@ -74,6 +75,7 @@ pub(super) fn line(row: &Row) -> String {
                 m.outside,
                 number(m.changed, 1),
                 figure(1e3 * m.seconds),
+                number(m.preparation, 1),
                 m.ratio.map_or_else(|| "1".to_owned(), |ratio| ratio.to_string()),
                 per_holding(m).map_or_else(|| "–".to_owned(), figure)
             )
@@ -135,7 +137,7 @@ mod tests {
         assert!((per_holding(&m).unwrap() - 100.0).abs() < 1e-9);
         assert_eq!(per_holding(&measured(0)), None);
         let row = Row { model: "forest", fixed: false, name: "some random (1.0)".to_owned(), outcome: Ok(m) };
-        let cells = "| forest | no | some random (1.0) | 10 | 8 | 8 | 2 | 0.250 | 1.50 | 1, 2 | 3.0 | 200 | 20.0 (20.0 to 20.0) | 100 |";
+        let cells = "| forest | no | some random (1.0) | 10 | 8 | 8 | 2 | 0.250 | 1.50 | 1, 2 | 3.0 | 200 (1.0) | 20.0 (20.0 to 20.0) | 100 |";
         assert_eq!(line(&row), cells);
         assert_eq!(line(&row).matches('|').count(), HEADER.lines().next().unwrap().matches('|').count());
         assert_eq!(figures(&[row])["some_random_forest_holds"], "2 of 10");

@@ -56,7 +56,13 @@ impl Server {
     }
 
     /// Gets it ready for a model, with columns that must stay.
-    pub(super) fn prepare(&mut self, model: &Path, train: &Path, fixed: &[usize], patience: f64) -> Result<Ready> {
+    pub(super) fn prepare(
+        &mut self,
+        model: &Path,
+        train: &Path,
+        fixed: &[usize],
+        patience: f64,
+    ) -> Result<Ready> {
         self.ask(&json!({"model": model, "train": train, "fixed": fixed}), patience)
     }
 

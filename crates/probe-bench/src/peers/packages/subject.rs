@@ -49,7 +49,9 @@ impl Adult {
                 title: "linear",
                 people: denied(&*logistic)?,
                 model: logistic,
-                rates: Box::new(move |points| points.iter().map(|point| (exact_rate(&exact, point), 0.0)).collect()),
+                rates: Box::new(move |points| {
+                    points.iter().map(|point| (exact_rate(&exact, point), 0.0)).collect()
+                }),
             },
             Subject {
                 title: "network",
@@ -91,7 +93,8 @@ impl Adult {
     pub(super) fn check_margins(&self, subject: &Subject, theirs: &[f64]) -> Result<()> {
         let ours = self.margins(subject, theirs.len())?;
         let size = ours.iter().fold(1e-3_f64, |most, score| most.max(score.abs()));
-        let far = ours.iter().zip(theirs).filter(|(a, b)| !((*a - *b).abs() <= 1e-6 * size)).count();
+        let near = ours.iter().zip(theirs).filter(|(a, b)| (*a - *b).abs() <= 1e-6 * size).count();
+        let far = theirs.len() - near;
         ensure!(
             !theirs.is_empty() && far * 500 <= theirs.len(),
             "{far} of {} scores differ from the model's: not the same model",
@@ -102,7 +105,8 @@ impl Adult {
 
     fn margins(&self, subject: &Subject, n: usize) -> Result<Vec<f64>> {
         let d = self.names.len();
-        let rows: Vec<f64> = self.train.chunks_exact(d + 1).take(n).flat_map(|row| &row[..d]).copied().collect();
+        let rows: Vec<f64> =
+            self.train.chunks_exact(d + 1).take(n).flat_map(|row| &row[..d]).copied().collect();
         let mut scores = vec![0.0; rows.len() / d];
         subject.model.score_batch(Rows::new(&rows, d)?, &mut scores)?;
         Ok(scores)
