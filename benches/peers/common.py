@@ -1,4 +1,4 @@
-"""What both peers need: the network, the people, the result file."""
+"""What the scripts share: models, people, the clock, the result file."""
 
 import csv
 import json
@@ -21,19 +21,31 @@ class Network:
         return torch.addmv(self.c, torch.addmm(self.b, x, self.w.T).clamp_min(0), self.v)
 
 
-def load_network(path, dtype):
-    """Reads a native model file with one hidden relu layer and one or two outputs."""
+@dataclass
+class Linear:
+    """f(x) = w . x + c; favourable above 0."""
+
+    w: torch.Tensor
+    c: torch.Tensor
+
+    def score(self, x):
+        return torch.mv(x, self.w) + self.c
+
+
+def load_model(path, dtype):
+    """Reads a native model file: linear, or with one hidden relu layer; one or two outputs."""
     with open(path) as file:
         model = json.load(file)
-    if model["activation"] != "relu" or len(model["layers"]) != 2:
-        raise SystemExit(f"{path}: one hidden relu layer is needed")
-    hidden, output = model["layers"]
-    w, b, last, bias = (
-        torch.tensor(layer[key], dtype=torch.float64) for layer in (hidden, output) for key in ("weight", "bias")
-    )
+    *hidden, output = model["layers"]
+    last, bias = (torch.tensor(output[key], dtype=torch.float64) for key in ("weight", "bias"))
     # Two softmax logits come down to their difference.
     v, c = (last[1] - last[0], bias[1] - bias[0]) if len(bias) == 2 else (last[0], bias[0])
     c = c - model.get("threshold", 0.0)
+    if model["kind"] == "linear":
+        return Linear(v.to(dtype), c.to(dtype))
+    if model["activation"] != "relu" or len(hidden) != 1:
+        raise SystemExit(f"{path}: one hidden relu layer is needed")
+    w, b = (torch.tensor(hidden[0][key], dtype=torch.float64) for key in ("weight", "bias"))
     return Network(*(t.to(dtype).contiguous() for t in (w, b, v, c)))
 
 

@@ -16,7 +16,7 @@ Settings were tuned on Adult, COMPAS and Give Me Some Credit at r = 0.35 and 0.0
 import argparse
 
 import torch
-from common import Timer, load_network, load_people, upper_quantile, write_result
+from common import Timer, load_model, load_people, upper_quantile, write_result
 
 PENALTIES = (0.8, 0.5)
 STEPS, STEP, DECAY = 80, 0.08, 0.95
@@ -170,7 +170,7 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
-    net = load_network(options.model, torch.float32)
+    net = load_model(options.model, torch.float32)
     people = load_people(options.people, torch.float32)
     rate, note = refused_share, "eager"
     if options.compile:

@@ -52,7 +52,7 @@ enum What {
     },
     /// Networks on the paper's data: certificates, costs and speed; a full run writes docs/networks.md
     Networks(networks::Options),
-    /// The same people by a batched PyTorch search and by the paper's procedure; a full run writes docs/peers.md
+    /// The same people by batched PyTorch searches, the paper's procedure and packages of the registry; a full run writes docs/peers.md
     Peers(peers::Options),
     /// Real people in raw form: rules, flips and rates of printed rows, checked anew; a full run writes docs/people.md
     People(people::Options),

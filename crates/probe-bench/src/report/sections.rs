@@ -1,6 +1,6 @@
 //! Documents of sections that are measured one by one.
 
-use crate::{clock, trees};
+use crate::{clock, peers, trees};
 
 /// The document of speed.
 pub(crate) const BENCHMARKS: &str = "docs/benchmarks.md";
@@ -13,7 +13,7 @@ struct Layout {
 }
 
 /// Documents that are laid out here; others keep what they have.
-const LAYOUTS: [Layout; 2] = [
+const LAYOUTS: [Layout; 3] = [
     Layout {
         path: BENCHMARKS,
         introduction: || {
@@ -34,6 +34,7 @@ const LAYOUTS: [Layout; 2] = [
         ],
     },
     Layout { path: trees::OUTPUT, introduction: trees::introduction, titles: &[] },
+    Layout { path: peers::OUTPUT, introduction: peers::introduction, titles: &peers::TITLES },
 ];
 
 /// The text below a heading, up to the next; `None` where there is no such heading.

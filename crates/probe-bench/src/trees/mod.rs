@@ -13,11 +13,13 @@ use crate::stats::mean;
 use crate::{clock, folders, offline, report, say};
 use anyhow::{Context as _, Result};
 use clap::ValueEnum as _;
-use plain::{OnDraws, Plain};
+use plain::OnDraws;
 use probe_core::{Answer, Engine, Key, Rows, Seed, Setup, Status, Trees};
 use probe_experiments::paper_data::{Encoded, HELOC, PAPER_DATA};
 use probe_train::{BoostedParams, BoostedTrainer, ForestParams, ForestTrainer};
 use std::sync::Arc;
+
+pub(crate) use plain::Plain;
 
 const SIGMA: f64 = 0.1;
 const RATES: [f64; 3] = [0.35, 0.1, 0.05];
@@ -192,6 +194,12 @@ pub(crate) fn boosting(encoded: &Encoded) -> Result<Trees> {
     let (x, favourable) = encoded.part(&encoded.split.train);
     let trainer = BoostedTrainer::new(BoostedParams::default()).map_err(probe_train::Error::from)?;
     Ok(trainer.fit(Rows::new(&x, encoded.names.len())?, &encoded.names, &favourable, SEED)?.model)
+}
+
+/// The forest on these data, and the same for what shares nothing with the engine.
+pub(crate) fn forest(encoded: &Encoded) -> Result<(Arc<Trees>, Plain)> {
+    let Subject { model, plain, .. } = subject(String::new(), encoded, "forest", 1)?;
+    Ok((model, plain))
 }
 
 fn subject(title: String, encoded: &Encoded, kind: &str, most: usize) -> Result<Subject> {

@@ -37,7 +37,7 @@ fn depth_of(left: &[i64], right: &[i64]) -> usize {
 }
 
 /// Trees whose splits are `<=`, as `probe train` makes them.
-pub(super) struct Plain {
+pub(crate) struct Plain {
     d: usize,
     nodes: Vec<Node>,
     roots: Vec<usize>,
@@ -94,7 +94,7 @@ impl Plain {
     }
 
     /// Each point's rate on plain draws, the same ones for all points.
-    pub(super) fn rates(&self, points: &[&[f64]], sigma: f64, draws: usize) -> Vec<f64> {
+    pub(crate) fn rates(&self, points: &[&[f64]], sigma: f64, draws: usize) -> Vec<f64> {
         let count = |block: usize| {
             let n = BLOCK.min(draws - block * BLOCK);
             let mut stream = SEED.stream(Purpose::Data, block as u64);
