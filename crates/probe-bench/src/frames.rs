@@ -40,11 +40,7 @@ struct Case {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let interpreter = python::environment("frames").with_context(|| python::needs("frames"))?;
-    let install = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps"];
-    let installed = Command::new(&interpreter).args(install).arg(&options.wheel).status()?;
-    if !installed.success() {
-        bail!("pip cannot install {}", options.wheel.display());
-    }
+    python::install(&interpreter, &options.wheel)?;
     let folder = folders::kept("frames")?;
     say("| people | library | pandas to pandas | ratio | the people alone | at most |");
     say("|---|---|---|---|---|---|");

@@ -1,11 +1,14 @@
 //! The exact linear solver without I/O: recourses per second on all cores and on one.
 
-use crate::clock::best_of;
+use crate::clock::time;
+use crate::report::{self, BENCHMARKS, Figures, Part, figure_name};
 use crate::say;
+use crate::stats::Repeats;
 use anyhow::Result;
 use probe_core::{
     Actions, Answer, Cost, Engine, Group, Linear, NoiseOn, Purpose, Room, Rows, Seed, Setup, Status,
 };
+use probe_experiments::number::rounded;
 use std::sync::Arc;
 
 const D: usize = 20;
@@ -56,38 +59,98 @@ fn grouped(setup: &mut Setup) -> probe_core::Result<()> {
     Ok(())
 }
 
+/// How often each case is measured.
+const REPEATS: usize = 5;
+
+/// What was measured of a case.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    /// People who need an answer, per second of the clock on all cores and on one.
+    pub(crate) all: Repeats,
+    pub(crate) one: Repeats,
+    /// The same per second of the processor, on one.
+    pub(crate) cpu: Repeats,
+    /// Certified, of those who need an answer.
+    pub(crate) certified: f64,
+}
+
 pub(crate) fn run() -> Result<()> {
+    let mut rows = Vec::new();
+    for case in CASES {
+        eprintln!("{}", case.name);
+        rows.push(measure(case)?);
+    }
+    let text = render(&rows);
+    say(&text);
+    let mut figures = Figures::new();
+    for row in &rows {
+        let name = figure_name(row.name);
+        for (on, speed) in [("all", row.all), ("one", row.one), ("cpu", row.cpu)] {
+            figures.insert(format!("{name}_{on}"), rounded(speed.median, 2));
+        }
+    }
+    report::publish(&Part {
+        id: "library",
+        command: "library",
+        document: BENCHMARKS,
+        title: Some("Linear models"),
+        text,
+        figures,
+        ..Part::default()
+    })
+}
+
+fn render(rows: &[Row]) -> String {
+    let mut lines = vec![format!(
+        "Exact recourse in the library, linear model, d = {D}, r = 0.1: people who need it, per second. Medians (least to most) of {REPEATS}.\n\n\
+         | question | all cores | one core | per CPU second | certified |\n|---|---|---|---|---|"
+    )];
+    let between =
+        |r: Repeats| format!("{} ({} to {})", rounded(r.median, 2), rounded(r.least, 2), rounded(r.most, 2));
+    for Row { name, all, one, cpu, certified } in rows {
+        lines.push(format!(
+            "| {name} | {} | {} | {} | {:.1} % |",
+            between(*all),
+            between(*one),
+            between(*cpu),
+            100.0 * certified
+        ));
+    }
+    lines.join("\n")
+}
+
+fn measure(case: &Case) -> Result<Row> {
     let mut stream = Seed(1).stream(Purpose::Data, 0);
     let weights: Vec<f64> = (0..D).map(|_| 2.0 * stream.normal()).collect();
     let model = Arc::new(Linear::new(weights, -2.0, 0.0)?);
-    let most = CASES.iter().map(|c| c.people).max().unwrap_or(0);
-    let people: Vec<f64> = (0..most * D).map(|_| stream.uniform()).collect();
-    let one_hot: Vec<f64> = people.chunks_exact(D).flat_map(with_groups).collect();
-    say(&format!(
-        "\nexact recourse in the library, linear model, d = {D}, r = 0.1 (people who need it, per second)"
-    ));
-    let cores = rayon::ThreadPoolBuilder::new().build()?;
-    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-    for case in CASES {
-        let mut setup = Setup::new(model.clone(), (0..D).map(|j| format!("x{j}")).collect(), None, 0.1)?;
-        (case.change)(&mut setup)?;
-        let data = if setup.actions.groups().is_empty() { &people } else { &one_hot };
-        let rows = Rows::new(&data[..case.people * D], D)?;
-        let engine = Engine::new(setup)?;
-        let mut answers = vec![Answer::new(D); case.people];
-        let all = best_of(5, || Ok(cores.install(|| engine.recourse_into(rows, &mut answers))?))?;
-        let single = best_of(3, || Ok(one.install(|| engine.recourse_into(rows, &mut answers))?))?;
-        let count = |status: Status| answers.iter().filter(|a| a.status == status).count();
-        let sought = case.people - count(Status::Favourable);
-        say(&format!(
-            "  {:<42} {:>10.0} on all cores {:>10.0} on one; {:.1} % certified",
-            case.name,
-            sought as f64 / all,
-            sought as f64 / single,
-            100.0 * count(Status::Certified) as f64 / sought as f64
-        ));
+    let mut people: Vec<f64> = (0..case.people * D).map(|_| stream.uniform()).collect();
+    let mut setup = Setup::new(model, (0..D).map(|j| format!("x{j}")).collect(), None, 0.1)?;
+    (case.change)(&mut setup)?;
+    if !setup.actions.groups().is_empty() {
+        people = people.chunks_exact(D).flat_map(with_groups).collect();
     }
-    Ok(())
+    let rows = Rows::new(&people, D)?;
+    let engine = Engine::new(setup)?;
+    let mut answers = vec![Answer::new(D); case.people];
+    let cores = rayon::ThreadPoolBuilder::new().build()?;
+    let single = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    let (mut all, mut one, mut cpu) = (Vec::new(), Vec::new(), Vec::new());
+    let mut timed = |pool: &rayon::ThreadPool| {
+        // The clock stands inside the pool: processor time is that of the thread it is asked on.
+        pool.install(|| time(|| Ok(engine.recourse_into(rows, &mut answers)?))).map(|(_, took)| took)
+    };
+    timed(&cores)?;
+    for _ in 0..REPEATS {
+        all.push(timed(&cores)?.wall);
+        let took = timed(&single)?;
+        one.push(took.wall);
+        cpu.push(took.cpu);
+    }
+    let count = |status: Status| answers.iter().filter(|a| a.status == status).count();
+    let sought = (case.people - count(Status::Favourable)) as f64;
+    let [all, one, cpu] = [all, one, cpu].map(|seconds| Repeats::of(seconds).over(sought));
+    Ok(Row { name: case.name, all, one, cpu, certified: count(Status::Certified) as f64 / sought })
 }
 
 /// A person whose first twelve columns are four one-hot groups of three.

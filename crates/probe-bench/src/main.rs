@@ -4,17 +4,25 @@
 
 mod board;
 mod clock;
+mod counts;
 mod folders;
 mod frames;
+mod generated;
 mod kernels;
+mod latency;
 mod library;
+mod limits;
+mod million;
 mod models;
 mod networks;
 mod offline;
 mod peers;
 mod people;
+mod process;
 mod python;
 mod report;
+mod resample;
+mod scaling;
 mod stats;
 mod stream;
 mod trees;
@@ -44,12 +52,22 @@ enum What {
     /// `probe recourse` from CSV to CSV, and its memory
     Stream {
         /// People in the larger file
-        #[arg(long, default_value_t = 1_000_000)]
+        #[arg(long, default_value_t = stream::PEOPLE)]
         people: usize,
         /// The `probe` command
         #[arg(long, default_value = "target/release/probe")]
         probe: PathBuf,
     },
+    /// One person at a time: percentiles of the time that a certified answer takes, in the library, by the command and from Python
+    Latency(latency::Options),
+    /// How far from what the machine can do: arithmetic, sampling, files
+    Limits(limits::Options),
+    /// How time grows with people, features, units, layers, trees, threads and smaller rates; makes pictures
+    Scaling(scaling::Options),
+    /// Instructions of a handful of kernels under valgrind, against those stored in benches/counts.json
+    Counts(counts::Options),
+    /// A million different people through the Adult network by one command, and a thousand of the answers audited
+    Million(million::Options),
     /// Networks on the paper's data: certificates, costs and speed; a full run writes docs/networks.md
     Networks(networks::Options),
     /// The same people by batched PyTorch searches, the paper's procedure and packages of the registry; a full run writes docs/peers.md
@@ -76,6 +94,11 @@ fn main() -> Result<()> {
     match arguments.what {
         What::Library => library::run(),
         What::Stream { people, probe } => stream::run(&probe, people),
+        What::Latency(options) => latency::run(&options),
+        What::Limits(options) => limits::run(&options),
+        What::Scaling(options) => scaling::run(&options),
+        What::Counts(options) => counts::run(&options),
+        What::Million(options) => million::run(&options),
         What::Networks(options) => networks::run(&options),
         What::Peers(options) => peers::run(&options),
         What::People(options) => people::run(&options),

@@ -15,6 +15,16 @@ pub(crate) fn needs(name: &str) -> String {
     format!("It needs Python 3 with venv, and a way for pip to get benches/{name}/requirements.txt.")
 }
 
+/// Installs our own package, as a wheel, and nothing that it needs.
+pub(crate) fn install(python: &Path, wheel: &Path) -> Result<()> {
+    let words = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps"];
+    let installed = Command::new(python).args(words).arg(wheel).status()?;
+    if !installed.success() {
+        bail!("pip cannot install {}", wheel.display());
+    }
+    Ok(())
+}
+
 /// The Python of an environment under the target folder that has what the scripts of `name` need; set up on first use.
 pub(crate) fn environment(name: &str) -> Result<PathBuf> {
     let folder = folders::kept(name)?.join("venv");

@@ -1,55 +1,130 @@
 //! `probe recourse` from CSV to CSV, against merely reading and writing the same file with the `csv` crate.
 
-use crate::clock::best_of;
+use crate::process::watch;
+use crate::report::{self, BENCHMARKS, Figures, Part};
 use crate::say;
-use anyhow::{Context as _, Result, bail};
+use crate::stats::Repeats;
+use anyhow::{Context as _, Result};
 use probe_core::{Linear, Purpose, Seed};
+use probe_experiments::number::{fixed, rounded};
 use probe_io::ModelFile;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const D: usize = 20;
+/// People in the larger file, where it is to be written down.
+pub(crate) const PEOPLE: usize = 1_000_000;
+/// How often each is timed, in turns.
+const REPEATS: usize = 5;
+
+/// What was measured for one file, in seconds.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) people: usize,
+    pub(crate) megabytes: f64,
+    pub(crate) copy: Repeats,
+    /// On all threads and on one: seconds, over those of a copy in the same turn, and the most memory in KiB.
+    pub(crate) all: Way,
+    pub(crate) one: Way,
+}
+
+/// The command on some threads.
+#[derive(Debug)]
+pub(crate) struct Way {
+    pub(crate) seconds: Repeats,
+    pub(crate) to_copy: Repeats,
+    pub(crate) peak: u64,
+}
 
 pub(crate) fn run(probe: &Path, people: usize) -> Result<()> {
     let probe = &probe.canonicalize().with_context(|| format!("no binary at {}", probe.display()))?;
     let folder = tempfile::tempdir()?;
-    let file = |name: &str| folder.path().join(name);
     let names: Vec<String> = (0..D).map(|j| format!("x{j}")).collect();
     let mut stream = Seed(1).stream(Purpose::Data, 1);
     let weights = (0..D).map(|_| 2.0 * stream.normal()).collect();
     ModelFile::new(names.clone(), std::sync::Arc::new(Linear::new(weights, -2.0, 0.0)?), None)?
-        .save(file("model.json"))?;
-    say("\nCSV to CSV, linear model, d = 20, l1, r = 0.1, bounds [0, 1]");
-    let mut peaks = Vec::new();
-    for n in [people / 10, people] {
-        write_people(&file("people.csv"), &names, n)?;
-        let megabytes = std::fs::metadata(file("people.csv"))?.len() as f64 / 1e6;
-        let copy = best_of(3, || plain_copy(&file("people.csv"), &file("copy.csv")))?;
-        let mut peak = 0;
-        let ours = best_of(3, || {
-            peak = recourse(probe, folder.path())?.max(peak);
-            Ok(())
-        })?;
-        say(&format!(
-            "  {n:>9} people ({megabytes:.0} MB): recourse {ours:.2} s, plain copy {copy:.2} s, ratio {:.2}; \
-             {:.0} people a second; peak memory {:.0} MB",
-            ours / copy,
-            n as f64 / ours,
-            peak as f64 / 1024.0
-        ));
-        peaks.push(peak);
+        .save(folder.path().join("model.json"))?;
+    let rows = [people / 10, people].map(|n| measure(probe, folder.path(), &names, n));
+    let rows = rows.into_iter().collect::<Result<Vec<Row>>>()?;
+    let text = render(&rows);
+    say(&text);
+    if people != PEOPLE {
+        return Ok(());
     }
-    say(&format!(
-        "  memory with ten times the people: {:.2} times",
-        peaks[1] as f64 / peaks[0].max(1) as f64
-    ));
-    Ok(())
+    let mut figures = Figures::new();
+    for (row, name) in rows.iter().zip(["tenth", "all"]) {
+        let mut quote = |what: &str, text: String| figures.insert(format!("{name}_{what}"), text);
+        quote("megabytes", format!("{:.0}", row.megabytes));
+        quote("seconds", format!("{:.2}", row.all.seconds.median));
+        quote("seconds_one_thread", format!("{:.2}", row.one.seconds.median));
+        quote("copy", format!("{:.2}", row.copy.median));
+        quote("to_copy", format!("{:.2}", row.all.to_copy.median));
+        quote("peak_mb", format!("{:.0}", row.all.peak as f64 / 1024.0));
+    }
+    report::publish(&Part {
+        id: "stream",
+        command: "stream",
+        document: BENCHMARKS,
+        title: Some("Files"),
+        text,
+        figures,
+        ..Part::default()
+    })
 }
 
-fn write_people(path: &Path, names: &[String], n: usize) -> Result<()> {
+fn measure(probe: &Path, folder: &Path, names: &[String], people: usize) -> Result<Row> {
+    let (input, copied) = (folder.join("people.csv"), folder.join("copy.csv"));
+    write_people(&input, names, people)?;
+    let megabytes = std::fs::metadata(&input)?.len() as f64 / 1e6;
+    let (mut copy, mut seconds, mut peaks) = (Vec::new(), [Vec::new(), Vec::new()], [0, 0]);
+    for _ in 0..REPEATS {
+        let started = Instant::now();
+        plain_copy(&input, &copied)?;
+        copy.push(started.elapsed().as_secs_f64());
+        for (k, threads) in ["0", "1"].into_iter().enumerate() {
+            let watched = watch(&mut recourse(probe, folder, threads), Duration::from_millis(2))?;
+            seconds[k].push(watched.seconds);
+            peaks[k] = watched.peak.max(peaks[k]);
+        }
+    }
+    let [all, one] = [0, 1].map(|k| Way {
+        to_copy: Repeats::ratios(&seconds[k], &copy),
+        seconds: Repeats::of(seconds[k].clone()),
+        peak: peaks[k],
+    });
+    Ok(Row { people, megabytes, copy: Repeats::of(copy), all, one })
+}
+
+fn render(rows: &[Row]) -> String {
+    let mut lines = vec![format!(
+        "`probe recourse` from CSV to CSV, linear model, d = {D}, l1, r = 0.1, bounds [0, 1], against merely reading and writing the file with the `csv` crate. Medians (least to most) of \
+         {REPEATS} in turns.\n\n| people | file | threads | time, s | people a second | plain copy, s | ratio | peak memory |\n|---|---|---|---|---|---|---|---|"
+    )];
+    let between = |r: &Repeats| format!("{:.2} ({:.2} to {:.2})", r.median, r.least, r.most);
+    for Row { people, megabytes, copy, all, one } in rows {
+        for (way, threads) in [(all, "all"), (one, "one")] {
+            lines.push(format!(
+                "| {} | {megabytes:.0} MB | {threads} | {} | {} | {} | {} | {:.0} MB |",
+                fixed(*people as f64, 0),
+                between(&way.seconds),
+                rounded(*people as f64 / way.seconds.median, 2),
+                between(copy),
+                between(&way.to_copy),
+                way.peak as f64 / 1024.0
+            ));
+        }
+    }
+    if let [few, many] = rows {
+        let times = many.all.peak as f64 / few.all.peak.max(1) as f64;
+        lines.push(format!("\nMemory with ten times the people: {times:.2} times."));
+    }
+    lines.join("\n")
+}
+
+pub(crate) fn write_people(path: &Path, names: &[String], n: usize) -> Result<()> {
     let mut out = BufWriter::new(File::create(path)?);
     writeln!(out, "{}", names.join(","))?;
     let mut stream = Seed(2).stream(Purpose::Data, 0);
@@ -74,42 +149,10 @@ fn plain_copy(input: &Path, output: &Path) -> Result<()> {
     Ok(writer.flush()?)
 }
 
-/// Runs the command; returns its peak memory in KiB, 0 where the system does not tell.
-fn recourse(probe: &Path, folder: &Path) -> Result<u64> {
-    let mut child = Command::new(probe)
-        .args([
-            "recourse",
-            "model.json",
-            "people.csv",
-            "-r",
-            "0.1",
-            "--sigma",
-            "0.1",
-            "--bounds",
-            "0,1",
-            "-o",
-            "out.csv",
-        ])
-        .arg("--quiet")
-        .current_dir(folder)
-        .stdout(Stdio::null())
-        .spawn()
-        .with_context(|| format!("cannot start {}", probe.display()))?;
-    let status_file = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    loop {
-        peak = high_water(&status_file).unwrap_or(0).max(peak);
-        match child.try_wait()? {
-            Some(status) if status.success() => return Ok(peak),
-            Some(status) => bail!("probe recourse failed: {status}"),
-            None => std::thread::sleep(Duration::from_millis(2)),
-        }
-    }
-}
-
-/// The most memory a process has held, as the system tells it.
-fn high_water(status_file: &str) -> Option<u64> {
-    let text = std::fs::read_to_string(status_file).ok()?;
-    let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
-    line.split_whitespace().nth(1)?.parse().ok()
+/// The command on so many threads; 0 for all there are.
+pub(crate) fn recourse(probe: &Path, folder: &Path, threads: &str) -> Command {
+    let words = "recourse model.json people.csv -r 0.1 --sigma 0.1 --bounds 0,1 -o out.csv --quiet --threads";
+    let mut command = Command::new(probe);
+    command.args(words.split(' ')).arg(threads).current_dir(folder).stdout(Stdio::null());
+    command
 }

@@ -23,7 +23,7 @@ fn measure(what: &str, arguments: &[&str]) -> Result<()> {
     let target = target();
     let mut bench = std::process::Command::new(target.join("release/probe-bench"));
     bench.current_dir(root()).arg(what).args(arguments);
-    if matches!(what, "stream" | "people") {
+    if matches!(what, "stream" | "people" | "latency" | "million" | "limits") {
         step("build the command", cargo().args(["build", "--release", "--quiet", "-p", "probe-cli"]))?;
         bench.arg("--probe").arg(target.join("release/probe"));
     }

@@ -26,6 +26,8 @@ fn extras() -> Result<()> {
     step("slow tests", cargo().args(slow))?;
     // Sets up Python environments with the libraries in the target folder.
     bench::run(&["models"])?;
+    // Needs valgrind, and says so.
+    bench::run(&["counts"])?;
     step(
         "install cargo-hack and cargo-deny",
         cargo().args(["install", "--locked", "--quiet", "cargo-hack", "cargo-deny"]),

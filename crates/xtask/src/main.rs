@@ -12,7 +12,7 @@ cargo xtask test            everything that must hold: format, lints, tests, doc
 cargo xtask test --full     that, and the slow extras: tests by the ten thousand, other libraries' models, each feature alone, licences, sources
 cargo xtask test python     the Python package alone
 cargo xtask bench           what is claimed about speed and memory, measured in one run: library and stream
-cargo xtask bench WHAT      one of library, stream, networks, peers, people, trees, models, frames, kernels; `--help` after it lists its flags";
+cargo xtask bench WHAT      one of library, stream, latency, million, limits, scaling, counts, networks, peers, people, trees, models, frames, kernels; `--help` after it lists its flags";
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

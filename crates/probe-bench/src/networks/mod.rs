@@ -14,7 +14,7 @@ use cell::Cell;
 use probe_experiments::paper_data::PAPER_DATA;
 use rayon::ThreadPool;
 
-pub(crate) use audit::by_lines;
+pub(crate) use audit::{Measured, by_lines, by_plain_draws};
 pub(crate) use cell::against;
 pub(crate) use subject::Subject;
 

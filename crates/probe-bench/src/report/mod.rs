@@ -12,11 +12,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use store::{Entry, Store};
 
-#[expect(unused_imports, reason = "sections of it come with their measurements")]
 pub(crate) use sections::BENCHMARKS;
 
 /// Figures as they are quoted, by name: `"p99_ms"` is `"1.2"`.
 pub(crate) type Figures = BTreeMap<String, String>;
+
+/// A title as a name of a figure: letters, digits and underscores.
+pub(crate) fn figure_name(title: &str) -> String {
+    let words = title.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("_").to_lowercase()
+}
 
 /// What a measurement tells.
 #[derive(Default)]

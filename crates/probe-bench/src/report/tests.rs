@@ -61,3 +61,8 @@ fn documents_hold_the_figures_that_were_measured() {
     let wrong = differences(folders::root(), readme::TEMPLATE).unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn names_of_figures_are_words() {
+    assert_eq!(figure_name("`probe recourse`, linear, d = 20"), "probe_recourse_linear_d_20");
+}

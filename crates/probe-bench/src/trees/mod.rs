@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result};
 use clap::ValueEnum as _;
 use plain::OnDraws;
 use probe_core::{Answer, Engine, Key, Rows, Seed, Setup, Status, Trees};
-use probe_experiments::paper_data::{Encoded, HELOC, PAPER_DATA};
+use probe_experiments::paper_data::{Encoded, HELOC, PAPER_DATA, PaperData};
 use probe_train::{BoostedParams, BoostedTrainer, ForestParams, ForestTrainer};
 use std::sync::Arc;
 
@@ -96,14 +96,14 @@ impl Part {
 }
 
 /// An ensemble and whom it denies.
-struct Subject {
-    title: String,
-    model: Arc<Trees>,
+pub(crate) struct Subject {
+    pub(crate) title: String,
+    pub(crate) model: Arc<Trees>,
     plain: Plain,
     /// Rows that it was trained on.
     train: Vec<f64>,
-    names: Vec<String>,
-    people: Vec<f64>,
+    pub(crate) names: Vec<String>,
+    pub(crate) people: Vec<f64>,
     accuracy: f64,
 }
 
@@ -112,7 +112,7 @@ impl Subject {
         &self.people[i * self.names.len()..][..self.names.len()]
     }
 
-    fn engine(&self, r: f64) -> Result<Engine> {
+    pub(crate) fn engine(&self, r: f64) -> Result<Engine> {
         let mut setup = Setup::new(self.model.clone(), self.names.clone(), None, SIGMA)?;
         setup.max_rate = r;
         Ok(Engine::new(setup)?)
@@ -124,15 +124,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // Exact rates are measured on trees of their own.
     let real = options.parts.is_empty() || options.parts.iter().any(|part| *part != Part::Boxes);
     for data in [&PAPER_DATA[0], &HELOC].into_iter().filter(|_| real) {
-        let encoded = data
-            .load(&folders::data(), SEED)
-            .with_context(|| format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file))?;
-        for kind in ["forest", "boosting"] {
-            let title = format!("{}, {kind}", data.title);
-            if title.contains(&options.only) {
-                subjects.push(subject(title, &encoded, kind, options.people)?);
-            }
-        }
+        subjects.extend(self::subjects(data, &options.only, options.people)?);
     }
     for part in Part::value_variants() {
         if !options.parts.is_empty() && !options.parts.contains(part) {
@@ -163,6 +155,21 @@ pub(crate) fn introduction() -> String {
          People are those of the test split whom the model denies.\n",
         clock::machine()
     )
+}
+
+/// A forest and boosting on a data set, where their title contains `only`, each with people whom it denies.
+pub(crate) fn subjects(data: &PaperData, only: &str, most: usize) -> Result<Vec<Subject>> {
+    let encoded = data
+        .load(&folders::data(), SEED)
+        .with_context(|| format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file))?;
+    let mut found = Vec::new();
+    for kind in ["forest", "boosting"] {
+        let title = format!("{}, {kind}", data.title);
+        if title.contains(only) {
+            found.push(subject(title, &encoded, kind, most)?);
+        }
+    }
+    Ok(found)
 }
 
 /// Our answers, model by model and rate by rate.

@@ -110,6 +110,11 @@ pub trait Worker {
         })
     }
 
+    /// How many lines ([`crate::LineSampling`]) the search has read so far; 0 for methods that read none, or do not count.
+    fn n_lines(&self) -> u64 {
+        0
+    }
+
     /// Confines the search from now on. Methods that cannot be confined fail.
     fn confine(&mut self, _within: &Within) -> Result<()> {
         Err(Error::Unsupported {

@@ -106,6 +106,14 @@ impl Scale {
         Ticks { values, labels }
     }
 
+    /// Powers of ten in steps that leave at most so many of them.
+    fn powers(&self, most: usize) -> Vec<f64> {
+        let (first, last) = (self.low.ceil().max(-300.0) as i32, self.high.floor().min(300.0) as i32);
+        let every = |step: i32| (first..=last).filter(move |power| power.rem_euclid(step) == 0);
+        let step = (1..=600).find(|step| every(*step).count() <= most).unwrap_or(1);
+        every(step).map(f64::from).collect()
+    }
+
     /// The finest of three sets that is not too fine, but never fewer than two ticks where there are as many.
     fn decades(&self, count: usize) -> Ticks {
         let within = |factors: &[f64]| {
@@ -116,8 +124,11 @@ impl Scale {
         };
         let sets: [&[f64]; 4] = [&[1.0, 1.5, 2.0, 3.0, 5.0, 7.0], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
         let sets = sets.map(within);
-        let fine = sets.iter().find(|v| v.len() <= count + 2);
-        let values = fine.filter(|v| v.len() >= 2).unwrap_or(&sets[0]).clone();
+        let values = match sets.iter().find(|v| v.len() <= count + 2) {
+            Some(fine) if fine.len() >= 2 => fine.clone(),
+            Some(_) => sets[0].clone(),
+            None => self.powers(count + 2),
+        };
         let labels = values.iter().map(|v| number::rounded(10f64.powf(*v), 2)).collect();
         Ticks { values, labels }
     }
@@ -163,6 +174,9 @@ mod tests {
         };
         assert_eq!(labels(0.04, 1.2, 3), ["0.05", "0.1", "0.2", "0.5", "1"]);
         assert_eq!(labels(0.26, 0.9, 3), ["0.3", "0.5", "0.7"]);
+        // Five decades on a low chart: every other one.
+        assert_eq!(labels(0.000_5, 40.0, 2), ["0.01", "1"]);
+        assert_eq!(labels(1e-4, 1e6, 3), ["0.001", "1", "1,000", "1,000,000"]);
         assert_eq!(labels(0.001, 1000.0, 5), ["0.001", "0.01", "0.1", "1", "10", "100", "1,000"]);
     }
 

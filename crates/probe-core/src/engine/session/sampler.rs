@@ -203,6 +203,14 @@ impl<'e> Sampler<'e> {
         })
     }
 
+    /// How many lines were read so far; 0 where there are none.
+    pub(super) fn n_lines(&self) -> u64 {
+        match &self.kind {
+            Kind::Lines { lines, .. } => lines.n_traced(),
+            _ => 0,
+        }
+    }
+
     /// Whether the method searches under this very noise, so that what it aims at is what it gets.
     pub(super) fn trusts_the_search(&self) -> bool {
         matches!(self.kind, Kind::Lines { .. } | Kind::Forest { .. })

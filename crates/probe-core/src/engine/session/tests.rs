@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::Linear;
+use crate::model::{Activation, Dense, Linear, Mlp};
 use crate::schema::{Feature, Schema};
 use std::sync::Arc;
 
@@ -31,4 +31,35 @@ fn the_smallest_step_never_prints_as_a_step_the_other_way() {
         }
     }
     assert!(against > 100, "only {against} steps would have gone the other way");
+}
+
+#[test]
+fn lines_are_counted_for_search_and_judgement() {
+    // One unit that is always on: a straight score, on which all lines have the same mass.
+    let layers = vec![
+        Dense { weight: vec![1.0, 1.0], bias: vec![100.0] },
+        Dense { weight: vec![0.0, 1.0], bias: vec![101.0, 0.0] },
+    ];
+    let model = Arc::new(Mlp::new(layers, Activation::Relu, 0.0).unwrap());
+    let names = vec!["a".to_owned(), "b".to_owned()];
+    let read = |certify| {
+        let mut setup = Setup::new(model.clone(), names.clone(), None, 0.1).unwrap();
+        setup.certify = certify;
+        let engine = Engine::new(setup).unwrap();
+        let (mut session, mut answer) = (engine.session(), Answer::new(2));
+        assert_eq!(session.n_lines(), [0, 0]);
+        session.recourse(&[0.2, 0.3], &mut answer).unwrap();
+        assert!(matches!(answer.status, Status::Certified | Status::Found), "{answer:?}");
+        session.n_lines()
+    };
+    let (without, with) = (read(false), read(true));
+    // 64 scouts, and 128 lines behind the reported rate.
+    assert_eq!(without[1], 192);
+    // The certificate reads whole blocks of 64, and leaves the search alone.
+    assert!(with[1] > 192 && (with[1] - 192) % 64 == 0, "{with:?}");
+    assert!(with[0] > 0 && with[0] == without[0], "{with:?} {without:?}");
+    let engine = engine(Direction::Increase);
+    let (mut session, mut answer) = (engine.session(), Answer::new(1));
+    session.recourse(&[0.0], &mut answer).unwrap();
+    assert_eq!(session.n_lines(), [0, 0]);
 }

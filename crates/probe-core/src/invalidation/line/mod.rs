@@ -160,6 +160,8 @@ pub(crate) struct Lines<'a> {
     images: Vec<Lanes>,
     errors: Vec<Lanes>,
     lanes: Vec<Lanes>,
+    /// Lines traced so far.
+    n_traced: u64,
     scratch: kernel::Scratch,
 }
 
@@ -195,6 +197,7 @@ impl<'a> Lines<'a> {
             images: Vec::new(),
             errors: vec![[0.0; LANES]; d],
             lanes: Vec::new(),
+            n_traced: 0,
             scratch: kernel::Scratch::default(),
             kernel,
         };
@@ -229,6 +232,11 @@ impl<'a> Lines<'a> {
     /// Whether the noise is the same at all points.
     pub(crate) fn is_fixed(&self) -> bool {
         self.pooled
+    }
+
+    /// How many lines were traced so far.
+    pub(crate) fn n_traced(&self) -> u64 {
+        self.n_traced
     }
 
     fn n_coordinates(&self) -> usize {
@@ -414,6 +422,7 @@ impl<'a> Lines<'a> {
 
     /// Traces the first groups of `block`; slopes go to `self.sums`, if it has room.
     fn trace(&mut self, block: &Block, masses: &mut [Lanes]) -> Result<()> {
+        self.n_traced += (masses.len() * LANES) as u64;
         let (d, width) = (self.n_coordinates(), self.image_width());
         let coordinates = &block.coordinates[..masses.len() * d];
         let (along, unit) = (&mut self.along, &self.unit);

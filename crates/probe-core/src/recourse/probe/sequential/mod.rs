@@ -102,6 +102,10 @@ impl Worker for SequentialWorker<'_> {
         Ok(upper_tail(search.landscape.anchor(place, None, COARSE)?))
     }
 
+    fn n_lines(&self) -> u64 {
+        self.search.as_ref().map_or(0, |search| search.landscape.n_lines())
+    }
+
     fn confine(&mut self, within: &Within) -> Result<()> {
         let search = self.search()?;
         Arc::make_mut(&mut search.task).actions.confine(within);

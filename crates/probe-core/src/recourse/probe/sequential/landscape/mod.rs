@@ -103,6 +103,11 @@ pub(super) trait Landscape {
         None
     }
 
+    /// How many lines were read so far; 0 where there are none.
+    fn n_lines(&self) -> u64 {
+        0
+    }
+
     /// How many samples of a certificate are worth a lower cost.
     fn fair_samples(&self) -> f64;
 }

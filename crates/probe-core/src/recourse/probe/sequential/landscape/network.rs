@@ -110,6 +110,10 @@ impl Landscape for OnLines<'_> {
         if self.lines.follow_gradients() { COARSE / 2 } else { COARSE }
     }
 
+    fn n_lines(&self) -> u64 {
+        self.lines.n_traced()
+    }
+
     fn fair_samples(&self) -> f64 {
         10_000.0
     }
