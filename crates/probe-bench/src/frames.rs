@@ -2,17 +2,23 @@
 
 use crate::clock::time;
 use crate::networks::Subject;
-use crate::{folders, python, say};
+use crate::report::{self, Figures, Part};
+use crate::stats::Repeats;
+use crate::{clock, folders, python, say};
 use anyhow::{Context as _, Result, bail};
 use probe_core::{Answer, Engine, Linear, Model, Purpose, Rows, Seed, Setup};
+use probe_experiments::number::fixed;
 use probe_experiments::paper_data::PAPER_DATA;
 use probe_io::{Checksum, ModelFile};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-/// How often each is timed, in turn; the best counts.
-const ROUNDS: usize = 3;
+/// How often each is timed, in turns, and how often in each.
+const ROUNDS: usize = 5;
+const REPEATS: usize = 2;
+const LINEAR: usize = 1_000_000;
+const NETWORK: usize = 100_000;
 const SEED: Seed = Seed(3);
 
 /// Options of `probe-bench frames`.
@@ -22,10 +28,10 @@ pub(crate) struct Options {
     #[arg(long)]
     wheel: PathBuf,
     /// People before the linear model
-    #[arg(long, default_value_t = 1_000_000)]
+    #[arg(long, default_value_t = LINEAR)]
     linear: usize,
     /// People before the Adult network
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, default_value_t = NETWORK)]
     network: usize,
 }
 
@@ -42,16 +48,67 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let interpreter = python::environment("frames").with_context(|| python::needs("frames"))?;
     python::install(&interpreter, &options.wheel)?;
     let folder = folders::kept("frames")?;
-    say("| people | library | pandas to pandas | ratio | the people alone | at most |");
-    say("|---|---|---|---|---|---|");
-    measure(&linear(options.linear)?, &interpreter, &folder)?;
+    let mut rows = vec![measure(&linear(options.linear)?, &interpreter, &folder)?];
     match network(options.network) {
-        Ok(case) => measure(&case, &interpreter, &folder),
-        Err(error) => {
-            eprintln!("the Adult network is left out: {error:#}");
-            Ok(())
-        }
+        Ok(case) => rows.push(measure(&case, &interpreter, &folder)?),
+        Err(error) => eprintln!("the Adult network is left out: {error:#}"),
     }
+    let text = render(&rows);
+    say(&text);
+    if (options.linear, options.network) != (LINEAR, NETWORK) || rows.len() < 2 {
+        return Ok(());
+    }
+    let mut figures = Figures::new();
+    for (row, name) in rows.iter().zip(["linear", "network"]) {
+        figures.insert(format!("{name}_ratio"), format!("{:.2}", row.ratio.median));
+        figures.insert(format!("{name}_most_mb"), format!("{:.0}", row.most));
+    }
+    report::publish(&Part {
+        id: "frames",
+        command: "frames",
+        document: "docs/python.md",
+        title: Some("Speed"),
+        text,
+        figures,
+        ..Part::default()
+    })
+}
+
+/// What was measured of a case: seconds, and megabytes.
+struct Row {
+    title: String,
+    library: Repeats,
+    frames: Repeats,
+    /// Of each turn.
+    ratio: Repeats,
+    before: f64,
+    most: f64,
+}
+
+fn render(rows: &[Row]) -> String {
+    let between = |r: Repeats, unit: &str| format!("{:.2}{unit} ({:.2} to {:.2})", r.median, r.least, r.most);
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            format!(
+                "| {} | {} | {} | {} | {:.0} MB | {:.0} MB |",
+                row.title,
+                between(row.library, " s"),
+                between(row.frames, " s"),
+                between(row.ratio, ""),
+                row.before,
+                row.most
+            )
+        })
+        .collect();
+    format!(
+        "Written by `cargo xtask bench frames`, which builds the wheel in release and asks the package and the Rust library (`Engine::recourse`, rows to answers) about the same people, in turns, in one run on {}; the points must be \
+         equal bit for bit. Medians (least to most) of {ROUNDS} turns, of each the best of {REPEATS}.\n\n\
+         | people | library | pandas to pandas | ratio | process with the people alone | at most |\n|---|---|---|---|---|---|\n{}\n\n\
+         Answers are written by whoever computes them into columns of NumPy that are as long as the whole, and pandas takes these as they are. The most memory is that of a second call while the answers of the first are still there.",
+        clock::machine(),
+        lines.join("\n")
+    )
 }
 
 /// A linear model of 20 features and people without structure.
@@ -61,7 +118,7 @@ fn linear(n: usize) -> Result<Case> {
     let weights: Vec<f64> = (0..D).map(|_| 2.0 * stream.normal()).collect();
     let people = (0..n * D).map(|_| stream.uniform()).collect();
     Ok(Case {
-        title: format!("{n}, linear, d = {D}, r = 0.1"),
+        title: format!("{}, linear, d = {D}, r = 0.1", fixed(n as f64, 0)),
         model: Arc::new(Linear::new(weights, -2.0, 0.0)?),
         names: (0..D).map(|j| format!("x{j}")).collect(),
         people,
@@ -82,10 +139,16 @@ fn network(n: usize) -> Result<Case> {
         );
     }
     let (model, names) = (subject.model.clone(), subject.names);
-    Ok(Case { title: format!("{n}, Adult network, r = 0.35"), model, names, people, r: 0.35 })
+    Ok(Case {
+        title: format!("{}, Adult network, r = 0.35", fixed(n as f64, 0)),
+        model,
+        names,
+        people,
+        r: 0.35,
+    })
 }
 
-fn measure(case: &Case, interpreter: &Path, folder: &Path) -> Result<()> {
+fn measure(case: &Case, interpreter: &Path, folder: &Path) -> Result<Row> {
     let [model, names, people] = ["model.json", "names.txt", "people.f64"].map(|name| folder.join(name));
     ModelFile::new(case.names.clone(), case.model.clone(), None)?.save(&model)?;
     std::fs::write(&names, case.names.join("\n"))?;
@@ -95,15 +158,18 @@ fn measure(case: &Case, interpreter: &Path, folder: &Path) -> Result<()> {
     setup.max_rate = case.r;
     let engine = Engine::new(setup)?;
     let rows = Rows::new(&case.people, case.names.len())?;
-    let (mut library, mut frames, mut memory) = (f64::INFINITY, f64::INFINITY, (0.0, 0.0));
+    let (mut library, mut frames, mut memory) = (Vec::new(), Vec::new(), (0.0, 0.0));
     for _ in 0..ROUNDS {
-        let (answers, took) = time(|| Ok(engine.recourse(rows)?))?;
-        library = library.min(took.wall);
-        let digest = digest(&answers);
-        drop(answers);
+        let (mut best, mut digest) = (f64::INFINITY, String::new());
+        for _ in 0..REPEATS {
+            let (answers, took) = time(|| Ok(engine.recourse(rows)?))?;
+            best = took.wall.min(best);
+            digest = digest_of(&answers);
+        }
+        library.push(best);
         let mut command = Command::new(interpreter);
         command.arg(python::scripts("frames").join("measure.py")).args([&model, &names, &people]);
-        let done = command.arg(case.r.to_string()).arg("2").output()?;
+        let done = command.arg(case.r.to_string()).arg(REPEATS.to_string()).output()?;
         if !done.status.success() {
             bail!("measure.py failed: {}", String::from_utf8_lossy(&done.stderr));
         }
@@ -113,21 +179,21 @@ fn measure(case: &Case, interpreter: &Path, folder: &Path) -> Result<()> {
         if theirs != digest {
             bail!("{}: the answers are not those of the library", case.title);
         }
-        frames = frames.min(seconds.parse()?);
+        frames.push(seconds.parse()?);
         memory = (before.parse()?, most.parse()?);
     }
-    say(&format!(
-        "| {} | {library:.2} s | {frames:.2} s | {:.2} | {:.0} MB | {:.0} MB |",
-        case.title,
-        frames / library,
-        memory.0,
-        memory.1
-    ));
-    Ok(())
+    Ok(Row {
+        title: case.title.clone(),
+        ratio: Repeats::ratios(&frames, &library),
+        library: Repeats::of(library),
+        frames: Repeats::of(frames),
+        before: memory.0,
+        most: memory.1,
+    })
 }
 
 /// Of all points, bit for bit.
-fn digest(answers: &[Answer]) -> String {
+fn digest_of(answers: &[Answer]) -> String {
     let bytes: Vec<u8> =
         answers.iter().flat_map(|a| &a.point).flat_map(|value| value.to_ne_bytes()).collect();
     Checksum::of(&bytes)

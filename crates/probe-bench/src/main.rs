@@ -25,6 +25,7 @@ mod resample;
 mod scaling;
 mod stats;
 mod stream;
+mod throughput;
 mod trees;
 
 use anyhow::Result;
@@ -58,6 +59,8 @@ enum What {
         #[arg(long, default_value = "target/release/probe")]
         probe: PathBuf,
     },
+    /// Many people at once: certified or not, and frontiers, on one thread and on all
+    Throughput(throughput::Options),
     /// One person at a time: percentiles of the time that a certified answer takes, in the library, by the command and from Python
     Latency(latency::Options),
     /// How far from what the machine can do: arithmetic, sampling, files
@@ -94,6 +97,7 @@ fn main() -> Result<()> {
     match arguments.what {
         What::Library => library::run(),
         What::Stream { people, probe } => stream::run(&probe, people),
+        What::Throughput(options) => throughput::run(&options),
         What::Latency(options) => latency::run(&options),
         What::Limits(options) => limits::run(&options),
         What::Scaling(options) => scaling::run(&options),

@@ -1,33 +1,55 @@
 //! `cargo xtask bench`: builds in release and measures.
 
 use crate::python;
-use crate::shell::{cargo, root, step, target};
+use crate::shell::{cargo, root, say, step, target};
 use anyhow::Result;
 
-/// What is measured unless something is named.
-const USUAL: [&str; 2] = ["library", "stream"];
+/// What one run without a name measures, in this order: all of docs/benchmarks.md, docs/peers.md and docs/quality.md, and the speed of Python.
+const SUITE: [&str; 11] = [
+    "library",
+    "throughput",
+    "latency",
+    "stream",
+    "million",
+    "frames",
+    "limits",
+    "scaling",
+    "counts",
+    "peers",
+    "board",
+];
+/// Of these, those that have a quick look.
+const QUICK: [&str; 6] = ["throughput", "latency", "million", "limits", "scaling", "peers"];
+/// What is measured by name alone, most of it for an hour.
+pub(crate) const NAMED: [&str; 6] = ["networks", "trees", "people", "models", "kernels", "report"];
 
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    step("build", cargo().args(["build", "--release", "--quiet", "-p", "probe-bench"]))?;
-    match arguments.split_first() {
-        Some((what, rest)) if !what.starts_with('-') => measure(what, rest),
-        _ => {
-            // Flags without a name are those of the table's way through the command.
-            measure(USUAL[0], &[])?;
-            measure(USUAL[1], arguments)
+    step("build", cargo().args(["build", "--release", "--quiet", "-p", "probe-bench", "-p", "probe-cli"]))?;
+    match arguments {
+        [] => SUITE.iter().try_for_each(|what| measure(what, &[])),
+        ["--quick"] => {
+            say("a quick look at some of it; no document is written");
+            QUICK.iter().try_for_each(|what| measure(what, &["--quick"]))
         }
+        [what, rest @ ..] => measure(what, rest),
     }
+}
+
+/// The names of everything that is measured.
+pub(crate) fn names() -> String {
+    [&SUITE[..], &NAMED].concat().join(", ")
 }
 
 fn measure(what: &str, arguments: &[&str]) -> Result<()> {
     let target = target();
     let mut bench = std::process::Command::new(target.join("release/probe-bench"));
     bench.current_dir(root()).arg(what).args(arguments);
-    if matches!(what, "stream" | "people" | "latency" | "million" | "limits") {
-        step("build the command", cargo().args(["build", "--release", "--quiet", "-p", "probe-cli"]))?;
+    let help = arguments.iter().any(|word| matches!(*word, "--help" | "-h"));
+    if matches!(what, "stream" | "people" | "latency" | "million" | "limits") && !help {
         bench.arg("--probe").arg(target.join("release/probe"));
     }
-    if what == "frames" {
+    // Building it takes minutes: not for a quick look.
+    if (what == "frames" || what == "latency" && !arguments.contains(&"--quick")) && !help {
         bench.arg("--wheel").arg(python::wheel("release")?);
     }
     step(what, &mut bench)

@@ -116,7 +116,7 @@ fn linear(n: usize) -> Result<Latency> {
 }
 
 /// A linear model and people whom it denies.
-fn linear_people(n: usize) -> Result<(Arc<Linear>, Vec<f64>)> {
+pub(crate) fn linear_people(n: usize) -> Result<(Arc<Linear>, Vec<f64>)> {
     let mut stream = SEED.stream(Purpose::Data, 0);
     let weights: Vec<f64> = (0..D).map(|_| 2.0 * stream.normal()).collect();
     let model = Arc::new(Linear::new(weights, -2.0, 0.0)?);

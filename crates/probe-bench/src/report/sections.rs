@@ -25,6 +25,7 @@ const LAYOUTS: [Layout; 3] = [
         },
         titles: &[
             "Linear models",
+            "Many people at once",
             "One person at a time",
             "A million people",
             "Files",
