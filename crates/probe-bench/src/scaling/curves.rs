@@ -167,12 +167,7 @@ fn over(
 fn features(plan: &Plan) -> Result<Vec<Curve>> {
     let sizes = plan.sizes(&[5, 10, 20, 50, 100, 200, 500, 1_000]);
     let linear_d = (Panel::Features, "linear", "1 to 1.2: d log d", Some(1.0));
-    let network_d = (
-        Panel::Features,
-        "network, 50 units",
-        "1: gradients, and features tried alone; more where answers change more features",
-        None,
-    );
+    let network_d = (Panel::Features, "network, 50 units", "1: gradients, and features tried alone", None);
     Ok(vec![
         over(linear_d, &sizes, plan, |d| Ok(Arc::new(linear(d)?)))?,
         over(network_d, &sizes, plan, |d| Ok(Arc::new(network(&[d, WIDTH, 2])?)))?,
@@ -181,12 +176,7 @@ fn features(plan: &Plan) -> Result<Vec<Curve>> {
 
 fn width(plan: &Plan) -> Result<Vec<Curve>> {
     let sizes = if plan.quick { vec![10, 20, 50] } else { vec![10, 20, 50, 100, 200, 500] };
-    let about = (
-        Panel::Width,
-        "network, d = 20, one layer",
-        "1: a line costs its units; more where lines bend",
-        Some(1.0),
-    );
+    let about = (Panel::Width, "network, d = 20, one layer", "1: a line costs its units", Some(1.0));
     Ok(vec![over(about, &sizes, plan, |units| Ok(Arc::new(network(&[D, units, 2])?)))?])
 }
 
