@@ -3,12 +3,11 @@
 use crate::clock::time;
 use crate::report::{self, BENCHMARKS, Figures, Part, figure_name};
 use crate::say;
-use crate::stats::Repeats;
+use crate::stats::{Repeats, figure};
 use anyhow::Result;
 use probe_core::{
     Actions, Answer, Cost, Engine, Group, Linear, NoiseOn, Purpose, Room, Rows, Seed, Setup, Status,
 };
-use probe_experiments::number::rounded;
 use std::sync::Arc;
 
 const D: usize = 20;
@@ -87,7 +86,7 @@ pub(crate) fn run() -> Result<()> {
     for row in &rows {
         let name = figure_name(row.name);
         for (on, speed) in [("all", row.all), ("one", row.one), ("cpu", row.cpu)] {
-            figures.insert(format!("{name}_{on}"), rounded(speed.median, 2));
+            figures.insert(format!("{name}_{on}"), figure(speed.median));
         }
     }
     report::publish(&Part {
@@ -106,16 +105,8 @@ fn render(rows: &[Row]) -> String {
         "Exact recourse in the library, linear model, d = {D}, r = 0.1: people who need it, per second. Medians (least to most) of {REPEATS}.\n\n\
          | question | all cores | one core | per CPU second | certified |\n|---|---|---|---|---|"
     )];
-    let between =
-        |r: Repeats| format!("{} ({} to {})", rounded(r.median, 2), rounded(r.least, 2), rounded(r.most, 2));
     for Row { name, all, one, cpu, certified } in rows {
-        lines.push(format!(
-            "| {name} | {} | {} | {} | {:.1} % |",
-            between(*all),
-            between(*one),
-            between(*cpu),
-            100.0 * certified
-        ));
+        lines.push(format!("| {name} | {} | {} | {} | {:.1} % |", all, one, cpu, 100.0 * certified));
     }
     lines.join("\n")
 }

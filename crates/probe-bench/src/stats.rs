@@ -1,5 +1,7 @@
 //! Means, medians, percentiles, straight lines through points, and numbers as texts quote them.
 
+use probe_experiments::number::rounded;
+
 /// The mean; NaN without values.
 pub(crate) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (n, sum) = values.fold((0.0, 0.0), |(n, sum), value| (n + 1.0, sum + value));
@@ -21,6 +23,12 @@ pub(crate) fn range(values: impl Iterator<Item = f64>, digits: usize) -> String 
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (value.min(low), value.max(high)));
     let [low, high] = [low, high].map(|value| format!("{value:.digits$}"));
     if low == high { low } else { format!("{low} to {high}") }
+}
+
+/// A number as texts quote it: three digits that count, thousands apart; `"18,600"`, `"1.25"`.
+pub(crate) fn figure(value: f64) -> String {
+    let unit = 10f64.powf((value.abs().log10().floor() - 2.0).max(0.0));
+    if unit.is_finite() { rounded((value / unit).round() * unit, 3) } else { rounded(value, 3) }
 }
 
 /// The smallest of sorted values that at least a share `p` of them do not exceed; NaN without values.
@@ -53,6 +61,12 @@ impl Repeats {
     /// Ratios of pairs that were measured in turns.
     pub(crate) fn ratios(above: &[f64], below: &[f64]) -> Self {
         Self::of(above.iter().zip(below).map(|(a, b)| a / b).collect())
+    }
+}
+
+impl std::fmt::Display for Repeats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({} to {})", figure(self.median), figure(self.least), figure(self.most))
     }
 }
 
@@ -93,6 +107,8 @@ mod tests {
         assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
         assert_eq!(range([0.991, 0.95, 0.97].into_iter(), 2), "0.95 to 0.99");
         assert_eq!(range([0.951, 0.95].into_iter(), 2), "0.95");
+        let told = [0.01234, 0.5, 12.345, 123.4, 1234.5, 1_236_567.0, 0.0, f64::NAN].map(figure);
+        assert_eq!(told, ["0.0123", "0.5", "12.3", "123", "1,230", "1,240,000", "0", "–"]);
         assert!(median(&mut []).is_nan() && mean(std::iter::empty()).is_nan());
     }
 

@@ -3,10 +3,10 @@
 use crate::process::watch;
 use crate::report::{self, BENCHMARKS, Figures, Part};
 use crate::say;
-use crate::stats::Repeats;
+use crate::stats::{Repeats, figure};
 use anyhow::{Context as _, Result};
 use probe_core::{Linear, Purpose, Seed};
-use probe_experiments::number::{fixed, rounded};
+use probe_experiments::number::fixed;
 use probe_io::ModelFile;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -110,7 +110,7 @@ fn render(rows: &[Row]) -> String {
                 "| {} | {megabytes:.0} MB | {threads} | {} | {} | {} | {} | {:.0} MB |",
                 fixed(*people as f64, 0),
                 between(&way.seconds),
-                rounded(*people as f64 / way.seconds.median, 2),
+                figure(*people as f64 / way.seconds.median),
                 between(copy),
                 between(&way.to_copy),
                 way.peak as f64 / 1024.0

@@ -4,11 +4,11 @@ use crate::clock::time;
 use crate::latency::linear_people;
 use crate::networks::Subject;
 use crate::report::{self, BENCHMARKS, Figures, Part, figure_name};
-use crate::stats::Repeats;
+use crate::stats::{Repeats, figure};
 use crate::{say, trees};
 use anyhow::{Context as _, Result};
 use probe_core::{Answer, Engine, Rows, Setup, Status};
-use probe_experiments::number::rounded;
+use probe_experiments::number::fixed;
 use probe_experiments::paper_data::{HELOC, PAPER_DATA};
 use rayon::ThreadPool;
 
@@ -70,8 +70,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for row in &rows {
         for (what, speed) in ["certified", "found", "frontier"].iter().zip(&row.speeds) {
             let name = format!("{}_{what}", figure_name(&row.title));
-            figures.insert(format!("{name}_one"), rounded(speed.one.median, 3));
-            figures.insert(format!("{name}_all"), rounded(speed.all.median, 3));
+            figures.insert(format!("{name}_one"), figure(speed.one.median));
+            figures.insert(format!("{name}_all"), figure(speed.all.median));
         }
     }
     report::publish(&Part {
@@ -148,15 +148,12 @@ fn render(rows: &[Row]) -> String {
          | model | people | certified | certified answers: one thread | all | not certified: one thread | all | frontiers: one thread | all |\n|---|---|---|---|---|---|---|---|---|",
         RATES.len()
     )];
-    let between =
-        |r: Repeats| format!("{} ({} to {})", rounded(r.median, 3), rounded(r.least, 3), rounded(r.most, 3));
     for row in rows {
-        let speeds: Vec<String> =
-            row.speeds.iter().map(|s| format!("{} | {}", between(s.one), between(s.all))).collect();
+        let speeds: Vec<String> = row.speeds.iter().map(|s| format!("{} | {}", s.one, s.all)).collect();
         lines.push(format!(
             "| {} | {} | {:.1} % | {} |",
             row.title,
-            rounded(row.people as f64, 6),
+            fixed(row.people as f64, 0),
             100.0 * row.certified,
             speeds.join(" | ")
         ));

@@ -7,10 +7,9 @@ use super::{Options, Pools};
 use crate::clock::median_of;
 use crate::offline::Against;
 use crate::report::Figures;
-use crate::stats::{mean, range};
+use crate::stats::{figure, mean, range};
 use anyhow::Result;
 use probe_core::{Answer, Rows, Status};
-use probe_experiments::number::rounded;
 use rayon::ThreadPool;
 
 pub(super) const HEADER: &str = "\
@@ -96,8 +95,8 @@ pub(super) fn figures(cells: &[(&str, Cell)]) -> Figures {
     figures.insert("more".to_owned(), range(more, 1));
     for (name, cell) in cells {
         let key = format!("{name}_{}", (100.0 * cell.r).round());
-        figures.insert(format!("{key}_cpu"), rounded(cell.per_cpu_second, 3));
-        figures.insert(format!("{key}_all"), rounded(cell.all_cores, 3));
+        figures.insert(format!("{key}_cpu"), figure(cell.per_cpu_second));
+        figures.insert(format!("{key}_all"), figure(cell.all_cores));
     }
     figures
 }

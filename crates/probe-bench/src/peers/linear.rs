@@ -1,11 +1,11 @@
 //! Linear models: ours against a search by descent in PyTorch, and against the closed form written in PyTorch by hand.
 
 use super::script::{Outcome, Question};
-use super::turns::{Ratio, Turns, figure};
+use super::turns::Turns;
 use super::{OUTPUT, Options, SIGMA, TITLES};
 use crate::clock::median_of;
 use crate::report;
-use crate::stats::mean;
+use crate::stats::{Repeats, figure, mean};
 use anyhow::{Context as _, Result};
 use probe_core::math::normal::upper_tail;
 use probe_core::{Answer, Engine, Linear, Purpose, Rows, Seed, Setup, Status};
@@ -38,7 +38,7 @@ struct Row {
     changed: f64,
     per_second: f64,
     ours_per_second: f64,
-    ratio: Ratio,
+    ratio: Repeats,
 }
 
 pub(super) fn section(python: &Path, options: &Options) -> Result<report::Part> {
@@ -53,12 +53,12 @@ pub(super) fn section(python: &Path, options: &Options) -> Result<report::Part> 
     let mut figures = report::Figures::new();
     if let Some(row) = rows.first() {
         figures.insert("per_cpu_second".to_owned(), figure(row.ours_per_second));
-        figures.insert("to_descent".to_owned(), figure(row.ratio.middle));
+        figures.insert("to_descent".to_owned(), figure(row.ratio.median));
         figures.insert("to_descent_range".to_owned(), row.ratio.to_string());
     }
     for row in rows.iter().filter(|row| row.name.starts_with("closed")) {
         let name = if row.bounds { "to_closed_form_bounds" } else { "to_closed_form" };
-        figures.insert(name.to_owned(), figure(row.ratio.middle));
+        figures.insert(name.to_owned(), figure(row.ratio.median));
     }
     Ok(report::Part {
         id: "peers_linear",

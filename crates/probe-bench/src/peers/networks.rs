@@ -1,13 +1,13 @@
 //! Networks: ours against batched searches in PyTorch.
 
 use super::script::{Outcome, Question};
-use super::turns::{Ratio, Turns, figure};
+use super::turns::Turns;
 use super::{OUTPUT, Options, SIGMA, TITLES};
 use crate::clock::time;
 use crate::networks::{Subject, against, by_lines};
 use crate::offline::Against;
 use crate::report;
-use crate::stats::{mean, range};
+use crate::stats::{Repeats, figure, mean, range};
 use anyhow::{Context as _, Result};
 use probe_core::{Answer, Rows, Status};
 use probe_experiments::paper_data::{PAPER_DATA, PaperData};
@@ -42,7 +42,7 @@ pub(super) struct Row {
     changed: f64,
     pub(super) per_second: f64,
     /// How many times as fast ours is; `None` for ours.
-    pub(super) ratio: Option<Ratio>,
+    pub(super) ratio: Option<Repeats>,
 }
 
 pub(super) fn section(python: &Path, options: &Options) -> Result<report::Part> {
@@ -57,7 +57,7 @@ pub(super) fn section(python: &Path, options: &Options) -> Result<report::Part> 
     let ratio = |row: &&Row| row.ratio.is_some();
     let plain = || rows.iter().filter(ratio).filter(|row| row.name.starts_with(TUNED[0].0));
     let further = || rows.iter().filter(ratio).filter(|row| row.name.starts_with(TUNED[1].0));
-    let middle = |row: &Row| row.ratio.map_or(f64::NAN, |ratio| ratio.middle);
+    let middle = |row: &Row| row.ratio.map_or(f64::NAN, |ratio| ratio.median);
     let mut figures = report::Figures::new();
     figures.insert("to_batched_range".to_owned(), range(plain().map(middle), 1));
     figures.insert("to_further_range".to_owned(), range(further().map(middle), 1));

@@ -2,13 +2,13 @@
 
 use super::networks::{certified, question, solve};
 use super::script::Question;
-use super::turns::{Ratio, Turns, figure};
+use super::turns::Turns;
 use super::{OUTPUT, Options, SIGMA, TITLES};
 use crate::clock::time;
 use crate::folders;
 use crate::networks::{Subject, by_lines};
 use crate::report;
-use crate::stats::{mean, range};
+use crate::stats::{Repeats, figure, mean, range};
 use anyhow::{Context as _, Result};
 use probe_core::math::normal::upper_tail;
 use probe_core::{Engine, Linear, Rows, Seed, Setup};
@@ -42,7 +42,7 @@ struct Row {
     note: String,
     per_second: f64,
     ours_per_second: f64,
-    ratio: Ratio,
+    ratio: Repeats,
 }
 
 /// Rates of points.
@@ -72,7 +72,7 @@ pub(super) fn section(python: &Path, options: &Options) -> Result<report::Part> 
             let of =
                 rows.iter().filter(|row| row.variant == variant && row.title.contains("linear") == linear);
             let name = format!("{}_{kind}", variant.replace('-', "_"));
-            figures.insert(name, range(of.map(|row| row.ratio.middle), 0));
+            figures.insert(name, range(of.map(|row| row.ratio.median), 0));
         }
     }
     Ok(report::Part {

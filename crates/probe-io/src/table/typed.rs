@@ -62,6 +62,7 @@ impl TypedCells {
     }
 
     /// All values of feature `j`.
+    #[cfg(feature = "arrow")]
     pub(crate) fn set_all(&mut self, j: usize, values: impl Iterator<Item = f64>) {
         let rows = self.numbers.chunks_exact_mut(self.n_features);
         rows.zip(values).for_each(|(row, value)| row[j] = value);

@@ -7,10 +7,10 @@ mod server;
 mod subject;
 
 use super::script::write_rows;
-use super::turns::{Ratio, Turns};
+use super::turns::Turns;
 use super::{OUTPUT, Options, TITLES};
 use crate::clock::{median_of, time};
-use crate::stats::mean;
+use crate::stats::{Repeats, mean};
 use crate::{folders, python, report};
 use anyhow::Result;
 use probe_core::{Answer, Rows, Status};
@@ -93,7 +93,7 @@ struct Measured {
     /// Of a person, and of what is prepared once.
     seconds: f64,
     preparation: f64,
-    ratio: Option<Ratio>,
+    ratio: Option<Repeats>,
 }
 
 /// What everybody is asked.

@@ -1,8 +1,8 @@
 //! The section on packages, and the figures that other texts quote.
 
-use super::super::turns::figure;
 use super::server::FOLDER;
 use super::{Adult, Measured, PROBE, RATE, Row};
+use crate::stats::figure;
 use crate::{python, report};
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
@@ -86,7 +86,7 @@ pub(super) fn line(row: &Row) -> String {
 /// How many times as long theirs takes for an answer that holds r; `None` for ours, and where there is none.
 fn per_holding(m: &Measured) -> Option<f64> {
     let ratio = m.ratio?;
-    (m.holds > 0).then(|| ratio.middle * m.people as f64 / m.holds as f64)
+    (m.holds > 0).then(|| ratio.median * m.people as f64 / m.holds as f64)
 }
 
 /// By package and model, where nothing must stay.
@@ -97,7 +97,7 @@ pub(super) fn figures(rows: &[Row]) -> report::Figures {
         let name = row.name.split(" (").next().unwrap_or_default();
         let name = format!("{}_{}", name.replace([' ', '-'], "_").to_lowercase(), row.model);
         if let Some(ratio) = measured.ratio {
-            figures.insert(format!("{name}_ratio"), figure(ratio.middle));
+            figures.insert(format!("{name}_ratio"), figure(ratio.median));
         }
         if let Some(ratio) = per_holding(measured) {
             figures.insert(format!("{name}_per_holding"), figure(ratio));
