@@ -1,7 +1,7 @@
 //! The README's figures: a template, `readme.md` beside this file, filled with what was measured.
 
 use super::Figures;
-use super::store::Store;
+use super::store::{Entry, Store};
 use anyhow::{Context as _, Result};
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, Value};
@@ -35,8 +35,13 @@ fn read(root: &Path) -> Result<String> {
 fn render(template: &str, store: &Store) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    let figures: BTreeMap<&String, &Figures> =
-        store.entries().map(|(id, entry)| (id, &entry.figures)).collect();
+    let with_machine = |entry: &Entry| {
+        let mut figures = entry.figures.clone();
+        figures.insert("machine".to_owned(), entry.machine.clone());
+        figures
+    };
+    let figures: BTreeMap<&String, Figures> =
+        store.entries().map(|(id, entry)| (id, with_machine(entry))).collect();
     let text = environment.render_str(template, Value::from(Serde(figures)));
     let text = text.context("the README's template names a figure that was not measured")?;
     // The engine of templates drops the last line break.
