@@ -49,7 +49,7 @@ const COLUMNS: &str = "
 - **people**: whom it was asked about before its time was over. **answers**: people with one; ours certified. **accepted**: answers that the model accepts.
 - **hold r**: answers whose rate is not above r by more than four standard errors. Rates are exact (linear), on 16,384 Sobol lines (network) or on 100,000 draws (forest).
 - **cost to ours**: mean l1 cost over that of our answers for the same people. Ours pay for holding r; an answer on the boundary is cheaper and fails every second time.
-- **stay changed, outside**: answers that change what must stay, and answers outside of [0, 1]. **changed**: features changed.
+- **stay changed, outside**: answers that change what must stay, and answers outside of [0, 1]. **changed**: features changed, by more than 1e-5.
 - **ms a person**: processor time, everything prepared on either side; in brackets the seconds that the package takes to get ready for everybody, its imports not counted. **ours is**: theirs over ours. **per answer that holds r**: the same, for each answer that is one to the question asked.
 ";
 
