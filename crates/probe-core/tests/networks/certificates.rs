@@ -349,6 +349,15 @@ fn false_certificates_ten_thousand_times_under_gaussian_noise() {
     ten_thousand_times(Family::Gaussian);
 }
 
+/// Most of these lines bend, and are looked at in places instead of being cut into pieces.
+#[test]
+#[ignore = "minutes; part of `cargo xtask test --full`"]
+fn false_certificates_ten_thousand_times_on_lines_that_bend() {
+    check(Family::Gaussian, 0.05, AT, false, 10_000);
+    check(Family::Gaussian, 0.35, AT, false, 10_000);
+    check(Family::Gaussian, 0.35, AT, true, 2_000);
+}
+
 #[test]
 #[ignore = "minutes; part of `cargo xtask test --full`"]
 fn false_certificates_ten_thousand_times_under_correlated_noise() {
