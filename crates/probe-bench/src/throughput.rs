@@ -114,7 +114,7 @@ fn measure(case: &Case, pools: &[ThreadPool; 2]) -> Result<Row> {
     let mut plain = answers.clone();
     let certified = speed(pools, rows.n_rows(), || Ok(with.recourse_into(rows, &mut answers)?))?;
     let found = speed(pools, rows.n_rows(), || Ok(without.recourse_into(rows, &mut plain)?))?;
-    let frontier = speed(pools, fewer.n_rows(), || Ok(drop(with.frontier(fewer, &RATES)?)))?;
+    let frontier = speed(pools, fewer.n_rows(), || Ok(with.frontier(fewer, &RATES).map(drop)?))?;
     let n = answers.iter().filter(|answer| answer.status == Status::Certified).count();
     Ok(Row {
         title: case.title.clone(),
