@@ -27,8 +27,8 @@ pub(crate) fn range(values: impl Iterator<Item = f64>, digits: usize) -> String 
 
 /// A number as texts quote it: three digits that count, thousands apart; `"18,600"`, `"1.25"`.
 pub(crate) fn figure(value: f64) -> String {
-    let unit = 10f64.powf((value.abs().log10().floor() - 2.0).max(0.0));
-    if unit.is_finite() { rounded((value / unit).round() * unit, 3) } else { rounded(value, 3) }
+    let unit = 10f64.powf(value.abs().log10().floor() - 2.0);
+    if unit > 1.0 { rounded((value / unit).round() * unit, 3) } else { rounded(value, 3) }
 }
 
 /// The smallest of sorted values that at least a share `p` of them do not exceed; NaN without values.
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(range([0.991, 0.95, 0.97].into_iter(), 2), "0.95 to 0.99");
         assert_eq!(range([0.951, 0.95].into_iter(), 2), "0.95");
         let told = [0.01234, 0.5, 12.345, 123.4, 1234.5, 1_236_567.0, 0.0, f64::NAN].map(figure);
-        assert_eq!(told, ["0.0123", "0.5", "12.3", "123", "1,230", "1,240,000", "0", "–"]);
+        assert_eq!(told, ["0.0123", "0.5", "12.3", "123", "1,230", "1,240,000", "0", "n/a"]);
         assert!(median(&mut []).is_nan() && mean(std::iter::empty()).is_nan());
     }
 

@@ -137,7 +137,7 @@ mod tests {
         assert!((per_holding(&m).unwrap() - 100.0).abs() < 1e-9);
         assert_eq!(per_holding(&measured(0)), None);
         let row = Row { model: "forest", fixed: false, name: "some random (1.0)".to_owned(), outcome: Ok(m) };
-        let cells = "| forest | no | some random (1.0) | 10 | 8 | 8 | 2 | 0.250 | 1.50 | 1, 2 | 3.0 | 200 (1.0) | 20.0 (20.0 to 20.0) | 100 |";
+        let cells = "| forest | no | some random (1.0) | 10 | 8 | 8 | 2 | 0.250 | 1.50 | 1, 2 | 3.0 | 200 (1.0) | 20 (20 to 20) | 100 |";
         assert_eq!(line(&row), cells);
         assert_eq!(line(&row).matches('|').count(), HEADER.lines().next().unwrap().matches('|').count());
         assert_eq!(figures(&[row])["some_random_forest_holds"], "2 of 10");
