@@ -7,7 +7,7 @@ use super::{
     Attempt, Bet as _, Betting, DRAWS, Kind, MAX_BLOCKS, MAX_SETS, Purpose, Result, RowsMut, SHARE_OF_BOUND,
     Sampler, UpperBound,
 };
-use crate::invalidation::{BLOCK, Look};
+use crate::invalidation::BLOCK;
 
 /// A point that may come of the advice.
 pub(super) struct Outcome {
@@ -99,8 +99,7 @@ impl Sampler<'_> {
             for outcome in outcomes {
                 lines.enter(from, &outcome.point, active)?;
                 lines.aim(&outcome.point, Some(&outcome.gradient))?;
-                let block = pools.fresh.block(segment, index, lines, &mut spare);
-                lines.masses(block, Look::Whole, &mut masses[..])?;
+                lines.masses(pools.fresh.block(segment, index, lines, &mut spare), &mut masses[..])?;
                 shares.iter_mut().zip(masses.iter()).for_each(|(s, mass)| *s += outcome.probability * mass);
             }
             return Ok(());
