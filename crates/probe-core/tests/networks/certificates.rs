@@ -349,7 +349,7 @@ fn false_certificates_ten_thousand_times_under_gaussian_noise() {
     ten_thousand_times(Family::Gaussian);
 }
 
-/// Most of these lines bend, and are looked at in places instead of being cut into pieces.
+/// Most of these lines bend, and are cut into pieces.
 #[test]
 #[ignore = "minutes; part of `cargo xtask test --full`"]
 fn false_certificates_ten_thousand_times_on_lines_that_bend() {
