@@ -100,7 +100,7 @@ impl<'e> Session<'e> {
         self.engine
     }
 
-    /// How many lines ([`crate::LineSampling`]) this session has read so far: for searches, and to judge what they found. What an answer
+    /// How many lines ([`crate::LineSampling`]) were read so far: for searches, and to judge what they found. What an answer
     /// takes apart from the machine; both are 0 where rates are exact or models have no lines.
     pub fn n_lines(&self) -> [u64; 2] {
         [self.worker.n_lines(), self.sampler.as_ref().map_or(0, sampler::Sampler::n_lines)]
