@@ -16,15 +16,21 @@ pub(super) fn fill(items: &[Item], limit: f64, needed: f64, moves: &mut [f64]) -
     let mut rest = needed - items.iter().map(|it| it.gain * it.start).sum::<f64>();
     for (it, u) in items.iter().zip(moves.iter_mut()) {
         let room = (limit / it.weight).min(it.cap).max(it.start) - it.start;
-        let step = if rest > 0.0 { (rest / it.gain).min(room) } else { 0.0 };
+        let (step, left) = take(it.gain, room, rest, needed);
         *u = it.start + step;
-        // What rounding leaves over must not spill into another feature.
-        rest -= it.gain * step;
-        if step < room || rest <= 4.0 * f64::EPSILON * needed.abs() {
-            rest = rest.min(0.0);
-        }
+        rest = left;
     }
     rest
+}
+
+/// How far an item with this `gain` and `room` moves where `rest` of what was `needed` is still to be gained, and what is missing then.
+#[inline]
+pub(crate) fn take(gain: f64, room: f64, rest: f64, needed: f64) -> (f64, f64) {
+    let step = if rest > 0.0 { (rest / gain).min(room) } else { 0.0 };
+    let left = rest - gain * step;
+    // What rounding leaves over must not spill into another feature.
+    let done = step < room || left <= 4.0 * f64::EPSILON * needed.abs();
+    (step, if done { left.min(0.0) } else { left })
 }
 
 impl Norm for L1 {

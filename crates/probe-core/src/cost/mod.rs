@@ -10,6 +10,8 @@ mod l2;
 mod level;
 mod linf;
 
+pub(crate) use l1::take;
+
 use crate::error::{Error, Result, require};
 use crate::registry::{Entry, lookup};
 use crate::schema::Group;
@@ -179,11 +181,34 @@ impl Cost {
 
     /// The norm's total of a change from `from` to `to`; see [`Norm`].
     pub fn total(&self, from: &[f64], to: &[f64]) -> f64 {
-        let mut total = 0.0;
-        for (j, (a, b)) in from.iter().zip(to).enumerate() {
-            total = self.norm.add(total, self.weight(j, b - a) * (b - a).abs());
+        if self.groups.is_empty() {
+            self.add_columns(0.0, from, to, 0..from.len())
+        } else {
+            self.total_with_groups(from, to)
         }
-        if self.groups.is_empty() { total } else { self.total_with_groups(from, to) }
+    }
+
+    /// A total with the changes of some columns.
+    fn add_columns(
+        &self,
+        total: f64,
+        from: &[f64],
+        to: &[f64],
+        columns: impl Iterator<Item = usize>,
+    ) -> f64 {
+        columns.fold(total, |total, j| {
+            let delta = to[j] - from[j];
+            self.norm.add(total, self.weight(j, delta) * delta.abs())
+        })
+    }
+
+    /// [`Cost::between`] where only the columns of `moved`, in ascending order, may differ: the same bits, as nothing adds nothing.
+    pub(crate) fn between_moved(&self, from: &[f64], to: &[f64], moved: &[usize]) -> f64 {
+        if self.groups.is_empty() {
+            self.norm.finish(self.add_columns(0.0, from, to, moved.iter().copied()))
+        } else {
+            self.between(from, to)
+        }
     }
 
     /// [`Cost::total`] where some categories have costs of their own; columns of no option cost what they cost by themselves.
@@ -195,11 +220,7 @@ impl Cost {
                 group.columns().iter().for_each(|&c| own[c] = false);
             }
         }
-        for j in (0..from.len()).filter(|&j| own[j]) {
-            let delta = to[j] - from[j];
-            total = self.norm.add(total, self.weight(j, delta) * delta.abs());
-        }
-        total
+        self.add_columns(total, from, to, (0..from.len()).filter(|&j| own[j]))
     }
 
     /// The cost of a change from `from` to `to`.

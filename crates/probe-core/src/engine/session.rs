@@ -26,6 +26,10 @@ pub struct Session<'e> {
     /// The raw row to be printed, and the same in scaled space.
     printed: Vec<f64>,
     target: Vec<f64>,
+    /// Columns, in ascending order, outside of which the printed row is the person's.
+    moved: Vec<usize>,
+    /// Whether ranges seen in training are known.
+    knows_ranges: bool,
     active: Vec<bool>,
     /// Noise of the score, where it does not depend on the point.
     fixed_noise: Option<(f64, f64)>,
@@ -83,6 +87,8 @@ impl<'e> Session<'e> {
             scaled: vec![0.0; n],
             printed: vec![0.0; n],
             target: vec![0.0; n],
+            moved: Vec::with_capacity(n),
+            knows_ranges: engine.setup.ranges.iter().any(Option::is_some),
             active: vec![false; n],
             fixed_noise: None,
             option: 0,
@@ -245,7 +251,7 @@ impl<'e> Session<'e> {
         answer.best_rate = None;
         answer.claimed_rate = None;
         answer.changed = 0;
-        answer.outside_range = setup.ranges.iter().any(Option::is_some).then_some(0);
+        answer.outside_range = self.knows_ranges.then_some(0);
         answer.score_before = now.score;
         answer.score_after = now.score;
         answer.rate = now.rate;
@@ -288,8 +294,7 @@ impl<'e> Session<'e> {
         if let Some(budget) = setup.budget {
             worth = self.step_inward(person, budget, worth)?;
         }
-        let admissible = self.printed.iter().all(|v| v.is_finite())
-            && setup.actions.violations(&self.scaled, &self.target).is_empty();
+        let admissible = self.is_admissible();
         let reason = match proposal.verdict {
             Verdict::Short(reason) => Some(reason),
             Verdict::Reached if !met(&worth) => {
@@ -327,8 +332,8 @@ impl<'e> Session<'e> {
             answer.nearest.extend_from_slice(&self.printed);
         }
         answer.point.copy_from_slice(&self.printed);
-        answer.cost = Some(self.cost().between(&self.scaled, &self.target));
-        answer.changed = setup.actions.n_changed(person, &self.printed);
+        answer.cost = Some(self.cost().between_moved(&self.scaled, &self.target, &self.moved));
+        answer.changed = self.n_changed(person);
         answer.score_after = worth.score;
         answer.rate = worth.rate;
         answer.rate_upper = worth.rate;
@@ -339,16 +344,32 @@ impl<'e> Session<'e> {
     /// The row that would be printed for `point`: unchanged features to the bit, bounds to the bit, the rest in raw units.
     fn print(&mut self, person: &[f64], point: &[f64]) {
         let setup = self.setup();
-        for j in 0..person.len() {
-            self.printed[j] = if point[j] == self.scaled[j] {
-                person[j]
-            } else if setup.actions.is_grouped(j) {
-                setup.space.to_raw(j, point[j])
-            } else {
-                self.within_bounds(j, person[j], setup.space.to_raw(j, point[j]))
-            };
+        self.printed.copy_from_slice(person);
+        self.moved.clear();
+        let differing = point.iter().zip(&self.scaled).enumerate().filter(|(_, (to, from))| to != from);
+        self.moved.extend(differing.map(|(j, _)| j));
+        for k in 0..self.moved.len() {
+            let j = self.moved[k];
+            let raw = setup.space.to_raw(j, point[j]);
+            self.printed[j] =
+                if setup.actions.is_grouped(j) { raw } else { self.within_bounds(j, person[j], raw) };
         }
         self.balance(person);
+    }
+
+    /// Whether the printed row is one that the person may become.
+    fn is_admissible(&self) -> bool {
+        let finite = self.moved.iter().all(|&j| self.printed[j].is_finite());
+        finite && self.setup().actions.admits(&self.scaled, &self.target, &self.moved)
+    }
+
+    /// How many features the printed row changes; a category counts as one.
+    fn n_changed(&self, person: &[f64]) -> usize {
+        let actions = &self.setup().actions;
+        if !actions.groups().is_empty() {
+            return actions.n_changed(person, &self.printed);
+        }
+        self.moved.iter().filter(|&&j| self.printed[j] != person[j]).count()
     }
 
     /// Makes up for rounding in sums that stay what they are: their first number that may take any value follows from the others.
@@ -425,6 +446,8 @@ impl<'e> Session<'e> {
         let first = self.printed.clone();
         let linear = self.engine.task().model.as_linear();
         let nudged = self.nudged(person, point);
+        // Nothing was moved before.
+        self.moved.extend(nudged.map(|(j, _)| j));
         for doubling in 0..40 {
             let ulps = f64::EPSILON * (1u64 << doubling) as f64;
             let mut moved = false;
@@ -466,7 +489,7 @@ impl<'e> Session<'e> {
         proposal: &mut Proposal,
         met: &dyn Fn(&Judgement) -> bool,
     ) -> Result<Option<Judgement>> {
-        let (first, point) = (self.printed.clone(), proposal.point.clone());
+        let (first, moved, point) = (self.printed.clone(), self.moved.clone(), proposal.point.clone());
         for less in [1e-9, 1e-7, 1e-5, 1e-3] {
             self.worker.find(&self.scaled, Goal::Rate(max_rate * (1.0 - less)), proposal)?;
             self.print(person, &proposal.point);
@@ -475,7 +498,7 @@ impl<'e> Session<'e> {
                 return Ok(Some(worth));
             }
         }
-        self.printed = first;
+        (self.printed, self.moved) = (first, moved);
         proposal.point = point;
         self.worth(person).map(|_| None)
     }
@@ -561,7 +584,7 @@ impl<'e> Session<'e> {
             self.printed[j] != person[j]
                 && range.is_some_and(|[low, high]| !(low..=high).contains(&self.printed[j]))
         };
-        (0..person.len()).filter(|&j| outside(j)).count()
+        self.moved.iter().filter(|&&j| outside(j)).count()
     }
 
     /// What stands in the way of `person`, whose answer missed its target. `None` if it did not, and for models whose

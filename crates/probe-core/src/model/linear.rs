@@ -91,6 +91,11 @@ impl Model for Linear {
         Ok(())
     }
 
+    fn score(&self, x: &[f64]) -> Result<f64> {
+        self.check("columns of the input", x.len())?;
+        Ok(self.score_row(x))
+    }
+
     fn threshold(&self) -> f64 {
         self.threshold
     }

@@ -242,6 +242,9 @@ impl Actions {
     /// What may come of a move from `from` to `to`: each group that changes stays as it is with its probability of failing, by itself,
     /// while everything else happens. Probabilities and points, `to` itself first; empty where nothing can fail.
     pub fn outcomes(&self, from: &[f64], to: &[f64]) -> Vec<(f64, Vec<f64>)> {
+        if self.groups.is_empty() {
+            return Vec::new();
+        }
         let changes = |group: &&Group| group.columns().iter().any(|&c| !same(from[c], to[c]));
         let failing: Vec<&Group> =
             self.groups.iter().filter(|group| group.p_fail() > 0.0).filter(changes).collect();
@@ -379,6 +382,12 @@ impl Actions {
         self.strict
     }
 
+    /// Whether each feature may be looked at by itself, and staying what one is is always allowed.
+    pub(crate) fn is_plain(&self) -> bool {
+        let rules = self.strict || self.confined.is_some() || self.max_changes.is_some();
+        !rules && self.groups.is_empty() && self.ties.is_empty()
+    }
+
     /// Whether a search that finds nothing at once should leave it at that.
     pub(crate) fn is_hasty(&self) -> bool {
         self.confined.as_ref().is_some_and(|within| within.hasty)
@@ -465,7 +474,50 @@ impl Actions {
     /// may become so.
     pub fn violations(&self, from: &[f64], to: &[f64]) -> Vec<Violation> {
         let mut found = Vec::new();
-        for j in (0..from.len()).filter(|&j| self.group_of[j].is_none()) {
+        self.violations_of_numbers(from, to, 0..from.len(), &mut found);
+        for (g, group) in self.groups.iter().enumerate() {
+            let missing = group.columns().iter().any(|&c| from[c].is_nan());
+            match (group.option_of(from), group.option_of(to)) {
+                _ if missing && group.columns().iter().all(|&c| same(from[c], to[c])) => {}
+                (Some(a), Some(b)) if a == b => {}
+                (Some(_), Some(_)) if !self.is_mutable_group(g) => {
+                    found.push(Violation::Immutable(group.columns()[0]));
+                }
+                (Some(a), Some(b)) if group.allows(a, b) => {}
+                (Some(_), Some(_)) => found.push(Violation::Transition(g)),
+                _ => found.push(Violation::NotOneHot(g)),
+            }
+        }
+        let broken = |(_, tie): &(usize, &Tie)| !tie.is_kept(self, from, to);
+        found.extend(self.ties.iter().enumerate().filter(broken).map(|(i, _)| Violation::Relation(i)));
+        if let Some(k) = self.max_changes {
+            let changed = self.n_changed(from, to);
+            if changed > k {
+                found.push(Violation::TooManyChanges(changed));
+            }
+        }
+        found
+    }
+
+    /// Whether a move that leaves all columns but those of `moved` as they are breaks no rule.
+    pub(crate) fn admits(&self, from: &[f64], to: &[f64], moved: &[usize]) -> bool {
+        if !self.is_plain() {
+            return self.violations(from, to).is_empty();
+        }
+        let mut found = Vec::new();
+        self.violations_of_numbers(from, to, moved.iter().copied(), &mut found);
+        found.is_empty()
+    }
+
+    /// Broken rules of single columns that are no categories.
+    fn violations_of_numbers(
+        &self,
+        from: &[f64],
+        to: &[f64],
+        columns: impl Iterator<Item = usize>,
+        found: &mut Vec<Violation>,
+    ) {
+        for j in columns.filter(|&j| self.group_of[j].is_none()) {
             let both_missing = to[j].is_nan() && from[j].is_nan();
             if both_missing || (to[j] == from[j] && !self.strict && self.confined.is_none()) {
                 continue;
@@ -488,26 +540,6 @@ impl Actions {
                 found.push(Violation::Step(j));
             }
         }
-        for (g, group) in self.groups.iter().enumerate() {
-            let missing = group.columns().iter().any(|&c| from[c].is_nan());
-            match (group.option_of(from), group.option_of(to)) {
-                _ if missing && group.columns().iter().all(|&c| same(from[c], to[c])) => {}
-                (Some(a), Some(b)) if a == b => {}
-                (Some(_), Some(_)) if !self.is_mutable_group(g) => {
-                    found.push(Violation::Immutable(group.columns()[0]));
-                }
-                (Some(a), Some(b)) if group.allows(a, b) => {}
-                (Some(_), Some(_)) => found.push(Violation::Transition(g)),
-                _ => found.push(Violation::NotOneHot(g)),
-            }
-        }
-        let broken = |(_, tie): &(usize, &Tie)| !tie.is_kept(self, from, to);
-        found.extend(self.ties.iter().enumerate().filter(broken).map(|(i, _)| Violation::Relation(i)));
-        let changed = self.n_changed(from, to);
-        if self.max_changes.is_some_and(|k| changed > k) {
-            found.push(Violation::TooManyChanges(changed));
-        }
-        found
     }
 
     /// Moves `to` to an admissible point near it; idempotent. False if no admissible point exists for this person.

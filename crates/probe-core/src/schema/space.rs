@@ -60,8 +60,12 @@ impl Space {
 
     /// A raw row in scaled space.
     pub fn scale_into(&self, raw: &[f64], out: &mut [f64]) {
-        for (j, (r, o)) in raw.iter().zip(out).enumerate() {
-            *o = self.to_scaled(j, *r);
+        if self.identity {
+            return out.copy_from_slice(raw);
+        }
+        let scales = self.offset.iter().zip(&self.width);
+        for ((o, raw), (offset, width)) in out.iter_mut().zip(raw).zip(scales) {
+            *o = (raw - offset) / width;
         }
     }
 }

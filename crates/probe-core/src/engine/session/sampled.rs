@@ -150,8 +150,7 @@ impl<'e> Session<'e> {
         if let Some(budget) = setup.budget {
             worth = self.step_inward(person, budget, worth)?;
         }
-        let admissible = self.printed.iter().all(|v| v.is_finite())
-            && setup.actions.violations(&self.scaled, &self.target).is_empty();
+        let admissible = self.is_admissible();
         if worth.score > 0.0 && admissible {
             self.look(sampler, person)?;
         }

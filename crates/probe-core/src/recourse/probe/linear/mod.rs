@@ -72,8 +72,8 @@ impl LinearSolver {
         Ok(Self { layout: layout_of(task), task: Arc::clone(task), sd, shift })
     }
 
-    /// What `rate` asks of the score of a person who scores `score` now.
-    fn requirement(&self, rate: f64, score: f64) -> Result<Requirement> {
+    /// What a `rate` with quantile `z` asks of the score of a person who scores `score` now.
+    fn requirement(&self, (rate, z): (f64, f64), score: f64) -> Result<Requirement> {
         let changed = self.task.noise_on == NoiseOn::Changed;
         if changed && rate >= 0.5 {
             return Err(Error::Unsupported {
@@ -81,7 +81,7 @@ impl LinearSolver {
                 why: "it needs r < 0.5".to_owned(),
             });
         }
-        Ok(Requirement::new(upper_quantile(rate), self.sd, self.shift, score, changed))
+        Ok(Requirement::new(z, self.sd, self.shift, score, changed))
     }
 }
 
@@ -94,6 +94,7 @@ impl Solver for LinearSolver {
             reduced: Reduced::default(),
             scratch: Scratch::default(),
             solution: Solution::default(),
+            quantile: (f64::NAN, f64::NAN),
         })
     }
 }
@@ -107,11 +108,18 @@ struct LinearWorker<'a> {
     reduced: Reduced,
     scratch: Scratch,
     solution: Solution,
+    /// The last rate that was asked for, and its quantile.
+    quantile: (f64, f64),
 }
 
 impl Worker for LinearWorker<'_> {
     fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
         goal.check()?;
+        if let Goal::Rate(rate) = goal
+            && self.fill_in_order(factual, rate, proposal)?
+        {
+            return Ok(());
+        }
         if let Err(reason) = self.reduce(factual) {
             return self.impossible(factual, reason, proposal);
         }
@@ -175,6 +183,34 @@ impl Worker for LinearWorker<'_> {
 }
 
 impl LinearWorker<'_> {
+    /// `rate` with its quantile, which everybody shares.
+    fn quantile(&mut self, rate: f64) -> (f64, f64) {
+        if rate != self.quantile.0 {
+            self.quantile = (rate, upper_quantile(rate));
+        }
+        self.quantile
+    }
+
+    /// [`LinearWorker::reach`] where features may be looked at one by one, in an order that is the same for everybody: no more of them than it
+    /// takes. The same bits. False, and nothing done, where that does not apply or does not reach.
+    fn fill_in_order(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<bool> {
+        let quantile = self.quantile(rate);
+        let Self { solver, task, layout, .. } = self;
+        let layout = layout.as_ref().unwrap_or(&solver.layout);
+        let Some(linear) = task.model.as_linear() else { return Ok(false) };
+        if !(task.actions.is_plain() && task.cost.norm().is_linear() && layout.is_plain()) {
+            return Ok(false);
+        }
+        let score = linear.score_row(factual);
+        let needed = solver.requirement(quantile, score)?.score(0.0) - score;
+        let reached =
+            layout.fill(factual, needed, |j| task.actions.interval(j, factual[j]), &mut proposal.point);
+        if reached {
+            proposal.verdict = Verdict::Reached;
+        }
+        Ok(reached)
+    }
+
     /// Reduces the person to items, sorted once.
     fn reduce(&mut self, factual: &[f64]) -> Result<(), Reason> {
         let Self { solver, task, layout, reduced, scratch, .. } = self;
@@ -190,13 +226,17 @@ impl LinearWorker<'_> {
 
     /// [`Worker::find`] where sums of features are limited.
     fn find_tied(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
+        let quantile = match goal {
+            Goal::Rate(rate) => self.quantile(rate),
+            Goal::Budget(_) => self.quantile,
+        };
         let task = &*self.task;
         let Some(linear) = task.model.as_linear() else { return Ok(()) };
         let (weights, score) = (linear.weights(), self.reduced.score);
         let interval = |j: usize| task.actions.interval(j, factual[j]);
         let budget = match goal {
-            Goal::Rate(rate) => {
-                let needed = self.solver.requirement(rate, score)?.score(0.0) - score;
+            Goal::Rate(_) => {
+                let needed = self.solver.requirement(quantile, score)?.score(0.0) - score;
                 let found = program::cheapest(task, factual, weights, needed, interval, &mut proposal.point);
                 if found != Found::Nothing {
                     proposal.verdict = Verdict::Reached;
@@ -225,7 +265,8 @@ impl LinearWorker<'_> {
     }
 
     fn reach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
-        let requirement = self.solver.requirement(rate, self.reduced.score)?;
+        let quantile = self.quantile(rate);
+        let requirement = self.solver.requirement(quantile, self.reduced.score)?;
         proposal.verdict = match self.solve(&requirement) {
             Found::Optimal => Verdict::Reached,
             Found::Stopped => Verdict::Short(Reason::SearchLimit),

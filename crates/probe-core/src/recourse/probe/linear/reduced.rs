@@ -1,7 +1,7 @@
 //! One person's problem as items and choices that gain score.
 
 use super::super::super::{Reason, Task};
-use crate::cost::{Item, Norm};
+use crate::cost::{Item, Norm, take};
 
 /// What all people share: the items in ascending order of cost per score.
 pub(super) struct Layout {
@@ -49,6 +49,36 @@ impl Layout {
         let groups = (0..actions.groups().len()).filter(|&g| actions.is_mutable_group(g)).collect();
         let noisy_changes = order.iter().any(|slot| slot.variance > 0.0);
         Self { order, rest, groups, weights: weights.to_vec(), noisy_changes }
+    }
+
+    /// Whether noise is the same whatever changes, and features are numbers.
+    pub(super) fn is_plain(&self) -> bool {
+        !self.noisy_changes && self.groups.is_empty()
+    }
+
+    /// Writes the point that gains `needed` by moving features in order of price, each as far as its `interval`, which holds the person's
+    /// own value, allows; false if it does not get there. This is `l1`'s optimum: see [`crate::cost`].
+    pub(super) fn fill(
+        &self,
+        factual: &[f64],
+        needed: f64,
+        interval: impl Fn(usize) -> Option<(f64, f64)>,
+        point: &mut [f64],
+    ) -> bool {
+        point.copy_from_slice(factual);
+        let mut rest = needed;
+        for slot in &self.order {
+            if rest <= 0.0 {
+                break;
+            }
+            let x = factual[slot.feature];
+            let Some((low, high)) = interval(slot.feature) else { return false };
+            let (cap, bound) = if slot.upward { (high - x, high) } else { (x - low, low) };
+            let (step, left) = take(slot.gain, cap, rest, needed);
+            point[slot.feature] = moved(x, step, slot.upward, (cap, bound));
+            rest = left;
+        }
+        rest <= 0.0
     }
 
     /// Reduces the person at `factual` who scores `score`, where `interval` says what each feature may become. Fails with the
@@ -234,17 +264,26 @@ impl Reduced {
             point[feature] = value;
         }
         for ((&(feature, upward, bound), it), &u) in self.slots.iter().zip(&self.items).zip(&solution.moves) {
-            if u > 0.0 {
-                let x = point[feature];
-                let moved = if upward { (x + u).min(bound) } else { (x - u).max(bound) };
-                point[feature] = if u >= it.cap { bound } else { moved };
-            }
+            point[feature] = moved(point[feature], u, upward, (it.cap, bound));
         }
         for ((&g, choices), pick) in self.group_ids.iter().zip(&self.choices).zip(&solution.picks) {
             if let Some(pick) = pick {
                 task.actions.groups()[g].set(choices[*pick].option, point);
             }
         }
+    }
+}
+
+/// Where `x` ends after a step of `u` towards its bound, which is `cap` away.
+fn moved(x: f64, u: f64, upward: bool, (cap, bound): (f64, f64)) -> f64 {
+    if u <= 0.0 {
+        x
+    } else if u >= cap {
+        bound
+    } else if upward {
+        (x + u).min(bound)
+    } else {
+        (x - u).max(bound)
     }
 }
 
