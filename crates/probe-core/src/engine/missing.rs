@@ -91,9 +91,16 @@ impl Filled {
     }
 }
 
-/// Whether all values are finite: no early end, so that it is done many at a time.
-fn all_finite(values: &[f64]) -> bool {
-    values.iter().fold(true, |all, value| all & value.is_finite())
+/// Whether all values are finite, many at a time: zero times any other value is not a number.
+pub(super) fn all_finite(values: &[f64]) -> bool {
+    let (chunks, rest) = values.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for chunk in chunks {
+        for (sum, value) in sums.iter_mut().zip(chunk) {
+            *sum += 0.0 * value;
+        }
+    }
+    rest.iter().chain(&sums).map(|value| 0.0 * value).sum::<f64>() == 0.0
 }
 
 /// Copies `from` to `to` where `original` has gaps.
@@ -187,5 +194,27 @@ impl Engine {
             let from = filled.fill(point, from);
             (filled, from)
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::all_finite;
+
+    #[test]
+    fn one_value_among_many_is_seen() {
+        for n in 0..12 {
+            let mut values: Vec<f64> =
+                (0..n).map(|j| [-0.0, 1e308, f64::MAX, -3.0, 5e-324][j % 5]).collect();
+            assert!(all_finite(&values));
+            for j in 0..n {
+                let was = values[j];
+                for strange in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                    values[j] = strange;
+                    assert!(!all_finite(&values), "{strange} at {j} of {n}");
+                }
+                values[j] = was;
+            }
+        }
     }
 }

@@ -24,7 +24,7 @@ use crate::recourse::{
 use crate::rows::Rows;
 use crate::schema::{Actions, Encoding, Feature, ModelInput, Schema, Space};
 use crate::seed::{Key, Purpose, Seed};
-use missing::{Origin, Variants};
+use missing::{Origin, Variants, all_finite};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -271,8 +271,13 @@ impl Engine {
             |session, (chunk, answers)| {
                 for (i, answer) in answers.iter_mut().enumerate() {
                     let row = chunk * chunk_len + i;
-                    self.check_row(row, people.row(row))?;
-                    session.recourse(people.row(row), answer)?;
+                    let person = people.row(row);
+                    if all_finite(person) {
+                        session.recourse_of_all_known(person, answer)?;
+                    } else {
+                        self.check_row(row, person)?;
+                        session.recourse(person, answer)?;
+                    }
                 }
                 Ok(())
             },

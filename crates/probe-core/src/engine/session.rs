@@ -123,6 +123,11 @@ impl<'e> Session<'e> {
             let factors = self.own_costs.as_ref().map(|own| &own.factors[..]);
             return filled.recourse(person, (self.option, factors), answer);
         }
+        self.recourse_of_all_known(person, answer)
+    }
+
+    /// [`Session::recourse`] for a person all of whose values are finite.
+    pub(super) fn recourse_of_all_known(&mut self, person: &[f64], answer: &mut Answer) -> Result<()> {
         let setup = self.setup();
         if let Some(sampling) = &self.engine.sampling {
             let of = self.worker.n_options();
@@ -237,13 +242,16 @@ impl<'e> Session<'e> {
         let setup = self.setup();
         setup.space.scale_into(person, &mut self.scaled);
         self.printed.copy_from_slice(person);
-        let now = self.worth(person)?;
+        let score = self.score()?;
         require(
-            now.score.is_finite(),
+            score.is_finite(),
             "the score of a person",
             "finite (values or weights are too large)",
-            now.score,
+            score,
         )?;
+        // Whoever is refused asks for another rate than their own, which is told where they have no way.
+        let rate = if score > 0.0 { self.rate(person, score)? } else { f64::NAN };
+        let now = Judgement { score, rate };
         answer.point.resize(person.len(), 0.0);
         answer.point.copy_from_slice(person);
         answer.nearest.clear();
@@ -312,6 +320,7 @@ impl<'e> Session<'e> {
                 other => other.or(Some(Reason::RateNotReachable)),
             };
             answer.cost = None;
+            answer.rate = self.own_rate(person, answer.score_before)?;
             answer.rate_upper = answer.rate;
             // Where noise follows the changes and nothing is favourable, more noise lowers the rate: there is no best one.
             let known = admissible && setup.noise_on != NoiseOn::Changed;
@@ -346,11 +355,12 @@ impl<'e> Session<'e> {
         let setup = self.setup();
         self.printed.copy_from_slice(person);
         self.moved.clear();
-        let differing = point.iter().zip(&self.scaled).enumerate().filter(|(_, (to, from))| to != from);
-        self.moved.extend(differing.map(|(j, _)| j));
-        for k in 0..self.moved.len() {
-            let j = self.moved[k];
-            let raw = setup.space.to_raw(j, point[j]);
+        for (j, &to) in point.iter().enumerate() {
+            if to == self.scaled[j] {
+                continue;
+            }
+            self.moved.push(j);
+            let raw = setup.space.to_raw(j, to);
             self.printed[j] =
                 if setup.actions.is_grouped(j) { raw } else { self.within_bounds(j, person[j], raw) };
         }
@@ -542,15 +552,36 @@ impl<'e> Session<'e> {
     /// Score and exact rate of the printed row, for a person at raw `from`; NaN where there is no exact rate, which meets no
     /// target.
     fn worth(&mut self, from: &[f64]) -> Result<Judgement> {
+        let score = self.score()?;
+        Ok(Judgement { score, rate: self.rate(from, score)? })
+    }
+
+    /// The score of the printed row.
+    fn score(&mut self) -> Result<f64> {
         let setup = self.setup();
         setup.space.scale_into(&self.printed, &mut self.target);
         let input = match setup.space.model_input() {
             ModelInput::Raw => &self.printed,
             ModelInput::Scaled => &self.target,
         };
-        let score = setup.model.score(input)?;
+        setup.model.score(input)
+    }
+
+    /// The exact rate of a person as they are, who score `score`. What is printed stays.
+    fn own_rate(&mut self, person: &[f64], score: f64) -> Result<f64> {
+        let (printed, target) = (self.printed.clone(), self.target.clone());
+        self.printed.copy_from_slice(person);
+        self.target.copy_from_slice(&self.scaled);
+        let rate = self.rate(person, score);
+        (self.printed, self.target) = (printed, target);
+        rate
+    }
+
+    /// The exact rate of the printed row, which scores `score`; NaN where there is none.
+    fn rate(&mut self, from: &[f64], score: f64) -> Result<f64> {
+        let setup = self.setup();
         if self.engine.sampling.is_some() {
-            return Ok(Judgement { score, rate: f64::NAN });
+            return Ok(f64::NAN);
         }
         let (sd, shift) = match self.fixed_noise {
             Some(noise) => noise,
@@ -560,13 +591,13 @@ impl<'e> Session<'e> {
         let rate = self.engine.shifted.as_ref().map_or_else(noise_alone, |joint| joint.rate(&self.target));
         let outcomes = setup.actions.outcomes(from, &self.printed);
         if outcomes.is_empty() {
-            return Ok(Judgement { score, rate });
+            return Ok(rate);
         }
         let mut all = 0.0;
         for (p, raw) in &outcomes {
             all += p * affine_rate(self.engine.score(raw)?, shift, sd);
         }
-        Ok(Judgement { score, rate: all })
+        Ok(all)
     }
 
     /// Whether feature `j` of a person who has raw `x` could still move the way that helps a weight `w`.

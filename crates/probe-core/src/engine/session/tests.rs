@@ -63,3 +63,44 @@ fn lines_are_counted_for_search_and_judgement() {
     session.recourse(&[0.0], &mut answer).unwrap();
     assert_eq!(session.n_lines(), [0, 0]);
 }
+
+#[test]
+fn filling_in_order_and_the_general_solver_give_the_same_bits() {
+    use crate::seed::{Purpose, Seed};
+    const D: usize = 7;
+    let mut stream = Seed(5).stream(Purpose::Data, 0);
+    let mut statuses = [0; 4];
+    for case in 0..60 {
+        let weights: Vec<f64> = (0..D).map(|j| if j == case % 9 { 0.0 } else { stream.normal() }).collect();
+        let model = Arc::new(Linear::new(weights, -1.0, 0.0).unwrap());
+        let mut features: Vec<Feature> = (0..D).map(|j| Feature::numeric(&format!("x{j}"))).collect();
+        for feature in &mut features {
+            feature.scale = Some([3.0 * stream.normal(), 10.0 + stream.uniform()]);
+            feature.mutable = stream.uniform() > 0.2;
+            feature.direction = match (3.0 * stream.uniform()) as usize {
+                0 => Direction::Increase,
+                1 => Direction::Decrease,
+                _ => Direction::Any,
+            };
+        }
+        let schema = Schema::new(features);
+        let names: Vec<String> = (0..D).map(|j| format!("x{j}")).collect();
+        // A limit that cannot bind, and that the quick way leaves to the general one.
+        let answers = |limit: Option<usize>, people: &[f64]| {
+            let mut setup = Setup::new(model.clone(), names.clone(), Some(&schema), 0.1).unwrap();
+            setup.also_favourable = case % 2 == 0;
+            if case % 3 > 0 {
+                setup.actions.intersect(-0.5, 1.0).unwrap();
+            }
+            setup.actions = setup.actions.clone().with_max_changes(limit);
+            assert_eq!(setup.actions.is_plain(), limit.is_none());
+            Engine::new(setup).unwrap().recourse(crate::rows::Rows::new(people, D).unwrap()).unwrap()
+        };
+        let people: Vec<f64> = (0..40 * D).map(|_| 10.0 * stream.normal()).collect();
+        let (quick, general) = (answers(None, &people), answers(Some(D), &people));
+        // NaN is not equal to itself, and says so here: none may be left.
+        assert_eq!(quick, general);
+        quick.iter().for_each(|answer| statuses[answer.status as usize] += 1);
+    }
+    assert!(statuses.iter().all(|n| *n > 20), "{statuses:?}");
+}
