@@ -11,17 +11,21 @@
 
 Settings were tuned on Adult, COMPAS and Give Me Some Credit at r = 0.35 and 0.05: 80 steps from 0.08 with decay 0.95, penalties
 0.8 and 0.5. Six penalties with 1,000 steps and three rounds cost 30 times the time and save 0.1 to 2.7 % of the cost.
+
+A linear model is taken for a network of two units.
 """
 
 import argparse
 
 import torch
-from common import Timer, load_model, load_people, upper_quantile, write_result
+from common import Linear, Network, Timer, load_model, load_people, upper_quantile, write_result
 
 PENALTIES = (0.8, 0.5)
 STEPS, STEP, DECAY = 80, 0.08, 0.95
 BETAS = (0.5, 0.9)
 SAMPLES = 4096
+# Units of all people whose samples are scored in one piece: what stays in the cache.
+PIECE = 100
 ROUNDS = 12
 
 
@@ -65,10 +69,11 @@ def search(net, people, sigma, target, penalties, steps, step):
 def refused_share(pre, images, v, c):
     """The share of samples on which f <= 0: v . max(p + e, 0) = v . max(e, -p) + v . p saves one pass over memory."""
     level, low, share = -(c + pre @ v), -pre, torch.empty(len(pre), dtype=pre.dtype)
-    for i in range(0, len(pre), 2):
-        h = torch.maximum(images, low[i : i + 2, None, :])
+    step = max(2, PIECE // len(v))
+    for i in range(0, len(pre), step):
+        h = torch.maximum(images, low[i : i + step, None, :])
         f = torch.mv(h.view(-1, h.shape[2]), v).view(h.shape[0], -1)
-        share[i : i + 2] = (f <= level[i : i + 2, None]).sum(1)
+        share[i : i + step] = (f <= level[i : i + step, None]).sum(1)
     return share / len(images)
 
 
@@ -171,6 +176,10 @@ def main():
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
     net = load_model(options.model, torch.float32)
+    if isinstance(net, Linear):
+        # w . x = relu(w . x) - relu(-w . x).
+        signs = torch.tensor([1.0, -1.0])
+        net = Network(signs[:, None] * net.w, torch.zeros(2), signs, net.c)
     people = load_people(options.people, torch.float32)
     rate, note = refused_share, "eager"
     if options.compile:

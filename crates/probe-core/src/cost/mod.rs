@@ -189,13 +189,7 @@ impl Cost {
     }
 
     /// A total with the changes of some columns.
-    fn add_columns(
-        &self,
-        total: f64,
-        from: &[f64],
-        to: &[f64],
-        columns: impl Iterator<Item = usize>,
-    ) -> f64 {
+    fn add_columns(&self, total: f64, from: &[f64], to: &[f64], columns: impl Iterator<Item = usize>) -> f64 {
         columns.fold(total, |total, j| {
             let delta = to[j] - from[j];
             self.norm.add(total, self.weight(j, delta) * delta.abs())

@@ -204,8 +204,7 @@ mod tests {
     #[test]
     fn one_value_among_many_is_seen() {
         for n in 0..12 {
-            let mut values: Vec<f64> =
-                (0..n).map(|j| [-0.0, 1e308, f64::MAX, -3.0, 5e-324][j % 5]).collect();
+            let mut values: Vec<f64> = (0..n).map(|j| [-0.0, 1e308, f64::MAX, -3.0, 5e-324][j % 5]).collect();
             assert!(all_finite(&values));
             for j in 0..n {
                 let was = values[j];
