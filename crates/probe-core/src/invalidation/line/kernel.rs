@@ -7,6 +7,7 @@
 use super::crossing::Marginal;
 use super::follow::{self, Profile};
 use super::network::{self, Network};
+use super::pool::Places;
 use super::shallow::{self, Bundle, Shallow};
 use super::{LANES, Lanes};
 use crate::error::{Error, Result};
@@ -46,7 +47,7 @@ enum Rest<'a> {
 /// Scratch of one thread.
 #[derive(Default)]
 pub(super) struct Scratch {
-    shallow: shallow::Scratch,
+    pub(super) shallow: shallow::Scratch,
     network: network::Scratch,
     p: Vec<f64>,
     sum: Vec<f64>,
@@ -85,6 +86,11 @@ impl<'a> Kernel<'a> {
     pub(super) fn most_gain(&self, j: usize, change: f64) -> f64 {
         let [up, down] = self.steepest.get(j).copied().unwrap_or([f64::INFINITY; 2]);
         if change > 0.0 { change * up } else { -change * down }
+    }
+
+    /// Whether lines may be looked at in places: one hidden layer of rectifiers that do not leak.
+    pub(super) fn has_places(&self) -> bool {
+        matches!(&self.rest, Rest::Shallow(net) if net.has_places())
     }
 
     /// Numbers in an image.
@@ -199,18 +205,19 @@ impl<'a> Kernel<'a> {
     }
 
     /// The refused masses of groups of eight lines: `images` and `along` hold the groups' errors one after the other. If `sums` has
-    /// room for an image, the masses' slopes with respect to the image of the bundle are added to it, lane by lane.
+    /// room for an image, the masses' slopes with respect to the image of the bundle are added to it, lane by lane. If there are `places`, which must have
+    /// been asked for by [`Kernel::has_places`], shares of them take the place of masses.
     pub(super) fn masses(
         &self,
         bundle: &Bundle<'_>,
-        (images, along): (&[Lanes], &[Lanes]),
+        (images, along, places): (&[Lanes], &[Lanes], Option<&Places>),
         sums: &mut [Lanes],
         scratch: &mut Scratch,
         masses: &mut [Lanes],
     ) -> Result<()> {
         if let Rest::Shallow(net) = &self.rest {
             let scratch = &mut scratch.shallow;
-            Arch::new().dispatch(Groups { net, bundle, images, along, sums, scratch, masses });
+            Arch::new().dispatch(Groups { net, bundle, images, along, places, sums, scratch, masses });
             return Ok(());
         }
         let groups = images.chunks_exact(self.width()).zip(along).zip(masses);
@@ -282,6 +289,7 @@ struct Groups<'a> {
     bundle: &'a Bundle<'a>,
     images: &'a [Lanes],
     along: &'a [Lanes],
+    places: Option<&'a Places>,
     sums: &'a mut [Lanes],
     scratch: &'a mut shallow::Scratch,
     masses: &'a mut [Lanes],
@@ -292,8 +300,15 @@ impl WithSimd for Groups<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { net, bundle, images, along, sums, scratch, masses } = self;
+        let Self { net, bundle, images, along, places, sums, scratch, masses } = self;
         let groups = images.chunks_exact(bundle.base.len()).zip(along).zip(masses);
+        if let Some(places) = places {
+            net.shorten(bundle, scratch);
+            for ((group, out), places) in groups.zip(places.groups()) {
+                *out = net.shares(simd, bundle, (group, places), scratch);
+            }
+            return;
+        }
         let is_normal = matches!(bundle.marginal, Marginal::Normal);
         net.start(bundle.base, bundle.rate, if is_normal { bundle.guess } else { 0.0 }, &mut scratch.start);
         for (group, out) in groups {

@@ -12,6 +12,7 @@
 //! pieces that are monotone or keep their sign by the same bounds; lines that resist that sort their kinks and walk them, which gives every root
 //! exactly up to rounding.
 
+mod places;
 mod shaped;
 
 use super::crossing::{Marginal, Refused, Root};
@@ -88,6 +89,9 @@ pub(super) struct Scratch {
     line: Vec<f64>,
     kinks: Vec<(f64, f64)>,
     roots: Vec<Root>,
+    pub(super) short: places::Short,
+    /// Lines that were not known to rise throughout, since this was last set to zero.
+    pub(super) bent: usize,
 }
 
 impl Shallow {
@@ -169,6 +173,7 @@ impl Shallow {
             net.add_slopes(simd, bundle.rate, &scratch.p, (&at, &weights), sums);
         }
         if at.iter().any(|t| t.is_nan()) {
+            scratch.bent += at.iter().filter(|t| t.is_nan()).count();
             let mut todo: Lanes = at.map(|t| if t.is_nan() { 1.0 } else { 0.0 });
             // From here on positions count from the middle.
             net.start(bundle.base, bundle.rate, 0.0, &mut scratch.start);

@@ -148,3 +148,109 @@ pub(super) fn add_weights<S: Simd, const UP: bool>(
         sum.store(total);
     }
 }
+
+/// Places of a line whose scores are summed together: enough that no addition waits for the one before it.
+pub(super) const TOGETHER: usize = 8;
+
+/// Eight numbers of single precision.
+pub(super) type Singles = [f32; LANES];
+
+/// [`Wide`] in single precision.
+#[derive(Clone, Copy)]
+struct Short<S: Simd>([S::f32s; LANES]);
+
+impl<S: Simd> Short<S> {
+    const PARTS: usize = {
+        assert!(LANES.is_multiple_of(S::F32_LANES), "a register holds eight numbers at most");
+        LANES / S::F32_LANES
+    };
+
+    #[inline(always)]
+    fn splat(simd: S, x: f32) -> Self {
+        Self([simd.splat_f32s(x); LANES])
+    }
+
+    #[inline(always)]
+    fn load(simd: S, singles: &Singles) -> Self {
+        let mut short = Self::splat(simd, 0.0);
+        short.0[..Self::PARTS].copy_from_slice(S::as_simd_f32s(singles).0);
+        short
+    }
+
+    #[inline(always)]
+    fn singles(self) -> Singles {
+        let mut singles = [0.0; LANES];
+        S::as_mut_simd_f32s(&mut singles).0.copy_from_slice(&self.0[..Self::PARTS]);
+        singles
+    }
+}
+
+/// Images of the lines' bases, as [`place_units`] has them, in single precision; returns the sums of their magnitudes.
+#[inline(always)]
+pub(super) fn shift_units<S: Simd>(
+    simd: S,
+    (start, rate): (&[[f64; 2]], &[f64]),
+    (image, back): (&[Lanes], Wide<S>),
+    p: &mut [Singles],
+) -> Lanes {
+    let mut magnitude = Wide::splat(simd, 0.0);
+    for (((&[b, _], &c), image), p) in start.iter().zip(rate).zip(image).zip(p) {
+        let (b, c, mut row) = (simd.splat_f64s(b), simd.splat_f64s(c), Wide::load(simd, image));
+        for h in 0..Wide::<S>::PARTS {
+            row.0[h] = simd.mul_add_f64s(back.0[h], c, simd.add_f64s(b, row.0[h]));
+            magnitude.0[h] = simd.add_f64s(magnitude.0[h], simd.abs_f64s(row.0[h]));
+        }
+        *p = row.lanes().map(|z| z as f32);
+    }
+    magnitude.lanes()
+}
+
+/// What units of one sign add to scores at several places of the lines.
+#[inline(always)]
+fn add_scores<S: Simd, const UP: bool>(
+    simd: S,
+    (rate, p): (&[f32], &[Singles]),
+    t: &[Short<S>; TOGETHER],
+    scores: &mut [Short<S>; TOGETHER],
+) {
+    let zero = simd.splat_f32s(0.0);
+    for (&c, row) in rate.iter().zip(p) {
+        let (c, row) = (simd.splat_f32s(c), Short::load(simd, row));
+        for (t, score) in t.iter().zip(&mut *scores) {
+            for h in 0..Short::<S>::PARTS {
+                let z = simd.mul_add_f32s(t.0[h], c, row.0[h]);
+                let on = if UP { simd.max_f32s(z, zero) } else { simd.min_f32s(z, zero) };
+                score.0[h] = simd.add_f32s(score.0[h], on);
+            }
+        }
+    }
+}
+
+/// How many of `places` each line accepts for sure. `bias` is where sums begin, and `doubt` a bound on the rounding of a score: what a place at 0 has, line by
+/// line, and what a unit of distance adds to it. What is not a number is no yes.
+#[inline(always)]
+pub(super) fn accepted<S: Simd>(
+    simd: S,
+    (rate, p, n_up): (&[f32], &[Singles], usize),
+    (bias, doubt): (f32, (&Singles, f32)),
+    places: &[Singles],
+) -> Singles {
+    let ((up, down), (rate_up, rate_down)) = (p.split_at(n_up), rate.split_at(n_up));
+    let mut total = Short::splat(simd, 0.0);
+    let (one, zero, grows) = (simd.splat_f32s(1.0), simd.splat_f32s(0.0), simd.splat_f32s(doubt.1));
+    let doubt = Short::<S>::load(simd, doubt.0);
+    for some in places.as_chunks::<TOGETHER>().0 {
+        let t = some.each_ref().map(|singles| Short::load(simd, singles));
+        let mut scores = [Short::splat(simd, bias); TOGETHER];
+        add_scores::<S, true>(simd, (rate_up, up), &t, &mut scores);
+        add_scores::<S, false>(simd, (rate_down, down), &t, &mut scores);
+        for (t, score) in t.iter().zip(&scores) {
+            for h in 0..Short::<S>::PARTS {
+                let least = simd.mul_add_f32s(simd.abs_f32s(t.0[h]), grows, doubt.0[h]);
+                let yes = simd.greater_than_f32s(score.0[h], least);
+                total.0[h] = simd.add_f32s(total.0[h], simd.select_f32s(yes, one, zero));
+            }
+        }
+    }
+    total.singles()
+}
