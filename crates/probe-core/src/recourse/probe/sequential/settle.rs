@@ -1,5 +1,6 @@
 //! The last corrections: as many lines as it takes to land where the certificate wants the answer.
 
+use super::landscape::Place;
 use super::{Incumbent, Look, Search};
 use crate::error::Result;
 use crate::math::normal::upper_quantile;
@@ -10,10 +11,15 @@ const FINE: usize = 128;
 const FINEST: usize = 2_048;
 /// A margin that misses by less than this is straight in between: what a step of that length leaves is its square at most.
 const STRAIGHT: f64 = 0.01;
-/// What staying under a target may add to the cost, and what it may add where it would add more than `DEAR`.
+/// What staying under a target may add to the cost, and what it may add where it would add more than `DEAR`, if lines are exact and if they bend: there
+/// attempts that fail cost more than room does.
 const FAIR: f64 = 0.0165;
 const DEAR: f64 = 0.03;
 const CHEAP: f64 = 0.009;
+const CHEAP_BENT: f64 = 0.010;
+/// How many lines in places make up for one that is exact, and how many where a rate is taken closer to its target than usual.
+const WORTH: usize = 2;
+const WORTH_CLOSER: usize = 8;
 
 impl Search<'_> {
     /// The last steps, from the best point so far: out of a pocket, then on more lines. Says whether `rate` is reached at `here`.
@@ -49,23 +55,20 @@ impl Search<'_> {
     ) -> Result<bool> {
         let task = Arc::clone(&self.task);
         let n = here.len();
-        let mut z = upper_quantile(*rate);
-        let mut lines = self.fine_lines(*rate, target);
+        let (usual, mut z) = (*rate, upper_quantile(*rate));
+        // For the gradient few lines do, where more are cheaper without it.
+        let mut lines =
+            self.fine_lines(*rate, target).min(if self.landscape.bends() { FINE } else { FINEST });
         let mut slack = self.slack(here, z, Look::Lines(lines))?;
-        if self.fine_lines(*rate, target) > lines {
-            // The lines here spread more than those of the search did.
-            lines = self.fine_lines(*rate, target);
-            slack = self.slack(here, z, Look::Lines(lines))?;
-        }
         if let (Some(target), true) = (target, self.favourable) {
             *rate = target - self.fair_gap(factual, here, target, target - *rate);
             slack += z - upper_quantile(*rate);
             z = upper_quantile(*rate);
-            if self.fine_lines(*rate, Some(target)) > lines {
-                // Closer to the target there is less room for error.
-                lines = self.fine_lines(*rate, Some(target));
-                slack = self.slack(here, z, Look::Lines(lines))?;
-            }
+        }
+        if self.fine_lines(*rate, target) > lines {
+            // The lines here spread more than those of the search did, or closer to the target there is less room for error.
+            lines = self.fine_lines(*rate, target);
+            slack = self.closer_slack(here, z, lines, *rate > usual)?;
         }
         let look = Look::Lines(lines);
         let mut favourable = self.favourable;
@@ -98,7 +101,7 @@ impl Search<'_> {
                 (self.trial, self.step) = (trial, step);
                 return Ok(true);
             }
-            let new = if moved { self.slack(&trial, z, look)? } else { slack };
+            let new = if moved { self.closer_slack(&trial, z, lines, *rate > usual)? } else { slack };
             // Not off the edge of what is favourable, beyond which the slack says something else.
             let better = new.abs() < 0.5 * slack.abs() && (self.favourable || !favourable);
             favourable = if better { self.favourable } else { favourable };
@@ -114,6 +117,20 @@ impl Search<'_> {
         self.scale_back(factual, z, look, here, slack)
     }
 
+    /// [`Search::slack`] on many lines. Where lines bend the gradient stays that of before, which costs far more than the slack.
+    fn closer_slack(&mut self, x: &[f64], z: f64, lines: usize, is_close: bool) -> Result<f64> {
+        let in_places = lines * if is_close { WORTH_CLOSER } else { WORTH };
+        let hint = (!self.hint.is_empty()).then_some(&self.hint[..]);
+        let place = Place { from: &self.factual, to: x, active: &self.support };
+        match self.landscape.closer_slack(place, z, in_places, hint)? {
+            Some(slack) => {
+                self.favourable = true;
+                Ok(slack)
+            }
+            None => self.slack(x, z, Look::Lines(lines)),
+        }
+    }
+
     /// How far under the target `rate` to stay, where `gap` is usual: less where that adds much to the cost, at the price of margin that
     /// was last seen. More lines will be needed then, within reason.
     fn fair_gap(&self, factual: &[f64], here: &[f64], rate: f64, gap: f64) -> f64 {
@@ -125,7 +142,8 @@ impl Search<'_> {
             .fold(f64::INFINITY, f64::min);
         let margin = upper_quantile(rate - gap) - upper_quantile(rate);
         let surcharge = price * margin / cost.between(factual, here);
-        let fair = if surcharge > DEAR { CHEAP } else { FAIR };
+        let cheap = if self.landscape.bends() { CHEAP_BENT } else { CHEAP };
+        let fair = if surcharge > DEAR { cheap } else { FAIR };
         if !(surcharge > fair && surcharge.is_finite()) {
             return gap;
         }

@@ -3,7 +3,7 @@
 use super::super::{COARSE, EDGE, Look};
 use super::{Landscape, Place, Seen};
 use crate::error::Result;
-use crate::invalidation::{Lines, Pool};
+use crate::invalidation::{Lines, Look as Places, Pool};
 use crate::model::Mlp;
 use crate::recourse::{Reason, shortcoming};
 use crate::schema::Actions;
@@ -15,11 +15,13 @@ pub(super) struct OnLines<'a> {
     network: Option<&'a Mlp>,
     /// Gradient of the point's own margin.
     kept: Vec<f64>,
+    /// Whether most of the lines that were last traced for a gradient bend.
+    bend: bool,
 }
 
 impl<'a> OnLines<'a> {
     pub(super) fn new(lines: Lines<'a>, pool: &'a Pool, network: Option<&'a Mlp>) -> Self {
-        Self { lines, pool, network, kept: Vec::new() }
+        Self { lines, pool, network, kept: Vec::new(), bend: false }
     }
 }
 
@@ -62,13 +64,38 @@ impl Landscape for OnLines<'_> {
             gradient.copy_from_slice(&self.kept);
             return seen(own - EDGE, 0.0);
         }
+        self.lines.bend(0);
         let (margin, spread) = self.lines.margin(self.pool, n, Some(&mut *gradient))?;
+        self.bend = self.lines.bend(n);
         if !favourable && own - EDGE < margin - z {
             // Robust on paper, refused itself.
             gradient.copy_from_slice(&self.kept);
             return seen(own - EDGE, spread.variance());
         }
         seen(margin - z, spread.variance())
+    }
+
+    fn bends(&self) -> bool {
+        self.bend
+    }
+
+    fn closer_slack(
+        &mut self,
+        place: Place<'_>,
+        z: f64,
+        lines: usize,
+        hint: Option<&[f64]>,
+    ) -> Result<Option<f64>> {
+        if !(self.bend && self.lines.is_fixed() && self.lines.is_centred()) {
+            return Ok(None);
+        }
+        self.lines.aim(place.to, hint)?;
+        self.kept.resize(place.to.len(), 0.0);
+        let own = self.lines.first_order(&mut self.kept);
+        if own <= 1e-9 {
+            return Ok(None);
+        }
+        Ok(Some(self.lines.margin_in_places(self.pool, lines, Places::Many)? - z))
     }
 
     fn anchor(&mut self, place: Place<'_>, hint: Option<&[f64]>, lines: usize) -> Result<f64> {
