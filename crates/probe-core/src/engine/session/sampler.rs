@@ -272,11 +272,19 @@ impl<'e> Sampler<'e> {
         if let Kind::Lines { pools, lines, gradient, .. } = &mut self.kind {
             lines.enter(from, point, active)?;
             lines.aim(point, None)?;
-            lines.bend(0);
+            self.bends = lines.bend(&pools.scouts)?;
+            // For the direction one root of each line will do; not for mean and variance.
+            lines.take_roughly(self.bends);
             let (_, spread) = lines.margin(&pools.scouts, SCOUTS, Some(gradient))?;
+            lines.take_roughly(false);
             (self.mean, self.variance) = (spread.mean(), spread.variance());
-            self.bends = lines.bend(SCOUTS);
-            return lines.aim(point, Some(gradient));
+            lines.aim(point, Some(gradient))?;
+            if self.bends {
+                let look = Look::closely(self.mean, self.variance);
+                let (_, spread) = lines.margin_in_places(&pools.scouts, 2 * SCOUTS, look)?;
+                (self.mean, self.variance) = (spread.mean(), spread.variance());
+            }
+            return Ok(());
         }
         if let Kind::Forest { sets, trees } = &mut self.kind {
             let sets = *sets;
@@ -357,7 +365,7 @@ impl<'e> Sampler<'e> {
         match &mut self.kind {
             Kind::Lines { pools, lines, masses, .. } => {
                 let look = match self.bends {
-                    true => Look::cheapest(max_rate, max_rate - meant, self.variance),
+                    true => Look::cheapest(max_rate, max_rate - meant, (self.mean, self.variance)),
                     false => Look::Whole,
                 };
                 let variance = self.variance + look.variance();
@@ -495,7 +503,10 @@ impl<'e> Sampler<'e> {
                     Some(_) => AUDITED_SHARE_GAUSSIAN,
                     None => AUDITED_SHARE,
                 };
-                let look = if self.bends { Look::Many } else { Look::Whole };
+                let look = match self.bends {
+                    true => Look::closely(self.mean, self.variance),
+                    false => Look::Whole,
+                };
                 let mut enough = AUDITORS;
                 loop {
                     let spread = lines.rate(&pools.auditors, 0, enough, look)?;

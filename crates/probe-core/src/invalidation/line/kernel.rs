@@ -4,11 +4,13 @@
 //! a line through their image alone, so the images of a fixed set of errors are computed once and a line then costs O(image),
 //! not O(features × image). Slopes are summed in image space too, and pulled back to the features once.
 
+use super::cells::Cells;
 use super::crossing::Marginal;
 use super::follow::{self, Profile};
 use super::network::{self, Network};
-use super::pool::Places;
+use super::pool::Block;
 use super::shallow::{self, Bundle, Shallow};
+use super::wide::Singles;
 use super::{LANES, Lanes};
 use crate::error::{Error, Result};
 use crate::math::{dot, vectorised};
@@ -210,7 +212,7 @@ impl<'a> Kernel<'a> {
     pub(super) fn masses(
         &self,
         bundle: &Bundle<'_>,
-        (images, along, places): (&[Lanes], &[Lanes], Option<&Places>),
+        (images, along, places): (&[Lanes], &[Lanes], Option<(&Block, Cells)>),
         sums: &mut [Lanes],
         scratch: &mut Scratch,
         masses: &mut [Lanes],
@@ -289,7 +291,7 @@ struct Groups<'a> {
     bundle: &'a Bundle<'a>,
     images: &'a [Lanes],
     along: &'a [Lanes],
-    places: Option<&'a Places>,
+    places: Option<(&'a Block, Cells)>,
     sums: &'a mut [Lanes],
     scratch: &'a mut shallow::Scratch,
     masses: &'a mut [Lanes],
@@ -302,10 +304,17 @@ impl WithSimd for Groups<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { net, bundle, images, along, places, sums, scratch, masses } = self;
         let groups = images.chunks_exact(bundle.base.len()).zip(along).zip(masses);
-        if let Some(places) = places {
-            net.shorten(bundle, scratch);
-            for ((group, out), places) in groups.zip(places.groups()) {
-                *out = net.shares(simd, bundle, (group, places), scratch);
+        if let Some((block, cells)) = places {
+            net.shorten(bundle, &cells, scratch);
+            let mut kept: [&[Singles]; Cells::MOST] = [&[]; Cells::MOST];
+            for (kept, number) in kept.iter_mut().zip(cells.numbers()) {
+                *kept = block.places(*number);
+            }
+            let kept = &kept[..cells.numbers().len()];
+            let errors = block.short_images(bundle.base.len());
+            for (number, ((_, along), out)) in groups.enumerate() {
+                let errors = errors.group(number);
+                *out = net.shares(simd, bundle, (errors, along), (kept, number), scratch);
             }
             return;
         }

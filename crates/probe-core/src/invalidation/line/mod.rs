@@ -8,6 +8,7 @@
 //! Exact along each line, up to rounding and a safe $4\cdot10^{-7}$ (see `shallow`), for affine scores and rectifier networks of any depth; for
 //! smooth scores as stated in `follow`.
 
+mod cells;
 mod crossing;
 mod follow;
 mod kernel;
@@ -32,7 +33,8 @@ use kernel::Kernel;
 use law::Law;
 use shallow::Bundle;
 
-pub(crate) use pool::{BLOCK, Block, Look, Pool};
+pub(crate) use cells::Look;
+pub(crate) use pool::{BLOCK, Block, Pool};
 
 /// Lines traced side by side.
 const LANES: usize = 8;
@@ -153,6 +155,7 @@ pub(crate) struct Lines<'a> {
     score: f64,
     guess: f64,
     dust: f64,
+    rough: bool,
     slopes: Vec<f64>,
     gradient: Vec<f64>,
     sums: Vec<Lanes>,
@@ -190,6 +193,7 @@ impl<'a> Lines<'a> {
             score: 0.0,
             guess: 0.0,
             dust: 0.0,
+            rough: false,
             slopes: vec![0.0; width],
             gradient: vec![0.0; d],
             sums: Vec::new(),
@@ -410,9 +414,23 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Whether most of so many `lines`, which were traced since the last time, were not known to rise throughout: looking at them in places is cheaper.
-    pub(crate) fn bend(&mut self, lines: usize) -> bool {
-        2 * std::mem::take(&mut self.scratch.shallow.bent) > lines
+    /// Whether most of the first lines of a pool are not known to rise throughout, where that can be told: looking at them in places is cheaper.
+    pub(crate) fn bend(&mut self, pool: &Pool) -> Result<bool> {
+        if !(self.pooled && matches!(self.marginal, Marginal::Normal) && self.kernel.has_places()) {
+            return Ok(false);
+        }
+        self.scratch.shallow.bent = 0;
+        self.take_roughly(true);
+        self.sums.clear();
+        let looked = self.rate(pool, 0, LANES, Look::Whole);
+        self.take_roughly(false);
+        looked.map(|_| 2 * self.scratch.shallow.bent > LANES)
+    }
+
+    /// From now on lines may be taken to have the one root that is nearest to where one is expected, also where others are not ruled out: good enough to find
+    /// the way, and as cheap as lines that rise throughout.
+    pub(crate) fn take_roughly(&mut self, rough: bool) {
+        self.rough = rough;
     }
 
     /// The refused masses of the first lines of `block`, as many as `masses` has room for: whole groups of eight. If they are looked at in places,
@@ -463,10 +481,14 @@ impl<'a> Lines<'a> {
             guess: self.guess,
             marginal: self.marginal,
             dust: self.dust,
+            rough: self.rough,
         };
         let may =
             self.sums.is_empty() && matches!(self.marginal, Marginal::Normal) && self.kernel.has_places();
-        let places = block.places(if may { look } else { Look::Whole });
+        let places = match look {
+            Look::In(cells) if may && block.has_places() => Some((block, cells)),
+            _ => None,
+        };
         let lines = (images, &self.along[..], places);
         let traced = self.kernel.masses(&bundle, lines, &mut self.sums, &mut self.scratch, masses);
         self.images = own;
@@ -498,9 +520,15 @@ impl<'a> Lines<'a> {
     }
 
     /// The smoothed margin on the first `lines` lines of a pool, looked at in places.
-    pub(crate) fn margin_in_places(&mut self, pool: &Pool, lines: usize, look: Look) -> Result<f64> {
+    pub(crate) fn margin_in_places(
+        &mut self,
+        pool: &Pool,
+        lines: usize,
+        look: Look,
+    ) -> Result<(f64, Spread)> {
         self.sums.clear();
-        Ok(margin_of(self.rate(pool, 0, lines, look)?.mean()))
+        let spread = self.rate(pool, 0, lines, look)?;
+        Ok((margin_of(spread.mean()), spread))
     }
 
     /// The smoothed margin $M(x) = \Phi^{-1}(1 - \Delta(x))$ on the first `lines` lines of a pool, with its gradient.

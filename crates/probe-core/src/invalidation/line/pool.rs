@@ -3,9 +3,10 @@
 //! A pool is a sequence of blocks of 64 errors, made when first read and then kept, up to a limit of memory; what lies beyond is
 //! made again each time, with the same bits. Segments are independent of one another: an attempt to certify reads a segment of its own.
 
+use super::cells::{N_CELLS, place};
+use super::shallow::ShortImages;
 use super::wide::Singles;
 use super::{LANES, Lanes, Lines};
-use crate::math::normal::quantile;
 use crate::math::sobol::ScrambledSobol;
 use crate::seed::{Key, Purpose, Seed, Stream};
 use std::sync::OnceLock;
@@ -25,94 +26,63 @@ pub(crate) struct Block {
     pub(super) images: Vec<Lanes>,
     /// Per group, a number drawn uniformly from (0, 1) for each error. Empty where lines are not looked at in places.
     pub(super) drawn: Vec<Lanes>,
-    few: OnceLock<Places>,
-    many: OnceLock<Places>,
+    /// Per cell, the places of the errors' lines, in standard deviations: see `cells.rs`.
+    places: Vec<OnceLock<Box<[Singles]>>>,
+    short: OnceLock<Short>,
 }
 
-/// Places of lines, in standard deviations: see `shallow/places.rs`.
-pub(super) struct Places {
-    each: usize,
-    singles: Vec<Singles>,
+/// Images of a block's errors in single precision, and the sums of their magnitudes.
+pub(super) struct Short {
+    images: Vec<Singles>,
+    magnitudes: Vec<Lanes>,
+    width: usize,
 }
 
-impl Places {
-    /// `each` of them for every number that was drawn.
-    fn new(drawn: &[Lanes], each: usize) -> Self {
-        let place = |k: usize, group: &Lanes| group.map(|w| quantile((k as f64 + w) / each as f64) as f32);
-        let singles = drawn.iter().flat_map(|group| (0..each).map(move |k| place(k, group))).collect();
-        Self { each, singles }
-    }
-
-    /// Those of one group of lines after the other.
-    pub(super) fn groups(&self) -> impl Iterator<Item = &[Singles]> {
-        self.singles.chunks_exact(self.each)
-    }
-}
-
-/// How many places of a line are looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Look {
-    /// The line as a whole: its refused mass, exactly.
-    Whole,
-    /// Eight, or sixteen.
-    Few,
-    Many,
-}
-
-impl Look {
-    /// The way to look that takes a certificate of `rate` least work, for lines of this variance whose mean is `gap` below it.
-    pub(crate) fn cheapest(rate: f64, gap: f64, variance: f64) -> Self {
-        // Work for each unit of what a bet wins on average, at its best stake.
-        let work = |look: Self| {
-            let square = variance + look.variance() + gap * gap;
-            let stake = (gap / square).min(0.98 / (1.0 - rate));
-            (look.places() + SHIFTING) / (stake * (gap - 0.5 * stake * square))
-        };
-        if work(Self::Few) < work(Self::Many) { Self::Few } else { Self::Many }
-    }
-
-    fn places(self) -> f64 {
-        match self {
-            Self::Whole => 0.0,
-            Self::Few => FEW as f64,
-            Self::Many => MANY as f64,
-        }
-    }
-
-    /// Roughly what looking at places adds to the variance of a line, judged by how many more lines certificates took. A wrong number costs time, not
-    /// validity.
-    pub(crate) fn variance(self) -> f64 {
-        match self {
-            Self::Whole => 0.0,
-            Self::Few => 0.004,
-            Self::Many => 0.0013,
+impl Short {
+    /// Those of eight errors.
+    pub(super) fn group(&self, number: usize) -> ShortImages<'_> {
+        ShortImages {
+            images: &self.images[number * self.width..][..self.width],
+            magnitudes: &self.magnitudes[number],
         }
     }
 }
-
-/// What placing a line takes, in places.
-const SHIFTING: f64 = 2.0;
-const FEW: usize = 8;
-const MANY: usize = 16;
 
 impl Block {
     pub(super) fn new(coordinates: Vec<Lanes>, images: Vec<Lanes>) -> Self {
-        let (few, many) = (OnceLock::new(), OnceLock::new());
-        Self { coordinates, images, drawn: Vec::new(), few, many }
+        Self { coordinates, images, drawn: Vec::new(), places: Vec::new(), short: OnceLock::new() }
     }
 
-    /// Places of the lines, where numbers were drawn for them.
-    pub(super) fn places(&self, look: Look) -> Option<&Places> {
-        match look {
-            _ if self.drawn.is_empty() => None,
-            Look::Whole => None,
-            Look::Few => Some(self.few.get_or_init(|| Places::new(&self.drawn, FEW))),
-            Look::Many => Some(self.many.get_or_init(|| Places::new(&self.drawn, MANY))),
-        }
+    /// Whether lines may be looked at in places: numbers were drawn for them.
+    pub(super) fn has_places(&self) -> bool {
+        !self.drawn.is_empty()
     }
 
-    fn with_draws(mut self, stream: &mut Stream) -> Self {
-        self.drawn.resize_with(GROUPS, || std::array::from_fn(|_| stream.uniform()));
+    /// Images of this width in single precision.
+    pub(super) fn short_images(&self, width: usize) -> &Short {
+        self.short.get_or_init(|| {
+            let images = self.images.iter().map(|lanes| lanes.map(|z| z as f32)).collect();
+            let magnitudes = |group: &[Lanes]| {
+                let mut sum = [0.0; LANES];
+                for lanes in group {
+                    sum.iter_mut().zip(lanes).for_each(|(sum, z)| *sum += z.abs());
+                }
+                sum
+            };
+            let magnitudes = self.images.chunks_exact(width).map(magnitudes).collect();
+            Short { images, magnitudes, width }
+        })
+    }
+
+    /// Places of the lines in one cell, group by group.
+    pub(super) fn places(&self, cell: u8) -> &[Singles] {
+        let places = |group: &Lanes| group.map(|drawn| place(cell, drawn));
+        self.places[usize::from(cell)].get_or_init(|| self.drawn.iter().map(places).collect())
+    }
+
+    fn with_draws(mut self, mut draw: impl FnMut() -> f64) -> Self {
+        self.drawn.resize_with(GROUPS, || std::array::from_fn(|_| draw()));
+        self.places.resize_with(N_CELLS, OnceLock::new);
         self
     }
 }
@@ -175,12 +145,13 @@ impl Segment {
 impl Source {
     fn block(&self, index: usize, lines: &Lines<'_>) -> Block {
         let law = lines.law();
-        let (block, mut aside) = match self {
+        match self {
             Self::Fresh { seed, purpose, segment } => {
                 let key = Key::default().word(*segment).word(index as u64).finish();
                 let mut stream = seed.stream(*purpose, key);
                 let block = lines.block(GROUPS, |row| law.draw(&mut stream, row));
-                (block, aside(*seed, *purpose, *segment, index))
+                let mut aside = aside(*seed, *purpose, *segment, index);
+                block.with_draws(|| aside.uniform())
             }
             Self::Even { points, seed, purpose, key } => {
                 let mut next = index * BLOCK..;
@@ -188,12 +159,20 @@ impl Source {
                     points.uniform_into(next.next().unwrap_or_default(), row);
                     law.shape_uniform(row);
                 });
-                (block, aside(*seed, *purpose, *key, index))
+                // Evenly spread as well: multiples of the golden section, from a start that is drawn.
+                let start = aside(*seed, *purpose, *key, 0).uniform();
+                let mut number = (index * BLOCK) as f64;
+                block.with_draws(|| {
+                    number += 1.0;
+                    (start + number * GOLDEN).fract()
+                })
             }
-        };
-        block.with_draws(&mut aside)
+        }
     }
 }
+
+/// The golden section: its multiples, less their whole parts, spread most evenly over (0, 1).
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 /// What numbers beside the errors of a block are drawn from: a stream that no error comes from.
 fn aside(seed: Seed, purpose: Purpose, of: u64, index: usize) -> Stream {

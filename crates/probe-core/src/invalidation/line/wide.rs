@@ -185,37 +185,21 @@ impl<S: Simd> Short<S> {
     }
 }
 
-/// Images of the lines' bases, as [`place_units`] has them, in single precision; returns the sums of their magnitudes.
-#[inline(always)]
-pub(super) fn shift_units<S: Simd>(
-    simd: S,
-    (start, rate): (&[[f64; 2]], &[f64]),
-    (image, back): (&[Lanes], Wide<S>),
-    p: &mut [Singles],
-) -> Lanes {
-    let mut magnitude = Wide::splat(simd, 0.0);
-    for (((&[b, _], &c), image), p) in start.iter().zip(rate).zip(image).zip(p) {
-        let (b, c, mut row) = (simd.splat_f64s(b), simd.splat_f64s(c), Wide::load(simd, image));
-        for h in 0..Wide::<S>::PARTS {
-            row.0[h] = simd.mul_add_f64s(back.0[h], c, simd.add_f64s(b, row.0[h]));
-            magnitude.0[h] = simd.add_f64s(magnitude.0[h], simd.abs_f64s(row.0[h]));
-        }
-        *p = row.lanes().map(|z| z as f32);
-    }
-    magnitude.lanes()
-}
-
-/// What units of one sign add to scores at several places of the lines.
+/// What units of one sign add to scores at several places of the lines. `back` is how far the lines' bases lie behind the errors.
 #[inline(always)]
 fn add_scores<S: Simd, const UP: bool>(
     simd: S,
-    (rate, p): (&[f32], &[Singles]),
+    (base, rate): (&[f32], &[f32]),
+    (image, back): (&[Singles], Short<S>),
     t: &[Short<S>; TOGETHER],
     scores: &mut [Short<S>; TOGETHER],
 ) {
     let zero = simd.splat_f32s(0.0);
-    for (&c, row) in rate.iter().zip(p) {
-        let (c, row) = (simd.splat_f32s(c), Short::load(simd, row));
+    for ((&b, &c), row) in base.iter().zip(rate).zip(image) {
+        let (b, c, mut row) = (simd.splat_f32s(b), simd.splat_f32s(c), Short::load(simd, row));
+        for h in 0..Short::<S>::PARTS {
+            row.0[h] = simd.mul_add_f32s(back.0[h], c, simd.add_f32s(b, row.0[h]));
+        }
         for (t, score) in t.iter().zip(&mut *scores) {
             for h in 0..Short::<S>::PARTS {
                 let z = simd.mul_add_f32s(t.0[h], c, row.0[h]);
@@ -226,29 +210,45 @@ fn add_scores<S: Simd, const UP: bool>(
     }
 }
 
-/// How many of `places` each line accepts for sure. `bias` is where sums begin, and `doubt` a bound on the rounding of a score: what a place at 0 has, line by
-/// line, and what a unit of distance adds to it. What is not a number is no yes.
+/// A network around a point, in single precision: images of the point and of the direction, the number of units of positive weight, and where sums begin.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    pub base: &'a [f32],
+    pub rate: &'a [f32],
+    pub n_up: usize,
+    pub bias: f32,
+}
+
+/// The total size of the cells whose place each line accepts for sure: places of group number `group`, cell by cell. `doubt` is a bound on the rounding of a score: what a place at
+/// 0 has, line by line, and what a unit of distance adds to it. What is not a number is no yes.
 #[inline(always)]
 pub(super) fn accepted<S: Simd>(
     simd: S,
-    (rate, p, n_up): (&[f32], &[Singles], usize),
-    (bias, doubt): (f32, (&Singles, f32)),
-    places: &[Singles],
+    around: Around<'_>,
+    (image, back): (&[Singles], &Singles),
+    doubt: (&Singles, f32),
+    (places, sizes, group): (&[&[Singles]], &[f32], usize),
 ) -> Singles {
-    let ((up, down), (rate_up, rate_down)) = (p.split_at(n_up), rate.split_at(n_up));
+    let Around { base, rate, n_up, bias } = around;
+    let (image_up, image_down) = image.split_at(n_up);
+    let ((base_up, base_down), (rate_up, rate_down)) = (base.split_at(n_up), rate.split_at(n_up));
     let mut total = Short::splat(simd, 0.0);
-    let (one, zero, grows) = (simd.splat_f32s(1.0), simd.splat_f32s(0.0), simd.splat_f32s(doubt.1));
-    let doubt = Short::<S>::load(simd, doubt.0);
-    for some in places.as_chunks::<TOGETHER>().0 {
-        let t = some.each_ref().map(|singles| Short::load(simd, singles));
+    let (zero, grows) = (simd.splat_f32s(0.0), simd.splat_f32s(doubt.1));
+    let (doubt, back) = (Short::<S>::load(simd, doubt.0), Short::<S>::load(simd, back));
+    for (some, sizes) in places.as_chunks::<TOGETHER>().0.iter().zip(sizes.as_chunks::<TOGETHER>().0) {
+        let mut t = [Short::splat(simd, 0.0); TOGETHER];
+        for (t, singles) in t.iter_mut().zip(some) {
+            *t = Short::load(simd, &singles[group]);
+        }
         let mut scores = [Short::splat(simd, bias); TOGETHER];
-        add_scores::<S, true>(simd, (rate_up, up), &t, &mut scores);
-        add_scores::<S, false>(simd, (rate_down, down), &t, &mut scores);
-        for (t, score) in t.iter().zip(&scores) {
+        add_scores::<S, true>(simd, (base_up, rate_up), (image_up, back), &t, &mut scores);
+        add_scores::<S, false>(simd, (base_down, rate_down), (image_down, back), &t, &mut scores);
+        for ((t, score), size) in t.iter().zip(&scores).zip(sizes) {
+            let size = simd.splat_f32s(*size);
             for h in 0..Short::<S>::PARTS {
                 let least = simd.mul_add_f32s(simd.abs_f32s(t.0[h]), grows, doubt.0[h]);
                 let yes = simd.greater_than_f32s(score.0[h], least);
-                total.0[h] = simd.add_f32s(total.0[h], simd.select_f32s(yes, one, zero));
+                total.0[h] = simd.add_f32s(total.0[h], simd.select_f32s(yes, size, zero));
             }
         }
     }

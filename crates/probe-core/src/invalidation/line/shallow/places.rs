@@ -1,16 +1,14 @@
 //! Observations of lines that bend: refused or not at a few places of a line, instead of its roots.
 //!
-//! A certificate may observe any number in [0, 1] whose mean is the rate. With $W$ uniform, the places $\Phi^{-1}((k + W)/K)$, $k = 0, \dots, K-1$, are each
-//! normal on their share of the line, so the share of them that is refused has the line's refused mass as its mean, whatever the score does in between.
-//! What it adds to the variance is $1/(6K^2)$ for each root, of which a bending line has one or two, and it takes three instructions a unit and place:
-//! no bound, no root, no branch.
-
+//! Which places, and why that is enough, is in `line/cells.rs`. It takes three instructions a unit and place: no bound, no root, no branch.
 //!
 //! Scores are summed in single precision, which is as fast again, and a place counts as accepted only where the score exceeds what rounding may have
-//! made of it, $(n + 8)\,2^{-24}$ of the magnitudes that enter the sum: a rate is overstated by some $10^{-4}$ of itself and never understated.
+//! made of it, $(n + 12)\,2^{-24}$ of the magnitudes that enter the sum: each of the $n$ terms passes through $n$ sums at most, and is itself made of numbers that were rounded a
+//! handful of times. A rate is overstated by some $10^{-4}$ of itself and never understated.
 
 use super::{Bundle, Scratch, Shallow};
-use crate::invalidation::line::wide::{Singles, Wide, accepted, shift_units};
+use crate::invalidation::line::cells::Cells;
+use crate::invalidation::line::wide::{Around, Singles, accepted};
 use crate::invalidation::line::{LANES, Lanes};
 use pulp::Simd;
 
@@ -21,13 +19,23 @@ const ROUNDING: f64 = 1.0 / 16_777_216.0;
 const LARGEST: f64 = 1e36;
 const FARTHEST: f64 = 40.0;
 
-/// What [`Shallow::shares`] needs of a line's direction.
+/// What [`Shallow::shares`] needs of a point and of a line's direction.
 #[derive(Default)]
 pub(in crate::invalidation::line) struct Short {
+    base: Vec<f32>,
     rate: Vec<f32>,
-    /// Sum of the rates' magnitudes.
-    magnitude: f64,
-    p: Vec<Singles>,
+    /// Sums of their magnitudes, and that of the bias.
+    base_magnitude: f64,
+    rate_magnitude: f64,
+    /// Sizes of the places' cells.
+    sizes: Vec<f32>,
+}
+
+/// Eight errors' images in single precision, and the sums of their magnitudes.
+#[derive(Clone, Copy)]
+pub(in crate::invalidation::line) struct ShortImages<'a> {
+    pub images: &'a [Singles],
+    pub magnitudes: &'a Lanes,
 }
 
 impl Shallow {
@@ -37,39 +45,53 @@ impl Shallow {
     }
 
     /// Prepares [`Shallow::shares`].
-    #[inline(always)]
-    pub(in crate::invalidation::line) fn shorten(&self, bundle: &Bundle<'_>, scratch: &mut Scratch) {
-        self.start(bundle.base, bundle.rate, 0.0, &mut scratch.start);
-        let Short { rate, magnitude, p } = &mut scratch.short;
+    pub(in crate::invalidation::line) fn shorten(
+        &self,
+        bundle: &Bundle<'_>,
+        cells: &Cells,
+        scratch: &mut Scratch,
+    ) {
+        let Short { base, rate, base_magnitude, rate_magnitude, sizes } = &mut scratch.short;
+        sizes.clear();
+        sizes.extend(cells.sizes());
+        base.clear();
+        base.extend(bundle.base.iter().map(|b| *b as f32));
         rate.clear();
         rate.extend(bundle.rate.iter().map(|c| *c as f32));
-        *magnitude = bundle.rate.iter().map(|c| c.abs()).sum();
-        p.resize(bundle.rate.len(), [0.0; LANES]);
+        let bias = self.bias - bundle.dust;
+        *base_magnitude = bias.abs() + bundle.base.iter().map(|b| b.abs()).sum::<f64>();
+        *rate_magnitude = bundle.rate.iter().map(|c| c.abs()).sum();
     }
 
-    /// The refused shares of the `places` of eight lines.
+    /// The refused mass of eight lines, as told by `places`, one in each cell: of group number `group`, cell by cell.
     #[inline(always)]
     pub(in crate::invalidation::line) fn shares<S: Simd>(
         &self,
         simd: S,
         bundle: &Bundle<'_>,
-        ((image, along), places): ((&[Lanes], &Lanes), &[Singles]),
-        scratch: &mut Scratch,
+        (errors, along): (ShortImages<'_>, &Lanes),
+        (places, group): (&[&[Singles]], usize),
+        scratch: &Scratch,
     ) -> Lanes {
-        let Scratch { short: Short { rate, magnitude, p }, start, .. } = scratch;
-        let back = Wide::load(simd, &along.map(|t| -t));
-        let sums = shift_units(simd, (start, bundle.rate), (image, back), p);
+        let Short { base, rate, base_magnitude, rate_magnitude, sizes } = &scratch.short;
         let bias = self.bias - bundle.dust;
-        // Every term and every partial sum rounds once; conversions, and the bound itself, a few times more. Rounded up.
-        let share = 1.01 * (p.len() as f64 + 8.0) * ROUNDING;
-        let doubt = sums.map(|sum| match sum + bias.abs() + FARTHEST * *magnitude {
-            all if all < LARGEST => (share * (sum + bias.abs()) + f64::from(f32::MIN_POSITIVE)) as f32,
-            // No telling, in single precision.
-            _ => f32::INFINITY,
-        });
-        let grows = (share * *magnitude) as f32;
-        let accepted = accepted(simd, (rate, p, self.n_up), (bias as f32, (&doubt, grows)), places);
-        accepted.map(|accepted| 1.0 - f64::from(accepted) / places.len() as f64)
+        // Rounded up.
+        let share = 1.01 * (rate.len() as f64 + 12.0) * ROUNDING;
+        let (mut doubt, mut back) = ([0.0; LANES], [0.0; LANES]);
+        for lane in 0..LANES {
+            let sum = base_magnitude + errors.magnitudes[lane] + along[lane].abs() * rate_magnitude;
+            // Beyond that there is no telling, in single precision.
+            let known = sum + FARTHEST * rate_magnitude < LARGEST;
+            let bound = (share * sum + f64::from(f32::MIN_POSITIVE)) as f32;
+            doubt[lane] = if known { bound } else { f32::INFINITY };
+            back[lane] = -along[lane] as f32;
+        }
+        let around = Around { base, rate, n_up: self.n_up, bias: bias as f32 };
+        let grows = (share * rate_magnitude) as f32;
+        let accepted =
+            accepted(simd, around, (errors.images, &back), (&doubt, grows), (places, sizes, group));
+        // Sizes are powers of two: their sums are exact.
+        accepted.map(|accepted| 1.0 - f64::from(accepted))
     }
 }
 
@@ -80,24 +102,28 @@ mod tests {
     use crate::math::normal::quantile;
     use crate::seed::{Purpose, Seed};
 
-    struct Trace<'a>(&'a Shallow, &'a Bundle<'a>, &'a [Lanes], &'a [Singles]);
+    struct Trace<'a>(&'a Shallow, &'a Bundle<'a>, &'a [Singles], &'a Lanes, &'a [&'a [Singles]]);
 
     impl pulp::WithSimd for Trace<'_> {
         type Output = Lanes;
 
         fn with_simd<S: Simd>(self, simd: S) -> Lanes {
             let scratch = &mut Scratch::default();
-            self.0.shorten(self.1, scratch);
-            self.0.shares(simd, self.1, ((self.2, &[0.0; LANES]), self.3), scratch)
+            self.0.shorten(self.1, &Cells::even(), scratch);
+            let errors = ShortImages { images: self.2, magnitudes: self.3 };
+            self.0.shares(simd, self.1, (errors, &[0.0; LANES]), (self.4, 0), scratch)
         }
     }
 
     /// Shares of the places of one line, `p + t c`, that each lane has.
     fn shares(net: &Shallow, p: &[f64], c: &[f64], places: &[Singles]) -> Lanes {
-        let image: Vec<Lanes> = p.iter().map(|&p| [p; LANES]).collect();
+        let image: Vec<Singles> = p.iter().map(|&p| [p as f32; LANES]).collect();
+        let magnitudes = [p.iter().map(|p| p.abs()).sum(); LANES];
         let base = vec![0.0; p.len()];
-        let bundle = Bundle { base: &base, rate: c, guess: 0.0, marginal: Marginal::Normal, dust: 0.0 };
-        let trace = || Trace(net, &bundle, &image, places);
+        let bundle =
+            Bundle { base: &base, rate: c, guess: 0.0, marginal: Marginal::Normal, dust: 0.0, rough: false };
+        let places: Vec<&[Singles]> = places.iter().map(std::slice::from_ref).collect();
+        let trace = || Trace(net, &bundle, &image, &magnitudes, &places);
         let vectors = pulp::Arch::new().dispatch(trace());
         // Vector units give the bits of plain numbers.
         assert_eq!(vectors, pulp::WithSimd::with_simd(trace(), pulp::Scalar::new()));

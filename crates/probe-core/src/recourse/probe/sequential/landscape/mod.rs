@@ -50,7 +50,7 @@ pub(super) trait Landscape {
         gradient: &mut [f64],
     ) -> Result<Seen>;
 
-    /// [`Landscape::slack`] without a gradient, on more samples for less; `None` where that is no cheaper at the place that was last looked at, or the
+    /// [`Landscape::slack`] without a gradient, on more samples for less, and the variance of one; `None` where that is no cheaper at the place that was last looked at, or the
     /// point is refused itself.
     fn closer_slack(
         &mut self,
@@ -58,7 +58,7 @@ pub(super) trait Landscape {
         z: f64,
         lines: usize,
         hint: Option<&[f64]>,
-    ) -> Result<Option<f64>> {
+    ) -> Result<Option<(f64, f64)>> {
         let _ = (place, z, lines, hint);
         Ok(None)
     }

@@ -4,6 +4,7 @@ use super::super::{COARSE, EDGE, Look};
 use super::{Landscape, Place, Seen};
 use crate::error::Result;
 use crate::invalidation::{Lines, Look as Places, Pool};
+use crate::math::normal::upper_tail;
 use crate::model::Mlp;
 use crate::recourse::{Reason, shortcoming};
 use crate::schema::Actions;
@@ -15,19 +16,24 @@ pub(super) struct OnLines<'a> {
     network: Option<&'a Mlp>,
     /// Gradient of the point's own margin.
     kept: Vec<f64>,
-    /// Whether most of the lines that were last traced for a gradient bend.
+    /// Whether most lines bend near this person, and whether that is known.
     bend: bool,
+    known: bool,
+    /// Variance of the lines that were last looked at.
+    variance: f64,
 }
 
 impl<'a> OnLines<'a> {
     pub(super) fn new(lines: Lines<'a>, pool: &'a Pool, network: Option<&'a Mlp>) -> Self {
-        Self { lines, pool, network, kept: Vec::new(), bend: false }
+        Self { lines, pool, network, kept: Vec::new(), bend: false, known: false, variance: 0.0 }
     }
 }
 
 impl Landscape for OnLines<'_> {
     fn begin(&mut self, person: &[f64]) {
         self.lines.stay_near(person);
+        (self.bend, self.known) = (false, false);
+        self.lines.take_roughly(false);
     }
 
     /// Where the point is refused itself, its score over the score's deviation counts.
@@ -64,9 +70,14 @@ impl Landscape for OnLines<'_> {
             gradient.copy_from_slice(&self.kept);
             return seen(own - EDGE, 0.0);
         }
-        self.lines.bend(0);
+        if !self.known {
+            // Where lines bend the way is found on one root each, and what matters is looked at in places.
+            self.known = true;
+            self.bend = self.lines.bend(self.pool)?;
+            self.lines.take_roughly(self.bend);
+        }
         let (margin, spread) = self.lines.margin(self.pool, n, Some(&mut *gradient))?;
-        self.bend = self.lines.bend(n);
+        self.variance = spread.variance();
         if !favourable && own - EDGE < margin - z {
             // Robust on paper, refused itself.
             gradient.copy_from_slice(&self.kept);
@@ -85,7 +96,7 @@ impl Landscape for OnLines<'_> {
         z: f64,
         lines: usize,
         hint: Option<&[f64]>,
-    ) -> Result<Option<f64>> {
+    ) -> Result<Option<(f64, f64)>> {
         if !(self.bend && self.lines.is_fixed() && self.lines.is_centred()) {
             return Ok(None);
         }
@@ -95,7 +106,10 @@ impl Landscape for OnLines<'_> {
         if own <= 1e-9 {
             return Ok(None);
         }
-        Ok(Some(self.lines.margin_in_places(self.pool, lines, Places::Many)? - z))
+        let look = Places::closely(upper_tail(z), self.variance);
+        let (margin, spread) = self.lines.margin_in_places(self.pool, lines, look)?;
+        self.variance = spread.variance();
+        Ok(Some((margin - z, spread.variance())))
     }
 
     fn anchor(&mut self, place: Place<'_>, hint: Option<&[f64]>, lines: usize) -> Result<f64> {
@@ -141,7 +155,8 @@ impl Landscape for OnLines<'_> {
         self.lines.n_traced()
     }
 
+    /// Where lines bend, fewer: what the spread of their masses takes is not worth the little that it saves.
     fn fair_samples(&self) -> f64 {
-        10_000.0
+        if self.bend { 1_600.0 } else { 10_000.0 }
     }
 }
