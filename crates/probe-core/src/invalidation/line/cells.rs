@@ -63,12 +63,7 @@ impl Cells {
         let mut worth = [0.0; MOST];
         (cells.numbers[0], worth[0]) = (1, adds(1));
         while cells.n < n {
-            let mut most = 0;
-            for i in 0..cells.n {
-                if worth[i] > worth[most] {
-                    most = i;
-                }
-            }
+            let most = (1..cells.n).fold(0, |most, i| if worth[i] > worth[most] { i } else { most });
             // The smallest add nothing worth a cut. There are more of them than there is room for, so that others are left.
             let whole = cells.numbers[most];
             for (at, number) in [(most, 2 * whole), (cells.n, 2 * whole + 1)] {
