@@ -115,9 +115,8 @@ impl<'e> Session<'e> {
             let again = retries && setup.budget.is_none() && proposal.verdict == Verdict::Reached;
             // Where the aim is closer than usual a lower one is dear, and worth the lines.
             let may_give_up = again && attempt + 1 < ATTEMPTS && meant <= aim;
-            let room = if may_give_up { max_rate - meant } else { 0.0 };
             let share = share_of_attempt(delta, attempt as u32);
-            last = sampler.certify((max_rate, room), share, attempt, further)?;
+            last = sampler.certify((max_rate, meant, may_give_up), share, attempt, further)?;
             if last.certified || !again {
                 break;
             }

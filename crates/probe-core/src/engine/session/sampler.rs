@@ -5,7 +5,9 @@ mod mixed;
 
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
-use crate::invalidation::{BLOCK, Boxes, Draws, Errors, Forest, Ladder, Lines, Models, Pool, has_lines};
+use crate::invalidation::{
+    BLOCK, Boxes, Draws, Errors, Forest, Ladder, Lines, Look, Models, Pool, has_lines,
+};
 use crate::model::ModelShift;
 use crate::noise::Residuals;
 use crate::recourse::Task;
@@ -135,6 +137,8 @@ pub(super) struct Sampler<'e> {
     /// Mean and variance that the scouts saw.
     pub(super) mean: f64,
     variance: f64,
+    /// Whether most of the lines that the scouts saw bend.
+    bends: bool,
 }
 
 enum Kind<'e> {
@@ -200,6 +204,7 @@ impl<'e> Sampler<'e> {
             outcomes: Vec::new(),
             mean: f64::NAN,
             variance: f64::NAN,
+            bends: false,
         })
     }
 
@@ -267,9 +272,19 @@ impl<'e> Sampler<'e> {
         if let Kind::Lines { pools, lines, gradient, .. } = &mut self.kind {
             lines.enter(from, point, active)?;
             lines.aim(point, None)?;
+            self.bends = lines.bend(&pools.scouts)?;
+            // For the direction one root of each line will do; not for mean and variance.
+            lines.take_roughly(self.bends);
             let (_, spread) = lines.margin(&pools.scouts, SCOUTS, Some(gradient))?;
+            lines.take_roughly(false);
             (self.mean, self.variance) = (spread.mean(), spread.variance());
-            return lines.aim(point, Some(gradient));
+            lines.aim(point, Some(gradient))?;
+            if self.bends {
+                let look = Look::closely(self.mean, self.variance);
+                let (_, spread) = lines.margin_in_places(&pools.scouts, 2 * SCOUTS, look)?;
+                (self.mean, self.variance) = (spread.mean(), spread.variance());
+            }
+            return Ok(());
         }
         if let Kind::Forest { sets, trees } = &mut self.kind {
             let sets = *sets;
@@ -334,11 +349,11 @@ impl<'e> Sampler<'e> {
     }
 
     /// Tests the point on fresh samples: a segment of the pool, or a stream of its own. If `further`, a certificate on lines or errors goes on to a
-    /// bound below the target. `room` is how far under the target the point was meant to be, where another may be tried instead: an attempt on lines that is
-    /// clearly left with less than half of it is given up.
+    /// bound below the target. `meant` is the rate that the point was meant to have. Where another may be tried instead, an attempt on lines that is clearly left
+    /// with less than half of the room this leaves is given up.
     pub(super) fn certify(
         &mut self,
-        (max_rate, room): (f64, f64),
+        (max_rate, meant, may_give_up): (f64, f64, bool),
         delta: f64,
         segment: usize,
         further: bool,
@@ -349,16 +364,21 @@ impl<'e> Sampler<'e> {
         let own = (1.0 - SHARE_OF_BOUND) * delta;
         match &mut self.kind {
             Kind::Lines { pools, lines, masses, .. } => {
-                let mut bet = Betting::expecting(max_rate, self.mean, self.variance)?;
+                let look = match self.bends {
+                    true => Look::cheapest(max_rate, max_rate - meant, (self.mean, self.variance)),
+                    false => Look::Whole,
+                };
+                let variance = self.variance + look.variance();
+                let mut bet = Betting::expecting(max_rate, self.mean, variance)?;
                 let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
                 let mut ladder = match further {
-                    true => Ladder::new(max_rate, self.mean, self.variance)?,
+                    true => Ladder::new(max_rate, self.mean, variance)?,
                     false => Ladder::default(),
                 };
                 let (mut spare, mut last) = (None, MAX_BLOCKS);
                 for index in 0..MAX_BLOCKS {
                     let block = pools.fresh.block(segment, index, lines, &mut spare);
-                    lines.masses(block, &mut masses[..])?;
+                    lines.masses(block, look, &mut masses[..])?;
                     bet.observe_all(&masses[..]);
                     upper.observe_all(&masses[..]);
                     ladder.observe_all(&masses[..]);
@@ -372,7 +392,8 @@ impl<'e> Sampler<'e> {
                     }
                     // Clearly not below the target, or far less than was meant: a lower aim gets there sooner than more lines do.
                     if index >= 31 && index % 8 == 7 {
-                        let error = (self.variance / ((index + 1) * BLOCK) as f64).sqrt();
+                        let error = (variance / ((index + 1) * BLOCK) as f64).sqrt();
+                        let room = if may_give_up { max_rate - meant } else { 0.0 };
                         let most = max_rate - 0.5 * room + 1.5 * error;
                         if bet.mean() >= most.min(max_rate) {
                             break;
@@ -482,9 +503,13 @@ impl<'e> Sampler<'e> {
                     Some(_) => AUDITED_SHARE_GAUSSIAN,
                     None => AUDITED_SHARE,
                 };
+                let look = match self.bends {
+                    true => Look::closely(self.mean, self.variance),
+                    false => Look::Whole,
+                };
                 let mut enough = AUDITORS;
                 loop {
-                    let spread = lines.rate(&pools.auditors, 0, enough)?;
+                    let spread = lines.rate(&pools.auditors, 0, enough, look)?;
                     let mean = spread.mean();
                     if spread.std_error() <= share * mean.max(max_rate) || enough >= MAX_AUDITORS {
                         return Ok(mean);

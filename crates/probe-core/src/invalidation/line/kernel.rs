@@ -4,10 +4,13 @@
 //! a line through their image alone, so the images of a fixed set of errors are computed once and a line then costs O(image),
 //! not O(features × image). Slopes are summed in image space too, and pulled back to the features once.
 
+use super::cells::Cells;
 use super::crossing::Marginal;
 use super::follow::{self, Profile};
 use super::network::{self, Network};
+use super::pool::Block;
 use super::shallow::{self, Bundle, Shallow};
+use super::wide::Singles;
 use super::{LANES, Lanes};
 use crate::error::{Error, Result};
 use crate::math::{dot, vectorised};
@@ -46,7 +49,7 @@ enum Rest<'a> {
 /// Scratch of one thread.
 #[derive(Default)]
 pub(super) struct Scratch {
-    shallow: shallow::Scratch,
+    pub(super) shallow: shallow::Scratch,
     network: network::Scratch,
     p: Vec<f64>,
     sum: Vec<f64>,
@@ -85,6 +88,11 @@ impl<'a> Kernel<'a> {
     pub(super) fn most_gain(&self, j: usize, change: f64) -> f64 {
         let [up, down] = self.steepest.get(j).copied().unwrap_or([f64::INFINITY; 2]);
         if change > 0.0 { change * up } else { -change * down }
+    }
+
+    /// Whether lines may be looked at in places: one hidden layer of rectifiers that do not leak.
+    pub(super) fn has_places(&self) -> bool {
+        matches!(&self.rest, Rest::Shallow(net) if net.has_places())
     }
 
     /// Numbers in an image.
@@ -199,18 +207,19 @@ impl<'a> Kernel<'a> {
     }
 
     /// The refused masses of groups of eight lines: `images` and `along` hold the groups' errors one after the other. If `sums` has
-    /// room for an image, the masses' slopes with respect to the image of the bundle are added to it, lane by lane.
+    /// room for an image, the masses' slopes with respect to the image of the bundle are added to it, lane by lane. If there are `places`, which must have
+    /// been asked for by [`Kernel::has_places`], shares of them take the place of masses.
     pub(super) fn masses(
         &self,
         bundle: &Bundle<'_>,
-        (images, along): (&[Lanes], &[Lanes]),
+        (images, along, places): (&[Lanes], &[Lanes], Option<(&Block, Cells)>),
         sums: &mut [Lanes],
         scratch: &mut Scratch,
         masses: &mut [Lanes],
     ) -> Result<()> {
         if let Rest::Shallow(net) = &self.rest {
             let scratch = &mut scratch.shallow;
-            Arch::new().dispatch(Groups { net, bundle, images, along, sums, scratch, masses });
+            Arch::new().dispatch(Groups { net, bundle, images, along, places, sums, scratch, masses });
             return Ok(());
         }
         let groups = images.chunks_exact(self.width()).zip(along).zip(masses);
@@ -282,6 +291,7 @@ struct Groups<'a> {
     bundle: &'a Bundle<'a>,
     images: &'a [Lanes],
     along: &'a [Lanes],
+    places: Option<(&'a Block, Cells)>,
     sums: &'a mut [Lanes],
     scratch: &'a mut shallow::Scratch,
     masses: &'a mut [Lanes],
@@ -292,8 +302,22 @@ impl WithSimd for Groups<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { net, bundle, images, along, sums, scratch, masses } = self;
+        let Self { net, bundle, images, along, places, sums, scratch, masses } = self;
         let groups = images.chunks_exact(bundle.base.len()).zip(along).zip(masses);
+        if let Some((block, cells)) = places {
+            net.shorten(bundle, &cells, scratch);
+            let mut kept: [&[Singles]; Cells::MOST] = [&[]; Cells::MOST];
+            for (kept, number) in kept.iter_mut().zip(cells.numbers()) {
+                *kept = block.places(*number);
+            }
+            let kept = &kept[..cells.numbers().len()];
+            let errors = block.short_images(bundle.base.len());
+            for (number, ((_, along), out)) in groups.enumerate() {
+                let errors = errors.group(number);
+                *out = net.shares(simd, bundle, (errors, along), (kept, number), scratch);
+            }
+            return;
+        }
         let is_normal = matches!(bundle.marginal, Marginal::Normal);
         net.start(bundle.base, bundle.rate, if is_normal { bundle.guess } else { 0.0 }, &mut scratch.start);
         for (group, out) in groups {

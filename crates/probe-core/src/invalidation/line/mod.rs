@@ -8,6 +8,7 @@
 //! Exact along each line, up to rounding and a safe $4\cdot10^{-7}$ (see `shallow`), for affine scores and rectifier networks of any depth; for
 //! smooth scores as stated in `follow`.
 
+mod cells;
 mod crossing;
 mod follow;
 mod kernel;
@@ -32,6 +33,7 @@ use kernel::Kernel;
 use law::Law;
 use shallow::Bundle;
 
+pub(crate) use cells::Look;
 pub(crate) use pool::{BLOCK, Block, Pool};
 
 /// Lines traced side by side.
@@ -68,7 +70,7 @@ impl InvalidationRate for LineSampling {
         let mut masses = [0.0; LANES];
         for _ in 0..self.lines.div_ceil(LANES).max(1) {
             let block = lines.block(1, |row| lines.law.draw(stream, row));
-            lines.masses(&block, &mut masses)?;
+            lines.masses(&block, Look::Whole, &mut masses)?;
             for mass in masses {
                 spread.add(mass);
                 upper.observe(mass);
@@ -153,6 +155,7 @@ pub(crate) struct Lines<'a> {
     score: f64,
     guess: f64,
     dust: f64,
+    rough: bool,
     slopes: Vec<f64>,
     gradient: Vec<f64>,
     sums: Vec<Lanes>,
@@ -190,6 +193,7 @@ impl<'a> Lines<'a> {
             score: 0.0,
             guess: 0.0,
             dust: 0.0,
+            rough: false,
             slopes: vec![0.0; width],
             gradient: vec![0.0; d],
             sums: Vec::new(),
@@ -396,7 +400,7 @@ impl<'a> Lines<'a> {
             images.resize(groups * self.image_width(), [0.0; LANES]);
             self.images_into(&coordinates, &mut errors, &mut images);
         }
-        Block { coordinates, images }
+        Block::new(coordinates, images)
     }
 
     fn images_into(&self, coordinates: &[Lanes], errors: &mut [Lanes], images: &mut [Lanes]) {
@@ -410,18 +414,38 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The refused masses of the first lines of `block`, as many as `masses` has room for: whole groups of eight.
-    pub(crate) fn masses(&mut self, block: &Block, masses: &mut [f64]) -> Result<()> {
+    /// Whether most of the first lines of a pool are not known to rise throughout, where that can be told: looking at them in places is cheaper.
+    pub(crate) fn bend(&mut self, pool: &Pool) -> Result<bool> {
+        if !(self.pooled && matches!(self.marginal, Marginal::Normal) && self.kernel.has_places()) {
+            return Ok(false);
+        }
+        self.scratch.shallow.bent = 0;
+        self.take_roughly(true);
+        self.sums.clear();
+        let looked = self.rate(pool, 0, LANES, Look::Whole);
+        self.take_roughly(false);
+        looked.map(|_| 2 * self.scratch.shallow.bent > LANES)
+    }
+
+    /// From now on lines may be taken to have the one root that is nearest to where one is expected, also where others are not ruled out: good enough to find
+    /// the way, and as cheap as lines that rise throughout.
+    pub(crate) fn take_roughly(&mut self, rough: bool) {
+        self.rough = rough;
+    }
+
+    /// The refused masses of the first lines of `block`, as many as `masses` has room for: whole groups of eight. If they are looked at in places,
+    /// observations in [0, 1] that have them as their means, where the model and the noise allow it.
+    pub(crate) fn masses(&mut self, block: &Block, look: Look, masses: &mut [f64]) -> Result<()> {
         let mut lanes = std::mem::take(&mut self.lanes);
         lanes.resize(masses.len() / LANES, [0.0; LANES]);
-        let traced = self.trace(block, &mut lanes);
+        let traced = self.trace(block, look, &mut lanes);
         masses.as_chunks_mut().0.copy_from_slice(&lanes);
         self.lanes = lanes;
         traced
     }
 
     /// Traces the first groups of `block`; slopes go to `self.sums`, if it has room.
-    fn trace(&mut self, block: &Block, masses: &mut [Lanes]) -> Result<()> {
+    fn trace(&mut self, block: &Block, look: Look, masses: &mut [Lanes]) -> Result<()> {
         self.n_traced += (masses.len() * LANES) as u64;
         let (d, width) = (self.n_coordinates(), self.image_width());
         let coordinates = &block.coordinates[..masses.len() * d];
@@ -457,9 +481,16 @@ impl<'a> Lines<'a> {
             guess: self.guess,
             marginal: self.marginal,
             dust: self.dust,
+            rough: self.rough,
         };
-        let traced =
-            self.kernel.masses(&bundle, (images, &self.along), &mut self.sums, &mut self.scratch, masses);
+        let may =
+            self.sums.is_empty() && matches!(self.marginal, Marginal::Normal) && self.kernel.has_places();
+        let places = match look {
+            Look::In(cells) if may && block.has_places() => Some((block, cells)),
+            _ => None,
+        };
+        let lines = (images, &self.along[..], places);
+        let traced = self.kernel.masses(&bundle, lines, &mut self.sums, &mut self.scratch, masses);
         self.images = own;
         // Where scores overflow there is no telling: refused.
         for mass in masses.iter_mut().flatten().filter(|mass| !(0.0..=1.0).contains(*mass)) {
@@ -472,20 +503,32 @@ impl<'a> Lines<'a> {
     pub(crate) fn fresh_mean(&mut self, stream: &mut Stream) -> Result<f64> {
         let block = self.block(1, |row| self.law.draw(stream, row));
         let mut masses = [0.0; LANES];
-        self.masses(&block, &mut masses)?;
+        self.masses(&block, Look::Whole, &mut masses)?;
         Ok(masses.iter().sum::<f64>() / LANES as f64)
     }
 
     /// Rate from the first `lines` lines of a segment, a multiple of 8.
-    pub(crate) fn rate(&mut self, pool: &Pool, segment: usize, lines: usize) -> Result<Spread> {
+    pub(crate) fn rate(&mut self, pool: &Pool, segment: usize, lines: usize, look: Look) -> Result<Spread> {
         let (mut spread, mut masses, mut spare) = (Spread::default(), [0.0; BLOCK], None);
         for index in 0..lines.div_ceil(BLOCK) {
             let here = &mut masses[..BLOCK.min(lines - index * BLOCK)];
             let block = pool.block(segment, index, self, &mut spare);
-            self.masses(block, here)?;
+            self.masses(block, look, here)?;
             here.iter().for_each(|&mass| spread.add(mass));
         }
         Ok(spread)
+    }
+
+    /// The smoothed margin on the first `lines` lines of a pool, looked at in places.
+    pub(crate) fn margin_in_places(
+        &mut self,
+        pool: &Pool,
+        lines: usize,
+        look: Look,
+    ) -> Result<(f64, Spread)> {
+        self.sums.clear();
+        let spread = self.rate(pool, 0, lines, look)?;
+        Ok((margin_of(spread.mean()), spread))
     }
 
     /// The smoothed margin $M(x) = \Phi^{-1}(1 - \Delta(x))$ on the first `lines` lines of a pool, with its gradient.
@@ -499,14 +542,12 @@ impl<'a> Lines<'a> {
         lines: usize,
         gradient: Option<&mut [f64]>,
     ) -> Result<(f64, Spread)> {
-        /// Rates closer to 0 or 1 than this carry no gradient worth following.
-        const LEAST: f64 = 1e-9;
         self.sums.clear();
         if gradient.is_some() {
             self.sums.resize(self.image_width(), [0.0; LANES]);
         }
-        let spread = self.rate(pool, 0, lines)?;
-        let margin = upper_quantile(spread.mean().clamp(LEAST, 1.0 - LEAST));
+        let spread = self.rate(pool, 0, lines, Look::Whole)?;
+        let margin = margin_of(spread.mean());
         if let Some(gradient) = gradient {
             let scale = -1.0 / (spread.n * pdf(margin));
             for (slope, lanes) in self.slopes.iter_mut().zip(&self.sums) {
@@ -517,6 +558,12 @@ impl<'a> Lines<'a> {
         self.sums.clear();
         Ok((margin, spread))
     }
+}
+
+fn margin_of(rate: f64) -> f64 {
+    /// Rates closer to 0 or 1 than this carry no gradient worth following.
+    const LEAST: f64 = 1e-9;
+    upper_quantile(rate.clamp(LEAST, 1.0 - LEAST))
 }
 
 #[cfg(test)]

@@ -3,9 +3,12 @@
 //! A pool is a sequence of blocks of 64 errors, made when first read and then kept, up to a limit of memory; what lies beyond is
 //! made again each time, with the same bits. Segments are independent of one another: an attempt to certify reads a segment of its own.
 
+use super::cells::{N_CELLS, place};
+use super::shallow::ShortImages;
+use super::wide::Singles;
 use super::{LANES, Lanes, Lines};
 use crate::math::sobol::ScrambledSobol;
-use crate::seed::{Key, Purpose, Seed};
+use crate::seed::{Key, Purpose, Seed, Stream};
 use std::sync::OnceLock;
 
 /// Groups of lanes in a block.
@@ -21,6 +24,67 @@ pub(crate) struct Block {
     pub(super) coordinates: Vec<Lanes>,
     /// Per group, their images. Empty where the noise depends on the point.
     pub(super) images: Vec<Lanes>,
+    /// Per group, a number drawn uniformly from (0, 1) for each error. Empty where lines are not looked at in places.
+    pub(super) drawn: Vec<Lanes>,
+    /// Per cell, the places of the errors' lines, in standard deviations: see `cells.rs`.
+    places: Vec<OnceLock<Box<[Singles]>>>,
+    short: OnceLock<Short>,
+}
+
+/// Images of a block's errors in single precision, and the sums of their magnitudes.
+pub(super) struct Short {
+    images: Vec<Singles>,
+    magnitudes: Vec<Lanes>,
+    width: usize,
+}
+
+impl Short {
+    /// Those of eight errors.
+    pub(super) fn group(&self, number: usize) -> ShortImages<'_> {
+        ShortImages {
+            images: &self.images[number * self.width..][..self.width],
+            magnitudes: &self.magnitudes[number],
+        }
+    }
+}
+
+impl Block {
+    pub(super) fn new(coordinates: Vec<Lanes>, images: Vec<Lanes>) -> Self {
+        Self { coordinates, images, drawn: Vec::new(), places: Vec::new(), short: OnceLock::new() }
+    }
+
+    /// Whether lines may be looked at in places: numbers were drawn for them.
+    pub(super) fn has_places(&self) -> bool {
+        !self.drawn.is_empty()
+    }
+
+    /// Images of this width in single precision.
+    pub(super) fn short_images(&self, width: usize) -> &Short {
+        self.short.get_or_init(|| {
+            let images = self.images.iter().map(|lanes| lanes.map(|z| z as f32)).collect();
+            let magnitudes = |group: &[Lanes]| {
+                let mut sum = [0.0; LANES];
+                for lanes in group {
+                    sum.iter_mut().zip(lanes).for_each(|(sum, z)| *sum += z.abs());
+                }
+                sum
+            };
+            let magnitudes = self.images.chunks_exact(width).map(magnitudes).collect();
+            Short { images, magnitudes, width }
+        })
+    }
+
+    /// Places of the lines in one cell, group by group.
+    pub(super) fn places(&self, cell: u8) -> &[Singles] {
+        let places = |group: &Lanes| group.map(|drawn| place(cell, drawn));
+        self.places[usize::from(cell)].get_or_init(|| self.drawn.iter().map(places).collect())
+    }
+
+    fn with_draws(mut self, mut draw: impl FnMut() -> f64) -> Self {
+        self.drawn.resize_with(GROUPS, || std::array::from_fn(|_| draw()));
+        self.places.resize_with(N_CELLS, OnceLock::new);
+        self
+    }
 }
 
 /// A sequence of errors for one purpose.
@@ -38,7 +102,7 @@ enum Source {
     /// Independent draws: what a certificate may read.
     Fresh { seed: Seed, purpose: Purpose, segment: u64 },
     /// Scrambled Sobol' points: for means.
-    Even(ScrambledSobol),
+    Even { points: ScrambledSobol, seed: Seed, purpose: Purpose, key: u64 },
 }
 
 impl Pool {
@@ -51,7 +115,7 @@ impl Pool {
     /// One segment of evenly spread errors, for lines like `lines`; independent of those of another `key`.
     pub(crate) fn even(seed: Seed, purpose: Purpose, key: u64, lines: &Lines<'_>) -> Self {
         let points = ScrambledSobol::new(lines.n_coordinates(), &mut seed.stream(purpose, key));
-        Self { segments: vec![Segment::new(Source::Even(points), lines)] }
+        Self { segments: vec![Segment::new(Source::Even { points, seed, purpose, key }, lines)] }
     }
 
     /// Block number `index` of a segment, for lines like those that the pool was made for.
@@ -85,15 +149,33 @@ impl Source {
             Self::Fresh { seed, purpose, segment } => {
                 let key = Key::default().word(*segment).word(index as u64).finish();
                 let mut stream = seed.stream(*purpose, key);
-                lines.block(GROUPS, |row| law.draw(&mut stream, row))
+                let block = lines.block(GROUPS, |row| law.draw(&mut stream, row));
+                let mut aside = aside(*seed, *purpose, *segment, index);
+                block.with_draws(|| aside.uniform())
             }
-            Self::Even(points) => {
+            Self::Even { points, seed, purpose, key } => {
                 let mut next = index * BLOCK..;
-                lines.block(GROUPS, |row| {
+                let block = lines.block(GROUPS, |row| {
                     points.uniform_into(next.next().unwrap_or_default(), row);
                     law.shape_uniform(row);
+                });
+                // Evenly spread as well: multiples of the golden section, from a start that is drawn.
+                let start = aside(*seed, *purpose, *key, 0).uniform();
+                let mut number = (index * BLOCK) as f64;
+                block.with_draws(|| {
+                    number += 1.0;
+                    (start + number * GOLDEN).fract()
                 })
             }
         }
     }
+}
+
+/// The golden section: its multiples, less their whole parts, spread most evenly over (0, 1).
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
+
+/// What numbers beside the errors of a block are drawn from: a stream that no error comes from.
+fn aside(seed: Seed, purpose: Purpose, of: u64, index: usize) -> Stream {
+    const BESIDE: u64 = 0xB35D_E000;
+    seed.stream(purpose, Key::default().word(BESIDE).word(of).word(index as u64).finish())
 }

@@ -12,7 +12,10 @@
 //! pieces that are monotone or keep their sign by the same bounds; lines that resist that sort their kinks and walk them, which gives every root
 //! exactly up to rounding.
 
+mod places;
 mod shaped;
+
+pub(super) use places::ShortImages;
 
 use super::crossing::{Marginal, Refused, Root};
 use super::wide::{Wide, add_units, add_weights, place_units};
@@ -56,6 +59,8 @@ pub(super) struct Bundle<'a> {
     pub marginal: Marginal<'a>,
     /// Scores up to this are refused: more than rounding leaves of a zero.
     pub dust: f64,
+    /// Whether the root that is nearest to where one is expected will do, also where others are not ruled out: for searches.
+    pub rough: bool,
 }
 
 /// Eight lines at one position: scores, and slopes of the units of positive and of negative weight.
@@ -88,6 +93,9 @@ pub(super) struct Scratch {
     line: Vec<f64>,
     kinks: Vec<(f64, f64)>,
     roots: Vec<Root>,
+    pub(super) short: places::Short,
+    /// Lines that were not known to rise throughout, since this was last set to zero.
+    pub(super) bent: usize,
 }
 
 impl Shallow {
@@ -168,6 +176,7 @@ impl Shallow {
         if !sums.is_empty() {
             net.add_slopes(simd, bundle.rate, &scratch.p, (&at, &weights), sums);
         }
+        scratch.bent += sums_at_guess[0].lanes().iter().filter(|least| **least <= 0.0).count();
         if at.iter().any(|t| t.is_nan()) {
             let mut todo: Lanes = at.map(|t| if t.is_nan() { 1.0 } else { 0.0 });
             // From here on positions count from the middle.
@@ -426,14 +435,18 @@ impl Shallow {
         let mut found = Wide::splat(simd, 0.0);
         let (zero, one) = (simd.splat_f64s(0.0), simd.splat_f64s(1.0));
         let (left, right) = (-NEAR - bundle.guess, NEAR - bundle.guess);
-        let [far, near, precision, aside] = [left, right, PRECISION, ASIDE].map(|x| simd.splat_f64s(x));
+        let [far, near, precision, aside, tenth] =
+            [left, right, PRECISION, ASIDE, 0.1].map(|x| simd.splat_f64s(x));
         for step in 0..MAX_STEPS {
             if step > 0 {
                 (score, slope) = self.evaluate(simd, bundle.rate, p, t);
             }
             let mut open = zero;
             for h in 0..Wide::<S>::PARTS {
-                let (here, low) = (t.0[h], least.0[h]);
+                let (here, mut low) = (t.0[h], least.0[h]);
+                if bundle.rough {
+                    low = simd.max_f64s(low, simd.mul_f64s(tenth, slope.0[h]));
+                }
                 let beside = simd.add_f64s(here, aside);
                 let next = simd.sub_f64s(beside, simd.div_f64s(score.0[h], slope.0[h]));
                 let next = simd.select_f64s(simd.greater_than_f64s(next, near), near, next);
@@ -454,7 +467,7 @@ impl Shallow {
         }
         let (mut t, least, found) = (t.lanes(), least.lanes(), found.lanes());
         for lane in 0..LANES {
-            let sure = least[lane] > 0.0 && found[lane] > 0.0;
+            let sure = (least[lane] > 0.0 || bundle.rough) && found[lane] > 0.0;
             t[lane] = match t[lane] {
                 _ if !sure => f64::NAN,
                 at if at >= right => f64::INFINITY,
@@ -606,7 +619,14 @@ mod tests {
         fn traced(&self, sums: &mut [Lanes], guess: f64) -> f64 {
             let image: Vec<Lanes> = self.p.iter().map(|&p| [p; LANES]).collect();
             let zero = vec![0.0; self.p.len()];
-            let bundle = Bundle { base: &zero, rate: &self.c, guess, marginal: Marginal::Normal, dust: 0.0 };
+            let bundle = Bundle {
+                base: &zero,
+                rate: &self.c,
+                guess,
+                marginal: Marginal::Normal,
+                dust: 0.0,
+                rough: false,
+            };
             let scratch = &mut Scratch::default();
             let lines = (&image[..], &[0.0; LANES]);
             self.net.start(&zero, &self.c, guess, &mut scratch.start);

@@ -148,3 +148,109 @@ pub(super) fn add_weights<S: Simd, const UP: bool>(
         sum.store(total);
     }
 }
+
+/// Places of a line whose scores are summed together: enough that no addition waits for the one before it.
+pub(super) const TOGETHER: usize = 8;
+
+/// Eight numbers of single precision.
+pub(super) type Singles = [f32; LANES];
+
+/// [`Wide`] in single precision.
+#[derive(Clone, Copy)]
+struct Short<S: Simd>([S::f32s; LANES]);
+
+impl<S: Simd> Short<S> {
+    const PARTS: usize = {
+        assert!(LANES.is_multiple_of(S::F32_LANES), "a register holds eight numbers at most");
+        LANES / S::F32_LANES
+    };
+
+    #[inline(always)]
+    fn splat(simd: S, x: f32) -> Self {
+        Self([simd.splat_f32s(x); LANES])
+    }
+
+    #[inline(always)]
+    fn load(simd: S, singles: &Singles) -> Self {
+        let mut short = Self::splat(simd, 0.0);
+        short.0[..Self::PARTS].copy_from_slice(S::as_simd_f32s(singles).0);
+        short
+    }
+
+    #[inline(always)]
+    fn singles(self) -> Singles {
+        let mut singles = [0.0; LANES];
+        S::as_mut_simd_f32s(&mut singles).0.copy_from_slice(&self.0[..Self::PARTS]);
+        singles
+    }
+}
+
+/// What units of one sign add to scores at several places of the lines. `back` is how far the lines' bases lie behind the errors.
+#[inline(always)]
+fn add_scores<S: Simd, const UP: bool>(
+    simd: S,
+    (base, rate): (&[f32], &[f32]),
+    (image, back): (&[Singles], Short<S>),
+    t: &[Short<S>; TOGETHER],
+    scores: &mut [Short<S>; TOGETHER],
+) {
+    let zero = simd.splat_f32s(0.0);
+    for ((&b, &c), row) in base.iter().zip(rate).zip(image) {
+        let (b, c, mut row) = (simd.splat_f32s(b), simd.splat_f32s(c), Short::load(simd, row));
+        for h in 0..Short::<S>::PARTS {
+            row.0[h] = simd.mul_add_f32s(back.0[h], c, simd.add_f32s(b, row.0[h]));
+        }
+        for (t, score) in t.iter().zip(&mut *scores) {
+            for h in 0..Short::<S>::PARTS {
+                let z = simd.mul_add_f32s(t.0[h], c, row.0[h]);
+                let on = if UP { simd.max_f32s(z, zero) } else { simd.min_f32s(z, zero) };
+                score.0[h] = simd.add_f32s(score.0[h], on);
+            }
+        }
+    }
+}
+
+/// A network around a point, in single precision: images of the point and of the direction, the number of units of positive weight, and where sums begin.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    pub base: &'a [f32],
+    pub rate: &'a [f32],
+    pub n_up: usize,
+    pub bias: f32,
+}
+
+/// The total size of the cells whose place each line accepts for sure: places of group number `group`, cell by cell. `doubt` is a bound on the rounding of a score: what a place at
+/// 0 has, line by line, and what a unit of distance adds to it. What is not a number is no yes.
+#[inline(always)]
+pub(super) fn accepted<S: Simd>(
+    simd: S,
+    around: Around<'_>,
+    (image, back): (&[Singles], &Singles),
+    doubt: (&Singles, f32),
+    (places, sizes, group): (&[&[Singles]], &[f32], usize),
+) -> Singles {
+    let Around { base, rate, n_up, bias } = around;
+    let (image_up, image_down) = image.split_at(n_up);
+    let ((base_up, base_down), (rate_up, rate_down)) = (base.split_at(n_up), rate.split_at(n_up));
+    let mut total = Short::splat(simd, 0.0);
+    let (zero, grows) = (simd.splat_f32s(0.0), simd.splat_f32s(doubt.1));
+    let (doubt, back) = (Short::<S>::load(simd, doubt.0), Short::<S>::load(simd, back));
+    for (some, sizes) in places.as_chunks::<TOGETHER>().0.iter().zip(sizes.as_chunks::<TOGETHER>().0) {
+        let mut t = [Short::splat(simd, 0.0); TOGETHER];
+        for (t, singles) in t.iter_mut().zip(some) {
+            *t = Short::load(simd, &singles[group]);
+        }
+        let mut scores = [Short::splat(simd, bias); TOGETHER];
+        add_scores::<S, true>(simd, (base_up, rate_up), (image_up, back), &t, &mut scores);
+        add_scores::<S, false>(simd, (base_down, rate_down), (image_down, back), &t, &mut scores);
+        for ((t, score), size) in t.iter().zip(&scores).zip(sizes) {
+            let size = simd.splat_f32s(*size);
+            for h in 0..Short::<S>::PARTS {
+                let least = simd.mul_add_f32s(simd.abs_f32s(t.0[h]), grows, doubt.0[h]);
+                let yes = simd.greater_than_f32s(score.0[h], least);
+                total.0[h] = simd.add_f32s(total.0[h], simd.select_f32s(yes, size, zero));
+            }
+        }
+    }
+    total.singles()
+}

@@ -7,7 +7,7 @@ use super::{
     Attempt, Bet as _, Betting, DRAWS, Kind, MAX_BLOCKS, MAX_SETS, Purpose, Result, RowsMut, SHARE_OF_BOUND,
     Sampler, UpperBound,
 };
-use crate::invalidation::BLOCK;
+use crate::invalidation::{BLOCK, Look};
 
 /// A point that may come of the advice.
 pub(super) struct Outcome {
@@ -99,7 +99,8 @@ impl Sampler<'_> {
             for outcome in outcomes {
                 lines.enter(from, &outcome.point, active)?;
                 lines.aim(&outcome.point, Some(&outcome.gradient))?;
-                lines.masses(pools.fresh.block(segment, index, lines, &mut spare), &mut masses[..])?;
+                let block = pools.fresh.block(segment, index, lines, &mut spare);
+                lines.masses(block, Look::Whole, &mut masses[..])?;
                 shares.iter_mut().zip(masses.iter()).for_each(|(s, mass)| *s += outcome.probability * mass);
             }
             return Ok(());

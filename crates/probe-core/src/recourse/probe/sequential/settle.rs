@@ -1,5 +1,6 @@
 //! The last corrections: as many lines as it takes to land where the certificate wants the answer.
 
+use super::landscape::Place;
 use super::{Incumbent, Look, Search};
 use crate::error::Result;
 use crate::math::normal::upper_quantile;
@@ -10,10 +11,12 @@ const FINE: usize = 128;
 const FINEST: usize = 2_048;
 /// A margin that misses by less than this is straight in between: what a step of that length leaves is its square at most.
 const STRAIGHT: f64 = 0.01;
-/// What staying under a target may add to the cost, and what it may add where it would add more than `DEAR`.
+/// What staying under a target may add to the cost, and what it may add where it would add more than `DEAR`, if lines are exact and if they bend: there
+/// attempts that fail cost more than room does.
 const FAIR: f64 = 0.0165;
 const DEAR: f64 = 0.03;
 const CHEAP: f64 = 0.009;
+const CHEAP_BENT: f64 = 0.010;
 
 impl Search<'_> {
     /// The last steps, from the best point so far: out of a pocket, then on more lines. Says whether `rate` is reached at `here`.
@@ -51,23 +54,23 @@ impl Search<'_> {
         let n = here.len();
         let mut z = upper_quantile(*rate);
         let mut lines = self.fine_lines(*rate, target);
-        let mut slack = self.slack(here, z, Look::Lines(lines))?;
-        if self.fine_lines(*rate, target) > lines {
-            // The lines here spread more than those of the search did.
-            lines = self.fine_lines(*rate, target);
-            slack = self.slack(here, z, Look::Lines(lines))?;
+        // For the gradient few lines do, where more are cheaper without it.
+        let mut slack =
+            self.slack(here, z, Look::Lines(lines.min(if self.landscape.bends() { FINE } else { FINEST })))?;
+        if self.landscape.bends() {
+            lines = FINE;
+            slack = self.closer_slack(here, z, lines)?;
         }
         if let (Some(target), true) = (target, self.favourable) {
             *rate = target - self.fair_gap(factual, here, target, target - *rate);
             slack += z - upper_quantile(*rate);
             z = upper_quantile(*rate);
-            if self.fine_lines(*rate, Some(target)) > lines {
-                // Closer to the target there is less room for error.
-                lines = self.fine_lines(*rate, Some(target));
-                slack = self.slack(here, z, Look::Lines(lines))?;
-            }
         }
-        let look = Look::Lines(lines);
+        if self.fine_lines(*rate, target) > lines {
+            // The lines here spread more than those of the search did, or closer to the target there is less room for error.
+            lines = self.fine_lines(*rate, target);
+            slack = self.closer_slack(here, z, lines)?;
+        }
         let mut favourable = self.favourable;
         for _ in 0..6 {
             if (-self.precision..=2.0 * self.precision).contains(&slack) || !slack.is_finite() {
@@ -98,7 +101,7 @@ impl Search<'_> {
                 (self.trial, self.step) = (trial, step);
                 return Ok(true);
             }
-            let new = if moved { self.slack(&trial, z, look)? } else { slack };
+            let new = if moved { self.closer_slack(&trial, z, lines)? } else { slack };
             // Not off the edge of what is favourable, beyond which the slack says something else.
             let better = new.abs() < 0.5 * slack.abs() && (self.favourable || !favourable);
             favourable = if better { self.favourable } else { favourable };
@@ -111,7 +114,21 @@ impl Search<'_> {
                 break;
             }
         }
-        self.scale_back(factual, z, look, here, slack)
+        self.scale_back(factual, z, lines, here, slack)
+    }
+
+    /// [`Search::slack`] on many lines. Where lines bend the gradient stays that of before, which costs far more than the slack.
+    fn closer_slack(&mut self, x: &[f64], z: f64, lines: usize) -> Result<f64> {
+        let hint = (!self.hint.is_empty()).then_some(&self.hint[..]);
+        let place = Place { from: &self.factual, to: x, active: &self.support };
+        match self.landscape.closer_slack(place, z, lines, hint)? {
+            Some((slack, variance)) => {
+                self.favourable = true;
+                self.variance = variance;
+                Ok(slack)
+            }
+            None => self.slack(x, z, Look::Lines(lines)),
+        }
     }
 
     /// How far under the target `rate` to stay, where `gap` is usual: less where that adds much to the cost, at the price of margin that
@@ -125,7 +142,8 @@ impl Search<'_> {
             .fold(f64::INFINITY, f64::min);
         let margin = upper_quantile(rate - gap) - upper_quantile(rate);
         let surcharge = price * margin / cost.between(factual, here);
-        let fair = if surcharge > DEAR { CHEAP } else { FAIR };
+        let cheap = if self.landscape.bends() { CHEAP_BENT } else { CHEAP };
+        let fair = if surcharge > DEAR { cheap } else { FAIR };
         if !(surcharge > fair && surcharge.is_finite()) {
             return gap;
         }
@@ -135,10 +153,11 @@ impl Search<'_> {
     }
 
     /// Lines that tell the rate well enough, given the variance that was last seen: to two fifths of what it stays under its target, and in any case to half
-    /// a percent at 0.35 and no closer than a quarter. Evenly spread lines are worth three independent ones at least.
+    /// a percent at 0.35 and no closer than a quarter; where lines bend and are cheap in places, to a quarter, and no closer than an eighth. Evenly spread lines are worth three independent ones at least.
     fn fine_lines(&self, rate: f64, target: Option<f64>) -> usize {
-        let closest = 0.0025 * (0.35 * rate).sqrt();
-        let error = target.map_or(closest, |target| (0.4 * (target - rate)).clamp(closest, 2.0 * closest));
+        let (closest, share) = if self.landscape.bends() { (0.00125, 0.25) } else { (0.0025, 0.4) };
+        let closest = closest * (0.35 * rate).sqrt();
+        let error = target.map_or(closest, |target| (share * (target - rate)).clamp(closest, 2.0 * closest));
         let needed = self.variance / (error * error) / 3.0;
         (needed.min(1e9) as usize).next_power_of_two().clamp(FINE, FINEST)
     }
@@ -148,7 +167,7 @@ impl Search<'_> {
         &mut self,
         factual: &[f64],
         z: f64,
-        look: Look,
+        lines: usize,
         here: &mut [f64],
         slack: f64,
     ) -> Result<bool> {
@@ -172,7 +191,8 @@ impl Search<'_> {
                 inside = outside;
                 outside = share;
                 let beyond = scaled(share);
-                reached = self.slack(&beyond, z, look)? >= 0.0 && self.is_admissible(factual, &beyond);
+                reached =
+                    self.closer_slack(&beyond, z, lines)? >= 0.0 && self.is_admissible(factual, &beyond);
                 if reached {
                     break;
                 }
@@ -183,7 +203,7 @@ impl Search<'_> {
         }
         for _ in 0..14 {
             let middle = 0.5 * (inside + outside);
-            let slack = self.slack(&scaled(middle), z, look)?;
+            let slack = self.closer_slack(&scaled(middle), z, lines)?;
             if slack >= 0.0 {
                 outside = middle
             } else {

@@ -50,6 +50,24 @@ pub(super) trait Landscape {
         gradient: &mut [f64],
     ) -> Result<Seen>;
 
+    /// [`Landscape::slack`] without a gradient, on more samples for less, and the variance of one; `None` where that is no cheaper at the place that was last looked at, or the
+    /// point is refused itself.
+    fn closer_slack(
+        &mut self,
+        place: Place<'_>,
+        z: f64,
+        lines: usize,
+        hint: Option<&[f64]>,
+    ) -> Result<Option<(f64, f64)>> {
+        let _ = (place, z, lines, hint);
+        Ok(None)
+    }
+
+    /// Whether a closer look is cheaper.
+    fn bends(&self) -> bool {
+        false
+    }
+
     /// The margin at a place, which [`Landscape::slack_of_single`] starts from.
     fn anchor(&mut self, place: Place<'_>, hint: Option<&[f64]>, lines: usize) -> Result<f64>;
 

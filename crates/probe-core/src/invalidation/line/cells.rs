@@ -1,0 +1,224 @@
+//! How a line is looked at: as a whole, or in places.
+//!
+//! A certificate may observe any number in [0, 1] whose mean is the rate. Cut the mass of a line, $(0, 1)$, into cells, and look at one place of each: for a cell
+//! $(a, a + s)$ at $\Phi^{-1}(a + sW)$ with $W$ uniform, which is normal on that part of the line. The sum of $s$ over the cells whose place is refused has the line's
+//! refused mass as its mean, whatever the score does in between. What it adds to the variance is about $s^2/6$ for each root, $s$ being the root's cell. A line that is refused up to
+//! one root has this root at its own mass: cells are small where masses are expected, and large elsewhere.
+//!
+//! Cells are halves of halves, so that places can be kept with the errors and shared by all that look at them.
+
+use crate::math::quick_cdf_and_pdf;
+
+/// Halvings down to the smallest cell, and the number of cells of all sizes, with one that is none.
+const DEPTH: u32 = 7;
+pub(super) const N_CELLS: usize = 2 << DEPTH;
+/// Places of a line at the least and at the most; a multiple of what a pass over the units looks at.
+const FEW: usize = 8;
+const MOST: usize = 16;
+/// Roots per unit of mass that are reckoned with where none were expected: lines that bend have more than one.
+const ASTRAY: f64 = 0.05;
+/// What placing a line takes, in places.
+const SHIFTING: f64 = 2.0;
+
+/// The share of the lines' own variance up to which what places add does not matter.
+const LITTLE: f64 = 0.3;
+
+/// How a line is looked at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Look {
+    /// As a whole: its refused mass, exactly.
+    Whole,
+    /// In one place of each of these cells.
+    In(Cells),
+}
+
+/// Cells that make up the mass of a line. Cell number $2^m + k$ is $(k, k + 1)/2^m$.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Cells {
+    numbers: [u8; MOST],
+    n: usize,
+    variance: f64,
+}
+
+impl Cells {
+    /// The most that there are.
+    pub(super) const MOST: usize = MOST;
+
+    /// Eight of the same size.
+    #[cfg(test)]
+    pub(super) fn even() -> Self {
+        Self { numbers: std::array::from_fn(|i| (8 + i % 8) as u8), n: 8, variance: 0.0 }
+    }
+
+    /// The `n` cells, 8 or 16, that add least to the variance of lines whose masses have this mean and variance.
+    fn around(mean: f64, variance: f64, n: usize) -> Self {
+        let sd = variance.sqrt().max(1e-3);
+        let below = |mass: f64| quick_cdf_and_pdf((mass - mean) / sd).0;
+        // What a cell adds, were it not cut further.
+        let adds = |number: u8| {
+            let (from, size) = part(number);
+            size * size * (below(from + size) - below(from) + ASTRAY * size) / 6.0
+        };
+        let mut cells = Self { numbers: [0; MOST], n: 1, variance: 0.0 };
+        let mut worth = [0.0; MOST];
+        (cells.numbers[0], worth[0]) = (1, adds(1));
+        while cells.n < n {
+            let most = (1..cells.n).fold(0, |most, i| if worth[i] > worth[most] { i } else { most });
+            // The smallest add nothing worth a cut. There are more of them than there is room for, so that others are left.
+            let whole = cells.numbers[most];
+            for (at, number) in [(most, 2 * whole), (cells.n, 2 * whole + 1)] {
+                cells.numbers[at] = number;
+                worth[at] = if number < 1 << DEPTH { adds(number) } else { 0.0 };
+            }
+            cells.n += 1;
+        }
+        cells.variance = worth[..cells.n].iter().sum::<f64>();
+        cells
+    }
+
+    pub(super) fn numbers(&self) -> &[u8] {
+        &self.numbers[..self.n]
+    }
+
+    /// Sizes of the cells, in their order.
+    pub(super) fn sizes(&self) -> impl Iterator<Item = f32> {
+        self.numbers().iter().map(|number| part(*number).1 as f32)
+    }
+}
+
+/// Where a cell begins, and its size.
+fn part(number: u8) -> (f64, f64) {
+    let depth = number.ilog2();
+    let size = 1.0 / f64::from(1u32 << depth);
+    (f64::from(u32::from(number) - (1 << depth)) * size, size)
+}
+
+/// The place in cell `number`, in standard deviations, for a number drawn uniformly from (0, 1).
+pub(super) fn place(number: u8, drawn: f64) -> f32 {
+    let (from, size) = part(number);
+    quick_quantile(from + size * drawn) as f32
+}
+
+/// $\Phi^{-1}$ to a relative $1.2\cdot10^{-9}$, far closer than single precision: P. J. Acklam's rational approximation.
+fn quick_quantile(mass: f64) -> f64 {
+    const A: [f64; 6] = [
+        -3.969_683_028_665_376e1,
+        2.209_460_984_245_205e2,
+        -2.759_285_104_469_687e2,
+        1.383_577_518_672_69e2,
+        -3.066_479_806_614_716e1,
+        2.506_628_277_459_239,
+    ];
+    const B: [f64; 6] = [
+        -5.447_609_879_822_406e1,
+        1.615_858_368_580_409e2,
+        -1.556_989_798_598_866e2,
+        6.680_131_188_771_972e1,
+        -1.328_068_155_288_572e1,
+        1.0,
+    ];
+    const C: [f64; 6] = [
+        -7.784_894_002_430_293e-3,
+        -3.223_964_580_411_365e-1,
+        -2.400_758_277_161_838,
+        -2.549_732_539_343_734,
+        4.374_664_141_464_968,
+        2.938_163_982_698_783,
+    ];
+    const D: [f64; 5] = [
+        7.784_695_709_041_462e-3,
+        3.224_671_290_700_398e-1,
+        2.445_134_137_142_996,
+        3.754_408_661_907_416,
+        1.0,
+    ];
+    const TAIL: f64 = 0.02425;
+    let at = |coefficients: &[f64], x: f64| coefficients.iter().fold(0.0, |sum, c| sum * x + c);
+    let tail = |mass: f64| {
+        let q = (-2.0 * libm::log(mass)).sqrt();
+        at(&C, q) / at(&D, q)
+    };
+    match mass {
+        _ if mass < TAIL => tail(mass),
+        _ if mass > 1.0 - TAIL => -tail(1.0 - mass),
+        _ => {
+            let q = mass - 0.5;
+            q * at(&A, q * q) / at(&B, q * q)
+        }
+    }
+}
+
+impl Look {
+    /// Closely: for means of evenly spread lines.
+    pub(crate) fn closely(mean: f64, variance: f64) -> Self {
+        let few = Cells::around(mean, variance, FEW);
+        let enough = few.variance < LITTLE * variance;
+        Self::In(if enough { few } else { Cells::around(mean, variance, MOST) })
+    }
+
+    /// The way to look in places that takes a certificate of `rate` least work, for lines of this mean and variance.
+    pub(crate) fn cheapest(rate: f64, gap: f64, (mean, variance): (f64, f64)) -> Self {
+        // Work for each unit of what a bet wins on average, at its best stake.
+        let work = |cells: &Cells| {
+            let square = variance + cells.variance + gap * gap;
+            let stake = (gap / square).min(0.98 / (1.0 - rate));
+            (cells.n as f64 + SHIFTING) / (stake * (gap - 0.5 * stake * square))
+        };
+        let [few, many] = [FEW, MOST].map(|n| Cells::around(mean, variance, n));
+        Self::In(if work(&few) < work(&many) { few } else { many })
+    }
+
+    /// What looking that way adds to the variance of a line, roughly. A wrong number costs time, not validity.
+    pub(crate) fn variance(&self) -> f64 {
+        match self {
+            Self::Whole => 0.0,
+            Self::In(cells) => cells.variance,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::normal::quantile;
+
+    #[test]
+    fn cells_make_up_the_whole_and_are_smallest_where_masses_are() {
+        for (mean, variance) in [(0.35, 1e-3), (0.1, 1e-4), (0.02, 1e-6), (0.97, 0.02), (0.5, 0.2)] {
+            for n in [FEW, MOST] {
+                let cells = Cells::around(mean, variance, n);
+                let mut parts: Vec<(f64, f64)> = cells.numbers().iter().map(|number| part(*number)).collect();
+                parts.sort_by(|a, b| a.0.total_cmp(&b.0));
+                assert_eq!(parts.len(), n);
+                let mut end = 0.0;
+                for (from, size) in &parts {
+                    assert_eq!(*from, end);
+                    end += size;
+                }
+                assert_eq!(end, 1.0);
+                assert_eq!(cells.sizes().sum::<f32>(), 1.0);
+                let at = parts.iter().find(|(from, size)| (*from..from + size).contains(&mean)).unwrap();
+                assert!(
+                    parts.iter().all(|other| variance > 0.01 || other.1 >= at.1),
+                    "{mean} {variance} {n}"
+                );
+            }
+        }
+    }
+
+    /// Against the quantile to full precision.
+    #[test]
+    fn places_are_quantiles_in_single_precision() {
+        for number in [1u8, 2, 3, 64, 127, 128, 200, 255] {
+            for drawn in [1e-9, 1e-3, 0.2, 0.5, 0.77, 0.999] {
+                let (from, size) = part(number);
+                let exact = quantile(from + size * drawn);
+                let off = (f64::from(place(number, drawn)) - exact).abs();
+                assert!(
+                    off <= 1.5 * f64::from(f32::EPSILON) * (exact.abs() + 1e-3),
+                    "{number} {drawn}: {off:e}"
+                );
+            }
+        }
+    }
+}
