@@ -162,12 +162,12 @@ fn fresh_errors_are_latin_hypercubes_that_have_nothing_to_do_with_each_other() {
     let errors = Errors::latin(&noise, Seed(3), (Purpose::Certificate, 1, 2), n).unwrap();
     let mut sums = vec![0.0; d];
     for cube in 0..n / STRATA {
-        for j in 0..d {
+        for (j, sum) in sums.iter_mut().enumerate() {
             let place =
                 |i: usize| crate::math::normal::cdf(errors.row(cube * STRATA + i)[j] / 0.2) * STRATA as f64;
             let mut strata: Vec<usize> = (0..STRATA).map(|i| place(i) as usize).collect();
             // Where a draw lies in its stratum is uniform, and the first draw of a cube is in any of them.
-            sums[j] += place(0);
+            *sum += place(0);
             strata.sort_unstable();
             assert_eq!(strata, (0..STRATA).collect::<Vec<_>>(), "{cube} {j}");
         }

@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn hypercubes_are_observed_by_their_means_and_draws_one_by_one() {
-        let refused: Vec<bool> = (0..2 * STRATA).map(|i| i < 2 || i >= STRATA + 5).collect();
+        let refused: Vec<bool> = (0..2 * STRATA).map(|i| !(2..STRATA + 5).contains(&i)).collect();
         let mut shares = vec![0.5];
         let mut cubes = OnRefusals::Cubes(Betting::new(0.3).unwrap());
         cubes.observe(&refused, &mut shares);
