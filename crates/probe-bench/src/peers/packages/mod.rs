@@ -176,9 +176,11 @@ impl Task<'_> {
         let rows = Rows::new(&self.subject.people[..n * self.d()], self.d())?;
         let mut answers = vec![Answer::new(self.d()); rows.n_rows()];
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-        let took = one.install(|| median_of(3, 0.3, || Ok(engine.recourse_into(rows, &mut answers)?)))?;
+        // Errors that everybody's certificates read are drawn when they are first needed: preparation, too.
+        let ((), first) = one.install(|| time(|| Ok(engine.recourse_into(rows, &mut answers)?)))?;
+        let took = one.install(|| median_of(3, 2.0, || Ok(engine.recourse_into(rows, &mut answers)?)))?;
         let n = answers.len() as f64;
-        Ok((answers, took.cpu / n, preparation.cpu))
+        Ok((answers, took.cpu / n, preparation.cpu + (first.cpu - took.cpu).max(0.0)))
     }
 
     /// A package that fails says why, and nothing else stops.
