@@ -20,7 +20,7 @@ pub(crate) use boxes::Boxes;
 pub use closed_form::{ClosedForm, affine_rate};
 pub use enumeration::Enumeration;
 pub use exact::{Exact, ExactOrSampled};
-pub(crate) use forest::{Draws, Errors, Forest};
+pub(crate) use forest::{Draws, Errors, Forest, STRATA};
 pub use forest::{NoisyScores, RankedErrors};
 pub(crate) use ladder::Ladder;
 pub use line::LineSampling;

@@ -2,17 +2,19 @@
 //! networks, errors as ranks for trees, plain draws for the rest, and exact rates where there are some.
 
 mod mixed;
+mod refusals;
 
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
 use crate::invalidation::{
-    BLOCK, Boxes, Draws, Errors, Forest, Ladder, Lines, Look, Models, Pool, has_lines,
+    BLOCK, Boxes, Draws, Errors, Forest, Ladder, Lines, Look, Models, Pool, STRATA, has_lines,
 };
 use crate::model::ModelShift;
 use crate::noise::Residuals;
 use crate::recourse::Task;
 use crate::rows::{Rows, RowsMut};
 use crate::seed::{Key, Purpose, Stream};
+use refusals::OnRefusals;
 
 /// Attempts that a person has: each reads a segment of fresh samples of its own.
 pub(super) const ATTEMPTS: usize = 4;
@@ -33,8 +35,16 @@ const AUDITED_SHARE_GAUSSIAN: f64 = 0.03;
 const DRAWS: usize = 64;
 const SCOUT_DRAWS: usize = 16_384;
 /// Errors that look around a point on trees, that are behind a reported rate, and sets of them that one attempt may read.
-const SCOUT_ERRORS: usize = 4_096;
+const SCOUT_ERRORS: usize = 2_048;
 const AUDIT_ERRORS: usize = Errors::MOST;
+const LEAST_AUDIT_ERRORS: usize = 2_048;
+/// Errors that a certificate on trees judges at a time, and after which it looks at what it has won.
+const JUDGED: usize = 1_024;
+const LOOK: usize = 256;
+/// The lowest target that is certified on hypercubes: an observation wins the target at most, and below this eight draws win more one by one.
+const LEAST_CUBED: f64 = 0.04;
+/// What a hypercube leaves of the variance of the mean of as many independent draws, or nearly.
+const SPREAD: f64 = 0.65;
 const MAX_SETS: usize = 64;
 /// Sets that an attempt may read beyond its certificate, for a lower bound.
 const MORE_SETS: usize = 8;
@@ -73,7 +83,9 @@ pub(in crate::engine) struct Pools {
 /// Errors for trees.
 pub(in crate::engine) struct Sets {
     scouts: Errors,
+    /// Independent draws, and Latin hypercubes of them.
     fresh: Draws,
+    cubes: Draws,
     auditors: Errors,
 }
 
@@ -95,6 +107,7 @@ impl Sampling {
                 // Not the errors that the search has fitted its answer to.
                 scouts: Errors::even(noise, seed, (Purpose::Search, 2), SCOUT_ERRORS)?,
                 fresh: Draws::new(seed, Purpose::Certificate, ATTEMPTS, MAX_SETS),
+                cubes: Draws::latin(seed, Purpose::Certificate, ATTEMPTS, MAX_SETS),
                 auditors: Errors::even(noise, seed, (Purpose::Audit, 0), AUDIT_ERRORS)?,
             })));
         }
@@ -156,7 +169,6 @@ struct OnTrees<'e> {
     /// The exact rate of the point at hand, where there is one.
     exact: Option<f64>,
     refused: Vec<bool>,
-    scores: Vec<f64>,
 }
 
 /// How an attempt to certify ended.
@@ -179,7 +191,6 @@ impl<'e> Sampler<'e> {
                         boxes: Boxes::new(model, &*task.noise),
                         exact: None,
                         refused: Vec::new(),
-                        scores: Vec::new(),
                     }),
                     sets,
                 },
@@ -292,7 +303,7 @@ impl<'e> Sampler<'e> {
                 trees.boxes.as_mut().and_then(|boxes| boxes.rate_if_few(&self.point, &self.active, None));
             self.mean = match trees.exact {
                 Some(rate) => rate,
-                None => self.share_of(&sets.scouts),
+                None => self.share_of(&sets.scouts, SCOUT_ERRORS),
             };
             self.variance = self.mean * (1.0 - self.mean);
             return Ok(());
@@ -309,21 +320,33 @@ impl<'e> Sampler<'e> {
         Ok(())
     }
 
-    /// The share of a set of errors that trees refuse.
-    fn share_of(&mut self, errors: &Errors) -> f64 {
-        let refused = self.refused_from(errors);
-        refused.iter().filter(|refused| **refused).count() as f64 / errors.len() as f64
+    /// The share of the first `n` errors of a set that trees refuse.
+    fn share_of(&mut self, errors: &Errors, n: usize) -> f64 {
+        self.turn_to(errors);
+        let refused = self.refused_from(errors, 0, n);
+        refused.iter().filter(|refused| **refused).count() as f64 / n as f64
     }
 
-    /// Which errors of a set trees refuse.
-    fn refused_from(&mut self, errors: &Errors) -> &[bool] {
+    /// Prepares trees for a set of errors.
+    fn turn_to(&mut self, errors: &Errors) {
+        if let Kind::Forest { trees, .. } = &mut self.kind {
+            trees.forest.aim(errors, &self.point, &self.active, 1.0);
+        }
+    }
+
+    /// Which of `n` errors of a set that was turned to trees refuse, from number `from` on.
+    fn refused_from(&mut self, errors: &Errors, from: usize, n: usize) -> &[bool] {
         let Kind::Forest { trees, .. } = &mut self.kind else { return &[] };
-        let OnTrees { forest, refused, scores, .. } = &mut **trees;
-        refused.resize(errors.len(), false);
-        scores.resize(errors.len(), 0.0);
-        forest.aim(errors, &self.point, &self.active, 1.0);
-        forest.refused(errors, 0, (&self.point, &self.active, 1.0), refused, scores);
+        let OnTrees { forest, refused, .. } = &mut **trees;
+        refused.resize(n, false);
+        forest.refused(errors, from, (&self.point, &self.active, 1.0), refused, &mut []);
         refused
+    }
+
+    /// Which of `n` errors are refused, from number `from` of those judged last on.
+    fn judged(&self, from: usize, n: usize) -> &[bool] {
+        let Kind::Forest { trees, .. } = &self.kind else { return &[] };
+        &trees.refused[from..from + n]
     }
 
     /// Masses on models number `first` and on of those drawn for a purpose: each the mean of eight lines on one of them.
@@ -428,22 +451,35 @@ impl<'e> Sampler<'e> {
             }
             Kind::Forest { sets, .. } => {
                 let sets = *sets;
-                let mut bet = Mixture::expecting(max_rate, self.mean)?;
+                let (draws, mut bet, variance) = match max_rate >= LEAST_CUBED {
+                    true => {
+                        let variance = SPREAD * self.variance / STRATA as f64;
+                        let bet = Betting::expecting(max_rate, self.mean, variance)?;
+                        (&sets.cubes, OnRefusals::Cubes(bet), variance)
+                    }
+                    false => {
+                        let bet = Mixture::expecting(max_rate, self.mean)?;
+                        (&sets.fresh, OnRefusals::Draws(bet), self.variance)
+                    }
+                };
                 let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
                 let mut ladder = match further {
-                    true => Ladder::new(max_rate, self.mean, self.variance)?,
+                    true => Ladder::new(max_rate, self.mean, variance)?,
                     false => Ladder::default(),
                 };
                 let (mut won, mut end) = (false, MAX_SETS);
+                let mut shares = Vec::with_capacity(LOOK);
                 let mut index = 0;
                 'sets: while index < end {
-                    let errors = sets.fresh.set(&*self.task.noise, segment, index)?;
-                    for some in self.refused_from(errors).chunks(DRAWS) {
-                        let refused = some.iter().filter(|refused| **refused).count();
-                        bet.observe_many(refused as u64, some.len() as u64);
-                        let shares: [f64; DRAWS] = std::array::from_fn(|i| f64::from(u8::from(i < refused)));
-                        upper.observe_all(&shares[..some.len()]);
-                        ladder.observe_all(&shares[..some.len()]);
+                    let errors = draws.set(&*self.task.noise, segment, index)?;
+                    self.turn_to(errors);
+                    for from in (0..errors.len()).step_by(LOOK) {
+                        if from.is_multiple_of(JUDGED) {
+                            self.refused_from(errors, from, JUDGED);
+                        }
+                        bet.observe(self.judged(from % JUDGED, LOOK), &mut shares);
+                        upper.observe_all(&shares);
+                        ladder.observe_all(&shares);
                         if !won && bet.certifies(own) {
                             (won, end) = (true, MAX_SETS.min(index + MORE_SETS));
                         }
@@ -525,7 +561,11 @@ impl<'e> Sampler<'e> {
             Kind::Forest { trees, .. } if trees.exact.is_some() => Ok(self.mean),
             Kind::Forest { sets, .. } => {
                 let sets = *sets;
-                Ok(self.share_of(&sets.auditors))
+                // Evenly spread errors are worth three independent ones at least.
+                let error = AUDITED_SHARE_GAUSSIAN * max_rate;
+                let enough = (max_rate * (1.0 - max_rate) / (3.0 * error * error)).min(1e9) as usize;
+                let enough = enough.next_power_of_two().clamp(LEAST_AUDIT_ERRORS, AUDIT_ERRORS);
+                Ok(self.share_of(&sets.auditors, enough))
             }
             Kind::Finite { .. } => Ok(self.mean),
             Kind::Draws => self.share_refused(Purpose::Audit, SCOUT_DRAWS),

@@ -7,6 +7,7 @@ use crate::noise::{Noise, QuantileMap};
 use crate::rows::RowsMut;
 use crate::seed::{Key, Purpose, Seed};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A set of errors.
 pub(crate) struct Errors {
@@ -16,8 +17,24 @@ pub(crate) struct Errors {
     rows: Vec<f64>,
     /// Feature by feature, ascending.
     sorted: Vec<f64>,
-    /// Feature by feature, in the order of the rows.
+    /// Feature by feature, in the order of the rows, with a gap in between: columns a power of two apart would share places in the nearest cache.
     ranks: Vec<i16>,
+    /// Feature by feature: how many errors are in buckets before each, and before the end.
+    buckets: Vec<u16>,
+    /// Feature by feature: the least error, and buckets for a unit.
+    scales: Vec<(f64, f64)>,
+    /// Tells sets apart.
+    number: u64,
+}
+
+/// Ranks between the columns of two features.
+const GAP: usize = 544;
+/// Buckets of equal width that a feature's errors are found by.
+const BUCKETS: usize = 1_024;
+
+/// The bucket of a value: never lower for a larger one, also after rounding.
+fn bucket(value: f64, (least, per_unit): (f64, f64)) -> usize {
+    (((value - least) * per_unit) as usize).min(BUCKETS - 1)
 }
 
 impl Errors {
@@ -28,18 +45,30 @@ impl Errors {
     pub(crate) fn new(rows: Vec<f64>, d: usize) -> Self {
         let n = rows.len() / d;
         debug_assert!(n <= Self::MOST && n.is_multiple_of(LANES) && rows.len() == n * d);
-        let (mut sorted, mut ranks) = (Vec::with_capacity(n * d), vec![0; n * d]);
+        let (mut sorted, mut ranks) = (Vec::with_capacity(n * d), vec![0; (n + GAP) * d]);
         let mut order: Vec<(f64, usize)> = Vec::with_capacity(n);
+        let (mut buckets, mut scales) = (vec![0; d * (BUCKETS + 1)], Vec::with_capacity(d));
         for j in 0..d {
             order.clear();
             order.extend((0..n).map(|i| (rows[i * d + j], i)));
             order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
             sorted.extend(order.iter().map(|(e, _)| *e));
             for (rank, (_, i)) in (0..).zip(&order) {
-                ranks[j * n + i] = rank;
+                ranks[j * (n + GAP) + i] = rank;
             }
+            let least = order.first().map_or(0.0, |(e, _)| *e);
+            let per_unit = BUCKETS as f64 / (order.last().map_or(0.0, |(e, _)| *e) - least);
+            let scale = (least, if per_unit.is_finite() { per_unit } else { 0.0 });
+            let own = &mut buckets[j * (BUCKETS + 1)..][..BUCKETS + 1];
+            order.iter().for_each(|(e, _)| own[bucket(*e, scale) + 1] += 1);
+            for b in 0..BUCKETS {
+                own[b + 1] += own[b];
+            }
+            scales.push(scale);
         }
-        Self { n, d, rows, sorted, ranks }
+        static SETS: AtomicU64 = AtomicU64::new(1);
+        let number = SETS.fetch_add(1, Ordering::Relaxed);
+        Self { n, d, rows, sorted, ranks, buckets, scales, number }
     }
 
     /// `n` fresh draws of the noise, number `index` of such sets for a purpose.
@@ -53,6 +82,38 @@ impl Errors {
         let key = Key::default().word(segment).word(index).word(0x7ee5).finish();
         let mut rows = vec![0.0; n * d];
         noise.sample_into(&mut seed.stream(purpose, key), RowsMut::new(&mut rows, d)?);
+        Ok(Self::new(rows, d))
+    }
+
+    /// `n` fresh draws, [`STRATA`] after [`STRATA`] of them a Latin hypercube where the noise can be had from uniform numbers: each is a draw of the noise, and
+    /// those of one hypercube are spread over every feature. Hypercubes are independent of each other; what they hold is not.
+    pub(crate) fn latin(
+        noise: &dyn Noise,
+        seed: Seed,
+        (purpose, segment, index): (Purpose, u64, u64),
+        n: usize,
+    ) -> Result<Self> {
+        let Some(map) = QuantileMap::of(noise) else {
+            return Self::fresh(noise, seed, (purpose, segment, index), n);
+        };
+        let d = noise.dim();
+        let key = Key::default().word(segment).word(index).word(0x1a71).finish();
+        let mut stream = seed.stream(purpose, key);
+        let (mut rows, mut uniforms) = (vec![0.0; n * d], vec![0.0; STRATA * d]);
+        for cube in rows.chunks_mut(STRATA * d) {
+            for j in 0..d {
+                let mut strata: [usize; STRATA] = std::array::from_fn(|i| i);
+                for i in 0..STRATA {
+                    strata.swap(i, i + stream.below(STRATA - i));
+                    // Below 1 also after rounding.
+                    let within = stream.uniform().min(1.0 - 8.0 * f64::EPSILON);
+                    uniforms[i * d + j] = (strata[i] as f64 + within) / STRATA as f64;
+                }
+            }
+            for (uniforms, row) in uniforms.chunks_exact_mut(d).zip(cube.chunks_exact_mut(d)) {
+                map.apply_into(uniforms, row);
+            }
+        }
         Ok(Self::new(rows, d))
     }
 
@@ -94,20 +155,34 @@ impl Errors {
 
     /// How many errors of feature `j` are at most `limit`.
     pub(super) fn n_up_to(&self, j: usize, limit: f64) -> usize {
-        self.sorted[j * self.n..(j + 1) * self.n].partition_point(|e| *e <= limit)
+        let own = &self.sorted[j * self.n..(j + 1) * self.n];
+        // Errors in lower buckets are smaller, those in higher ones larger.
+        let at = j * (BUCKETS + 1) + bucket(limit, self.scales[j]);
+        let (first, end) = (usize::from(self.buckets[at]), usize::from(self.buckets[at + 1]));
+        first + own[first..end].partition_point(|e| *e <= limit)
+    }
+
+    /// A number that no other set has.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Ranks of feature `j`, errors number `from` and on.
     #[inline(always)]
     pub(super) fn ranks(&self, j: usize, from: usize) -> &[i16] {
-        &self.ranks[j * self.n + from..(j + 1) * self.n]
+        &self.ranks[j * (self.n + GAP) + from..][..self.n - from]
     }
 }
+
+/// Draws of one Latin hypercube: more would explain more of the spread, and be too few observations for a bet.
+pub(crate) const STRATA: usize = 8;
 
 /// Fresh errors, made when first read: sets one after the other, in independent segments.
 pub(crate) struct Draws {
     seed: Seed,
     purpose: Purpose,
+    /// Whether draws come as hypercubes.
+    latin: bool,
     segments: Vec<Vec<OnceLock<Errors>>>,
 }
 
@@ -115,9 +190,15 @@ impl Draws {
     /// Errors in a set.
     pub(crate) const SET: usize = 4_096;
 
+    /// Independent draws.
     pub(crate) fn new(seed: Seed, purpose: Purpose, segments: usize, sets: usize) -> Self {
         let segment = || (0..sets).map(|_| OnceLock::new()).collect();
-        Self { seed, purpose, segments: (0..segments).map(|_| segment()).collect() }
+        Self { seed, purpose, latin: false, segments: (0..segments).map(|_| segment()).collect() }
+    }
+
+    /// Hypercubes, see [`Errors::latin`].
+    pub(crate) fn latin(seed: Seed, purpose: Purpose, segments: usize, sets: usize) -> Self {
+        Self { latin: true, ..Self::new(seed, purpose, segments, sets) }
     }
 
     /// Set number `index` of a segment.
@@ -127,7 +208,8 @@ impl Draws {
             return Ok(errors);
         }
         // Whoever comes first makes it; others make the same.
-        let made = Errors::fresh(noise, self.seed, (self.purpose, segment as u64, index as u64), Self::SET)?;
+        let make = if self.latin { Errors::latin } else { Errors::fresh };
+        let made = make(noise, self.seed, (self.purpose, segment as u64, index as u64), Self::SET)?;
         Ok(slot.get_or_init(|| made))
     }
 }

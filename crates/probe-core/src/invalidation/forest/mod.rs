@@ -13,8 +13,9 @@ mod errors;
 mod program;
 
 pub use batch::{NoisyScores, RankedErrors};
-pub(crate) use errors::{Draws, Errors};
+pub(crate) use errors::{Draws, Errors, STRATA};
 
+use crate::math::vectorised;
 use crate::model::{Aggregate, Model, Node, Trees};
 use program::{LANES, Program};
 
@@ -83,6 +84,9 @@ pub(crate) struct Forest<'a> {
     doubt: f64,
     /// Where the point puts each cut: how many errors are on its left.
     places: Vec<i16>,
+    /// What the places are for: the set of errors with its stretch, and for each feature the value, if noisy or if not.
+    aimed: (u64, f64),
+    aimed_at: Vec<(f64, bool)>,
     program: Program,
     scratch: program::Scratch,
     row: Vec<f64>,
@@ -143,6 +147,8 @@ impl<'a> Forest<'a> {
         let doubt = 0.5 * n_trees + 1.0 + 1e-12 * (magnitude + n_trees * f64::from(i16::MAX));
         Self {
             places: vec![0; cuts.len()],
+            aimed: (0, 1.0),
+            aimed_at: vec![(0.0, false); d],
             row: vec![0.0; d],
             program: Program::default(),
             scratch: program::Scratch::default(),
@@ -178,13 +184,21 @@ impl<'a> Forest<'a> {
     pub(crate) fn prune(&mut self, point: &[f64], fixed: &[bool]) {
         let pruned = self.pruned.get_or_insert_default();
         pruned.prune(&self.whole, point, fixed);
+        // Places of features that are fixed are not kept.
+        self.aimed.0 = 0;
         self.live.iter_mut().zip(fixed).for_each(|(live, fixed)| *live = !fixed);
     }
 
     /// Prepares for `errors` around `point`, acting on the `active` features, `stretch` times as far as they are.
     pub(crate) fn aim(&mut self, errors: &Errors, point: &[f64], active: &[bool], stretch: f64) {
         let n = errors.len() as i16;
+        let aimed =
+            std::mem::replace(&mut self.aimed, (errors.number(), stretch)) == (errors.number(), stretch);
         for j in (0..point.len()).filter(|&j| self.live[j]) {
+            let at = (point[j], active[j]);
+            if std::mem::replace(&mut self.aimed_at[j], at) == at && aimed {
+                continue;
+            }
             let own = self.first[j]..self.first[j + 1];
             for (place, cut) in self.places[own.clone()].iter_mut().zip(&self.cuts[own]) {
                 *place = match active[j] {
@@ -201,13 +215,11 @@ impl<'a> Forest<'a> {
 
     /// Sums of the leaves of errors number `from` and on, a whole number of lanes of them.
     fn sums(&mut self, errors: &Errors, from: usize, sums: &mut [i32]) {
-        for (block, sums) in sums.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-            self.program.run(errors, from + block * LANES, &mut self.scratch, sums);
-        }
+        self.program.run(errors, from, &mut self.scratch.waiting, sums);
     }
 
-    /// Writes which of the errors number `from` and on are refused, with their scores: the latter nearly. `from` and the length are
-    /// multiples of [`LANES`]. The errors are those aimed with.
+    /// Writes which of the errors number `from` and on are refused, with their scores, if there is room for them: the latter nearly. `from` and
+    /// the length are multiples of [`LANES`]. The errors are those aimed with.
     pub(crate) fn refused(
         &mut self,
         errors: &Errors,
@@ -220,21 +232,38 @@ impl<'a> Forest<'a> {
         sums.clear();
         sums.resize(refused.len(), 0);
         self.sums(errors, from, &mut sums);
-        for (i, (&sum, (refused, score))) in
-            sums.iter().zip(refused.iter_mut().zip(scores.iter_mut())).enumerate()
-        {
-            let value = f64::from(sum) + self.offset;
-            *score = value / self.scale;
-            *refused = value <= 0.0;
+        let (offset, scale, doubt) = (self.offset, self.scale, self.doubt);
+        vectorised(
+            #[inline(always)]
+            || {
+                for (score, sum) in scores.iter_mut().zip(&sums) {
+                    *score = (f64::from(*sum) + offset) / scale;
+                }
+            },
+        );
+        let blocks = sums.as_chunks::<LANES>().0.iter().zip(refused.as_chunks_mut::<LANES>().0);
+        for (block, (sums, refused)) in blocks.enumerate() {
             // A sum that is not a number is in doubt, too.
-            let sure = value.abs() > self.doubt;
-            if !sure {
+            let is_sure = |sum: i32| (f64::from(sum) + offset).abs() > doubt;
+            let all_sure = vectorised(
+                #[inline(always)]
+                || {
+                    let mut all_sure = true;
+                    for (refused, sum) in refused.iter_mut().zip(sums) {
+                        *refused = f64::from(*sum) + offset <= 0.0;
+                        all_sure &= is_sure(*sum);
+                    }
+                    all_sure
+                },
+            );
+            for i in (0..LANES).filter(|&i| !all_sure && !is_sure(sums[i])) {
+                let error = errors.row(from + block * LANES + i);
                 for (j, x) in self.row.iter_mut().enumerate() {
-                    *x = point[j] + if active[j] { stretch * errors.row(from + i)[j] } else { 0.0 };
+                    *x = point[j] + if active[j] { stretch * error[j] } else { 0.0 };
                 }
                 // A score that is not a number is no yes.
                 let favourable = self.model.score_row(&self.row) > 0.0;
-                *refused = !favourable;
+                refused[i] = !favourable;
             }
         }
         self.scratch.sums = sums;

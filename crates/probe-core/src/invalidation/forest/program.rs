@@ -4,9 +4,11 @@ use super::Errors;
 use crate::math::vectorised;
 use crate::model::Node;
 
-/// Errors evaluated side by side.
+/// Numbers of errors are multiples of this.
 pub(super) const LANES: usize = 128;
-type Lanes = [i16; LANES];
+/// Errors evaluated side by side, where there are so many: enough that finding out what to do with them next takes less than doing it, and few
+/// enough that what waits stays in the nearest cache.
+const WIDE: usize = 512;
 
 /// Which children of a split are leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +46,7 @@ pub(super) struct Program {
 
 #[derive(Default)]
 pub(super) struct Scratch {
-    waiting: Vec<Lanes>,
+    pub(super) waiting: Vec<i16>,
     pub(super) sums: Vec<i32>,
 }
 
@@ -128,41 +130,61 @@ impl Program {
         }
     }
 
-    /// The sums of the errors number `from` and on.
-    pub(super) fn run(&self, errors: &Errors, from: usize, scratch: &mut Scratch, sums: &mut [i32; LANES]) {
-        scratch.waiting.resize(self.depth.max(1), [0; LANES]);
+    /// The sums of the errors number `from` and on, a multiple of [`LANES`].
+    pub(super) fn run(&self, errors: &Errors, from: usize, waiting: &mut Vec<i16>, sums: &mut [i32]) {
+        waiting.resize(self.depth.max(1) * WIDE, 0);
         vectorised(
             #[inline(always)]
-            || self.run_here(errors, from, &mut scratch.waiting, sums),
+            || {
+                let (wide, rest) = sums.as_chunks_mut::<WIDE>();
+                let narrow = from + wide.len() * WIDE;
+                for (block, sums) in wide.iter_mut().enumerate() {
+                    self.run_here(errors, from + block * WIDE, waiting.as_chunks_mut().0, sums);
+                }
+                let (half, rest) = rest.as_chunks_mut::<{ WIDE / 2 }>();
+                for (block, sums) in half.iter_mut().enumerate() {
+                    self.run_here(errors, narrow + block * (WIDE / 2), waiting.as_chunks_mut().0, sums);
+                }
+                let narrow = narrow + half.len() * (WIDE / 2);
+                for (block, sums) in rest.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+                    self.run_here(errors, narrow + block * LANES, waiting.as_chunks_mut().0, sums);
+                }
+            },
         );
     }
 
     #[inline(always)]
-    fn run_here(&self, errors: &Errors, from: usize, waiting: &mut [Lanes], sums: &mut [i32; LANES]) {
+    fn run_here<const N: usize>(
+        &self,
+        errors: &Errors,
+        from: usize,
+        waiting: &mut [[i16; N]],
+        sums: &mut [i32; N],
+    ) {
         sums.fill(self.constant);
         let mut n = 0;
         for choice in &self.choices {
             let Choice { place, left, right, .. } = *choice;
-            let Some(ranks) = errors.ranks(choice.feature as usize, from).first_chunk::<LANES>() else {
+            let Some(ranks) = errors.ranks(choice.feature as usize, from).first_chunk::<N>() else {
                 return;
             };
             match choice.shape {
                 Shape::Both => {
                     let here = &mut waiting[n];
                     n += 1;
-                    for i in 0..LANES {
+                    for i in 0..N {
                         here[i] = choose(ranks[i] < place, left, right);
                     }
                 }
                 Shape::Left => {
                     let here = &mut waiting[n - 1];
-                    for i in 0..LANES {
+                    for i in 0..N {
                         here[i] = choose(ranks[i] < place, left, here[i]);
                     }
                 }
                 Shape::Right => {
                     let here = &mut waiting[n - 1];
-                    for i in 0..LANES {
+                    for i in 0..N {
                         here[i] = choose(ranks[i] < place, here[i], right);
                     }
                 }
@@ -170,7 +192,7 @@ impl Program {
                     n -= 1;
                     let (lefts, rights) = waiting.split_at_mut(n);
                     let (here, right) = (&mut lefts[n - 1], &rights[0]);
-                    for i in 0..LANES {
+                    for i in 0..N {
                         here[i] = choose(ranks[i] < place, here[i], right[i]);
                     }
                 }

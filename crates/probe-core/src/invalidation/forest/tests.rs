@@ -133,6 +133,84 @@ fn ranks_count_ties_and_everything_in_between() {
 }
 
 #[test]
+fn errors_are_found_by_buckets_as_they_are_counted_one_by_one() {
+    let mut stream = Seed(5).stream(Purpose::Data, 3);
+    // Features that are spread out, crowded in one bucket, all the same, and so close that no bucket has a width.
+    let rows: Vec<f64> = (0..512)
+        .flat_map(|i| {
+            let far = if i == 7 { 1e6 } else { stream.normal() };
+            [stream.normal(), far, 0.25, f64::from_bits(i % 3)]
+        })
+        .collect();
+    let errors = Errors::new(rows.clone(), 4);
+    let column = |j: usize| rows.chunks_exact(4).map(move |row| row[j]);
+    for j in 0..4 {
+        let between = |e: f64| [e, e.next_up(), e.next_down(), e + 0.01];
+        let limits =
+            column(j).flat_map(between).chain([f64::NEG_INFINITY, f64::INFINITY, f64::NAN, -9.0, 9.0]);
+        for limit in limits.collect::<Vec<_>>() {
+            let expected = column(j).filter(|e| *e <= limit).count();
+            assert_eq!(errors.n_up_to(j, limit), expected, "{j} {limit}");
+        }
+    }
+}
+
+#[test]
+fn fresh_errors_are_latin_hypercubes_that_have_nothing_to_do_with_each_other() {
+    let (d, n) = (3, 8_192);
+    let noise = Gaussian::isotropic(d, 0.2).unwrap();
+    let errors = Errors::latin(&noise, Seed(3), (Purpose::Certificate, 1, 2), n).unwrap();
+    let mut sums = vec![0.0; d];
+    for cube in 0..n / STRATA {
+        for (j, sum) in sums.iter_mut().enumerate() {
+            let place =
+                |i: usize| crate::math::normal::cdf(errors.row(cube * STRATA + i)[j] / 0.2) * STRATA as f64;
+            let mut strata: Vec<usize> = (0..STRATA).map(|i| place(i) as usize).collect();
+            // Where a draw lies in its stratum is uniform, and the first draw of a cube is in any of them.
+            *sum += place(0);
+            strata.sort_unstable();
+            assert_eq!(strata, (0..STRATA).collect::<Vec<_>>(), "{cube} {j}");
+        }
+    }
+    // The first draws of 1,024 hypercubes are independent and uniform: five standard errors.
+    let cubes = (n / STRATA) as f64;
+    let error = STRATA as f64 / (12.0 * cubes).sqrt();
+    for sum in sums {
+        assert!((sum / cubes - 0.5 * STRATA as f64).abs() < 5.0 * error, "{}", sum / cubes);
+    }
+    // Features do not go together, within a cube or over all: five standard errors of a correlation.
+    let product: f64 = (0..n).map(|i| errors.row(i)[0] * errors.row(i)[1] / 0.04).sum();
+    assert!((product / n as f64).abs() < 5.0 / (n as f64).sqrt(), "{product}");
+}
+
+#[test]
+fn what_was_aimed_at_before_makes_no_difference() {
+    let (d, mut stream) = (4, Seed(6).stream(Purpose::Data, 4));
+    let trees = (0..15).map(|_| random_tree(&mut stream, d, 5, &mut |stream| stream.normal())).collect();
+    let model = Trees::new(d, trees, TreeRules::default(), 0.0).unwrap();
+    let noise = Gaussian::isotropic(d, 0.2).unwrap();
+    let sets = [0, 1].map(|key| Errors::even(&noise, Seed(3), (Purpose::Search, key), 640).unwrap());
+    let mut used = Forest::new(&model);
+    let (mut point, mut active) = (vec![0.5; d], vec![true; d]);
+    for step in 0..60 {
+        let j = stream.below(d);
+        match step % 4 {
+            0 => active[j] = !active[j],
+            1 => used.prune(&point, &vec![false; d]),
+            _ => point[j] = stream.uniform(),
+        }
+        let (errors, stretch) = (&sets[(step / 7) % 2], [1.0, 3.0][(step / 5) % 2]);
+        let seen = [&mut used, &mut Forest::new(&model)].map(|forest| {
+            let (mut refused, mut scores) = (vec![false; 640], vec![0.0; 640]);
+            forest.aim(errors, &point, &active, stretch);
+            forest.refused(errors, 0, (&point, &active, stretch), &mut refused, &mut scores);
+            (refused, scores)
+        });
+        assert!(seen[0] == seen[1], "{step}");
+    }
+}
+
+#[test]
 fn deep_chains_do_not_overflow_the_stack() {
     let n = 20_000;
     // Node 2k splits, its left child 2k + 1 is a leaf, its right child goes on.

@@ -115,7 +115,8 @@ impl Sampler<'_> {
             for outcome in outcomes {
                 self.point.copy_from_slice(&outcome.point);
                 let errors = sets.fresh.set(&*self.task.noise, segment, index)?;
-                add(shares, outcome.probability, self.refused_from(errors));
+                self.turn_to(errors);
+                add(shares, outcome.probability, self.refused_from(errors, 0, errors.len()));
             }
             return Ok(());
         }

@@ -11,12 +11,6 @@ const FINE: usize = 128;
 const FINEST: usize = 2_048;
 /// A margin that misses by less than this is straight in between: what a step of that length leaves is its square at most.
 const STRAIGHT: f64 = 0.01;
-/// What staying under a target may add to the cost, and what it may add where it would add more than `DEAR`, if lines are exact and if they bend: there
-/// attempts that fail cost more than room does.
-const FAIR: f64 = 0.0165;
-const DEAR: f64 = 0.03;
-const CHEAP: f64 = 0.009;
-const CHEAP_BENT: f64 = 0.010;
 
 impl Search<'_> {
     /// The last steps, from the best point so far: out of a pocket, then on more lines. Says whether `rate` is reached at `here`.
@@ -142,8 +136,8 @@ impl Search<'_> {
             .fold(f64::INFINITY, f64::min);
         let margin = upper_quantile(rate - gap) - upper_quantile(rate);
         let surcharge = price * margin / cost.between(factual, here);
-        let cheap = if self.landscape.bends() { CHEAP_BENT } else { CHEAP };
-        let fair = if surcharge > DEAR { cheap } else { FAIR };
+        let fair = self.landscape.fair_surcharges();
+        let fair = if surcharge > fair.dear { fair.cheap } else { fair.fair };
         if !(surcharge > fair && surcharge.is_finite()) {
             return gap;
         }

@@ -6,6 +6,10 @@ use super::{DOUBT, GLANCE, Incumbent, LEAST_GAIN, Look, Search};
 use crate::error::Result;
 use std::sync::Arc;
 
+/// How much steeper than at the person a margin may be on the way, and what it may gain besides, where features are screened by slopes.
+const STEEPER: f64 = 3.0;
+const SLIGHT: f64 = 0.3;
+
 impl Search<'_> {
     /// The cheapest change of one feature alone, where it beats the best so far; says whether one did.
     pub(super) fn try_single_features(
@@ -21,16 +25,34 @@ impl Search<'_> {
             hint.extend_from_slice(&self.gradient);
         }
         let here = Place { from: factual, to: factual, active: &self.support };
-        let own = self.landscape.anchor(here, Some(&hint), self.landscape.coarse())? - z;
+        let coarse = self.landscape.coarse();
+        let own = self.landscape.anchor(here, Some(&hint), coarse)? - z;
+        let mut slopes = Vec::new();
+        if self.landscape.screens() && !self.depends_on_changes() && own < 0.0 && best.cost.is_finite() {
+            self.slack(factual, z, Look::Lines(coarse))?;
+            slopes.extend_from_slice(&self.gradient);
+        }
         for j in 0..factual.len() {
             for way in [1.0, -1.0] {
                 if let Some(room) = self.room(factual, j, way) {
+                    if slopes.get(j).is_some_and(|slope| {
+                        self.support[j] && self.is_vain((j, way, room), slope * way, own, best)
+                    }) {
+                        continue;
+                    }
                     improved |= self.try_single_feature(factual, z, (j, way, room), own, best)?;
                 }
             }
         }
         self.hint = hint;
         Ok(improved)
+    }
+
+    /// Whether a feature has so small a `slope` that all it may move at a lower cost does not make up for what is missing, nor would several
+    /// times as much.
+    fn is_vain(&self, (j, way, room): (usize, f64, f64), slope: f64, own: f64, best: &Incumbent) -> bool {
+        let far = room.min(best.cost / self.task.cost.weight(j, way));
+        STEEPER * slope.max(0.0) * far + SLIGHT < -own
     }
 
     /// [`Search::try_single_features`] for one feature and direction; `own` is the slack of no move.

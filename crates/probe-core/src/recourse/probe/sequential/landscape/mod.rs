@@ -126,8 +126,27 @@ pub(super) trait Landscape {
         0
     }
 
+    /// Whether single features are tried only where the margin's slope at the person speaks for them.
+    fn screens(&self) -> bool {
+        false
+    }
+
     /// How many samples of a certificate are worth a lower cost.
     fn fair_samples(&self) -> f64;
+
+    /// What staying under a target may add to the cost.
+    fn fair_surcharges(&self) -> Surcharges {
+        // Where lines bend, attempts that fail cost more than room does.
+        Surcharges { fair: 0.0165, dear: 0.03, cheap: if self.bends() { 0.010 } else { 0.009 } }
+    }
+}
+
+/// What staying under a target may add to the cost, as shares of it: so much, or less where it would add more than is `dear`.
+#[derive(Clone, Copy)]
+pub(super) struct Surcharges {
+    pub fair: f64,
+    pub dear: f64,
+    pub cheap: f64,
 }
 
 /// Evenly spread errors that all threads share.

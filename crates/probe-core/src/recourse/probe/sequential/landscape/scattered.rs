@@ -13,7 +13,7 @@ use crate::noise::Noise;
 
 /// Errors that are worth a line, and that look around a point at first.
 pub(super) const WORTH: usize = 32;
-pub(super) const FIRST: usize = 512;
+pub(super) const FIRST: usize = 256;
 /// How closely errors can meet a target, in units of the margin.
 pub(super) const PRECISION: f64 = 2e-3;
 /// Fewer refused, or accepted, than this say little about the margin.
@@ -45,13 +45,26 @@ pub(super) struct Scattered<'a> {
     refused: Vec<bool>,
     scores: Vec<f64>,
     slopes: Vec<f64>,
+    /// Sums of the first errors, feature by feature, one block of [`BLOCK`] more each time.
+    sums: Vec<f64>,
 }
+
+/// Numbers of errors looked at are multiples of this.
+const BLOCK: usize = 128;
 
 impl<'a> Scattered<'a> {
     pub(super) fn new(noise: &dyn Noise, errors: &'a Errors) -> Self {
         let d = noise.dim();
+        let (mut sums, mut sum) = (vec![0.0; d], vec![0.0; d]);
+        for i in 0..errors.len() {
+            sum.iter_mut().zip(errors.row(i)).for_each(|(sum, e)| *sum += e);
+            if (i + 1).is_multiple_of(BLOCK) {
+                sums.extend_from_slice(&sum);
+            }
+        }
         Self {
             errors,
+            sums,
             sd: (0..d).map(|j| errors.sd(j)).collect(),
             correlated: noise.as_gaussian().filter(|noise| !noise.is_diagonal()).map(Correlated::new),
             active: vec![true; d],
@@ -79,6 +92,21 @@ impl<'a> Scattered<'a> {
         Ok(self.refused.iter().filter(|refused| **refused).count())
     }
 
+    /// Slopes of the best linear fit of refusals in the errors.
+    fn fit_refusals(&mut self, rate: f64) {
+        let (n, d) = (self.refused.len(), self.slopes.len());
+        if !n.is_multiple_of(BLOCK) {
+            return self.fit(1.0, |at, i| f64::from(u8::from(at.refused[i])));
+        }
+        self.slopes.fill(0.0);
+        for i in (0..n).filter(|&i| self.refused[i]) {
+            self.slopes.iter_mut().zip(self.errors.row(i)).for_each(|(slope, e)| *slope += e);
+        }
+        let all = &self.sums[n / BLOCK * d..][..d];
+        self.slopes.iter_mut().zip(all).for_each(|(slope, all)| *slope -= rate * all);
+        self.scale_slopes(1.0);
+    }
+
     /// Slopes of the best linear fit of `value` in the errors.
     fn fit(&mut self, stretch: f64, value: impl Fn(&Self, usize) -> f64) {
         let n = self.refused.len();
@@ -91,6 +119,14 @@ impl<'a> Scattered<'a> {
                 slopes.iter_mut().zip(self.errors.row(i)).for_each(|(slope, e)| *slope += weight * e);
             }
         }
+        self.slopes = slopes;
+        self.scale_slopes(stretch);
+    }
+
+    /// Turns sums of values times errors into slopes.
+    fn scale_slopes(&mut self, stretch: f64) {
+        let n = self.refused.len();
+        let mut slopes = std::mem::take(&mut self.slopes);
         match &mut self.correlated {
             Some(correlated) => correlated.solve(&self.active, &mut slopes),
             None => slopes.iter_mut().zip(&self.sd).for_each(|(slope, sd)| *slope /= sd * sd),
@@ -155,7 +191,7 @@ impl<'a> Scattered<'a> {
             if refused < FEW { margin.max(limit) } else { margin.min(-limit) }
         } else {
             let margin = upper_quantile(rate);
-            self.fit(1.0, |at, i| f64::from(u8::from(at.refused[i])));
+            self.fit_refusals(rate);
             let scale = -1.0 / pdf(margin);
             for (g, slope) in gradient.iter_mut().zip(&self.slopes) {
                 *g = scale * slope;

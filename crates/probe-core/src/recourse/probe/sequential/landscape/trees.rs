@@ -2,7 +2,7 @@
 
 use super::super::Look;
 use super::scattered::{self, Around, PRECISION, Scattered, WORTH};
-use super::{Landscape, Place, Seen};
+use super::{Landscape, Place, Seen, Surcharges};
 use crate::error::Result;
 use crate::invalidation::{Boxes, Errors, Forest};
 use crate::math::normal::{pdf, upper_quantile};
@@ -17,6 +17,8 @@ pub(super) const MOST: usize = 8_192;
 const LEAST: f64 = 1e-6;
 /// Trees, at most, whose leaves are looked at for a start.
 const TREES: usize = 100;
+/// As many errors as are worth so many lines for a step of the search.
+const COARSE: usize = 32;
 
 pub(super) struct OnErrors<'a> {
     model: &'a Trees,
@@ -195,11 +197,24 @@ impl Landscape for OnErrors<'_> {
         self.precision()
     }
 
+    fn coarse(&self) -> usize {
+        COARSE
+    }
+
     fn closer(&self) -> Option<usize> {
-        Some(MOST / WORTH)
+        Some(MOST / WORTH / 4)
+    }
+
+    fn screens(&self) -> bool {
+        true
     }
 
     fn fair_samples(&self) -> f64 {
-        100_000.0
+        40_000.0
+    }
+
+    fn fair_surcharges(&self) -> Surcharges {
+        // Errors are dearer than lines are.
+        Surcharges { fair: 0.025, dear: 0.045, cheap: 0.018 }
     }
 }
