@@ -7,7 +7,8 @@ mod refusals;
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
 use crate::invalidation::{
-    BLOCK, Boxes, Draws, Errors, Forest, Ladder, Lines, Look, Models, Pool, STRATA, has_lines,
+    BLOCK, Boxes, Draws, Errors, Forest, LEAST_AIM, Ladder, Lines, Look, Models, Pool, STRATA, has_lines,
+    usual_gap,
 };
 use crate::model::ModelShift;
 use crate::noise::Residuals;
@@ -50,10 +51,6 @@ const MAX_SETS: usize = 64;
 const MORE_SETS: usize = 8;
 /// Drawn models that look around a point, where the model may change.
 const SCOUT_MODELS: usize = 512;
-/// The gap under the target with which a certificate gets by with three quarters of the lines that it may read, at confidence 0.999.
-const LEAST_GAP: f64 = 2.4e-4;
-/// The lowest first aim, as a share of the target.
-const LEAST_AIM: f64 = 0.3;
 /// Share of the error probability that pays for the reported upper bound; the rest pays for the certificate.
 const SHARE_OF_BOUND: f64 = 0.02;
 
@@ -249,11 +246,7 @@ impl<'e> Sampler<'e> {
     /// and sample counts meet about here.
     pub(super) fn first_aim(&self, rate: f64) -> f64 {
         match self.kind {
-            Kind::Lines { .. } => {
-                let near = rate * (1.0 - 0.018 * (0.35 / rate).sqrt()).max(0.85);
-                // A line wins the gap times 1/(1-r) at most: very small rates need a wide one.
-                near.min(rate - LEAST_GAP).max(LEAST_AIM * rate)
-            }
+            Kind::Lines { .. } => rate - usual_gap(rate, false),
             // Exact rates need no room but for the search's own precision.
             Kind::Forest { .. } if self.expects_exact_rates() => 0.998 * rate,
             Kind::Forest { .. } => rate * (1.0 - 0.05 * (0.35 / rate).sqrt()).max(0.75),

@@ -92,6 +92,20 @@ impl InvalidationRate for LineSampling {
     }
 }
 
+/// The gap under the target with which a certificate gets by with three quarters of the lines that it may read, at confidence 0.999.
+const LEAST_GAP: f64 = 2.4e-4;
+/// The lowest first aim, as a share of the target.
+pub(crate) const LEAST_AIM: f64 = 0.3;
+
+/// How far under a target `rate` to stay where nothing else is known: costs and lines that were measured meet about here. Where lines bend, room is
+/// dearer and saves less.
+pub(crate) fn usual_gap(rate: f64, bend: bool) -> f64 {
+    let times = 0.35 / rate;
+    let room = if bend { 0.018 * times.sqrt() } else { 0.022 * libm::pow(times, 0.65) };
+    // A line wins the gap times 1/(1-r) at most: very small rates need a wide one.
+    (rate * room.min(0.15)).max(LEAST_GAP).min((1.0 - LEAST_AIM) * rate)
+}
+
 /// Whether there are lines for this noise. Fails where the noise itself does.
 pub(crate) fn has_lines(noise: &dyn Noise) -> Result<bool> {
     let still = vec![0.0; noise.dim()];

@@ -136,8 +136,12 @@ pub(super) trait Landscape {
 
     /// What staying under a target may add to the cost.
     fn fair_surcharges(&self) -> Surcharges {
-        // Where lines bend, attempts that fail cost more than room does.
-        Surcharges { fair: 0.0165, dear: 0.03, cheap: if self.bends() { 0.010 } else { 0.009 } }
+        Surcharges { fair: 0.0165, dear: 0.03, cheap: 0.009 }
+    }
+
+    /// How far under a target a search stays at most.
+    fn widest_gap(&self, rate: f64) -> f64 {
+        rate
     }
 }
 

@@ -1,9 +1,9 @@
 //! Differentiable models: lines.
 
 use super::super::{COARSE, EDGE, Look};
-use super::{Landscape, Place, Seen};
+use super::{Landscape, Place, Seen, Surcharges};
 use crate::error::Result;
-use crate::invalidation::{Lines, Look as Places, Pool};
+use crate::invalidation::{Lines, Look as Places, Pool, usual_gap};
 use crate::math::normal::upper_tail;
 use crate::model::Mlp;
 use crate::recourse::{Reason, shortcoming};
@@ -153,6 +153,19 @@ impl Landscape for OnLines<'_> {
 
     fn n_lines(&self) -> u64 {
         self.lines.n_traced()
+    }
+
+    fn fair_surcharges(&self) -> Surcharges {
+        if self.bend {
+            // Attempts that fail cost more than room does.
+            Surcharges { fair: 0.0165, dear: 0.03, cheap: 0.010 }
+        } else {
+            Surcharges { fair: 0.02, dear: 0.04, cheap: 0.014 }
+        }
+    }
+
+    fn widest_gap(&self, rate: f64) -> f64 {
+        if self.bend { usual_gap(rate, true) } else { rate }
     }
 
     /// Where lines bend, fewer: what the spread of their masses takes is not worth the little that it saves.
