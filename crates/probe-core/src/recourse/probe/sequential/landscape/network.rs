@@ -157,8 +157,7 @@ impl Landscape for OnLines<'_> {
 
     fn fair_surcharges(&self) -> Surcharges {
         if self.bend {
-            // Attempts that fail cost more than room does.
-            Surcharges { fair: 0.0165, dear: 0.03, cheap: 0.010 }
+            Surcharges { fair: 0.0165, dear: 0.03, cheap: 0.009 }
         } else {
             Surcharges { fair: 0.02, dear: 0.04, cheap: 0.014 }
         }
