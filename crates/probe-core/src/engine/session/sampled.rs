@@ -114,7 +114,7 @@ impl<'e> Session<'e> {
             }
             let again = retries && setup.budget.is_none() && proposal.verdict == Verdict::Reached;
             // Where the aim is closer than usual a lower one is dear, and worth the lines.
-            let may_give_up = again && attempt + 1 < ATTEMPTS && meant <= aim;
+            let may_give_up = again && attempt + 1 < ATTEMPTS && (meant <= aim || sampler.is_on_errors());
             let share = share_of_attempt(delta, attempt as u32);
             last = sampler.certify((max_rate, meant, may_give_up), share, attempt, further)?;
             if last.certified || !again {

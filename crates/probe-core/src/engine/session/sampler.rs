@@ -47,6 +47,8 @@ const LEAST_CUBED: f64 = 0.04;
 /// What a hypercube leaves of the variance of the mean of as many independent draws, or nearly.
 const SPREAD: f64 = 0.65;
 const MAX_SETS: usize = 64;
+/// Sets after which an attempt may be given up for a lower aim.
+const LEAST_SETS: usize = 4;
 /// Sets that an attempt may read beyond its certificate, for a lower bound.
 const MORE_SETS: usize = 8;
 /// Drawn models that look around a point, where the model may change.
@@ -364,9 +366,14 @@ impl<'e> Sampler<'e> {
         Ok(())
     }
 
+    /// Whether samples are errors before trees: dear ones.
+    pub(super) fn is_on_errors(&self) -> bool {
+        matches!(self.kind, Kind::Forest { .. })
+    }
+
     /// Tests the point on fresh samples: a segment of the pool, or a stream of its own. If `further`, a certificate on lines or errors goes on to a
-    /// bound below the target. `meant` is the rate that the point was meant to have. Where another may be tried instead, an attempt on lines that is clearly left
-    /// with less than half of the room this leaves is given up.
+    /// bound below the target. `meant` is the rate that the point was meant to have. Where another may be tried instead, an attempt that is clearly left
+    /// with less than about half of the room this leaves is given up.
     pub(super) fn certify(
         &mut self,
         (max_rate, meant, may_give_up): (f64, f64, bool),
@@ -444,17 +451,18 @@ impl<'e> Sampler<'e> {
             }
             Kind::Forest { sets, .. } => {
                 let sets = *sets;
-                let (draws, mut bet, variance) = match max_rate >= LEAST_CUBED {
+                let (draws, mut bet, variance, each) = match max_rate >= LEAST_CUBED {
                     true => {
                         let variance = SPREAD * self.variance / STRATA as f64;
                         let bet = Betting::expecting(max_rate, self.mean, variance)?;
-                        (&sets.cubes, OnRefusals::Cubes(bet), variance)
+                        (&sets.cubes, OnRefusals::Cubes(bet), variance, STRATA)
                     }
                     false => {
                         let bet = Mixture::expecting(max_rate, self.mean)?;
-                        (&sets.fresh, OnRefusals::Draws(bet), self.variance)
+                        (&sets.fresh, OnRefusals::Draws(bet), self.variance, 1)
                     }
                 };
+                let room = if may_give_up { max_rate - meant } else { 0.0 };
                 let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
                 let mut ladder = match further {
                     true => Ladder::new(max_rate, self.mean, variance)?,
@@ -485,6 +493,13 @@ impl<'e> Sampler<'e> {
                         break;
                     }
                     index += 1;
+                    // Far less room than was meant: errors that are needed go with its square, and a lower aim is cheaper.
+                    if !won && may_give_up && index >= LEAST_SETS {
+                        let error = (variance * each as f64 / (index * errors.len()) as f64).sqrt();
+                        if bet.mean() >= max_rate - 0.6 * room + 0.75 * error {
+                            break;
+                        }
+                    }
                 }
                 let bound = if won { ladder.bound(own).min(max_rate) } else { f64::INFINITY };
                 Ok(Attempt { certified: won, upper: upper.upper().min(bound), mean: bet.mean() })
