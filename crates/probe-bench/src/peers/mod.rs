@@ -43,7 +43,7 @@ pub(crate) struct Options {
 }
 
 const REPEATS: usize = 3;
-const TIMEOUT: f64 = 10.0;
+const TIMEOUT: f64 = 5.0;
 
 impl Options {
     /// Whether this is a run that the document is written from.
