@@ -19,9 +19,18 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
 
 /// The smallest and the largest, `"0.95 to 0.99"`; one number where they are printed alike.
 pub(crate) fn range(values: impl Iterator<Item = f64>, digits: usize) -> String {
+    between(values, |value| format!("{value:.digits$}"))
+}
+
+/// [`range`], as texts quote numbers.
+pub(crate) fn range_of_figures(values: impl Iterator<Item = f64>) -> String {
+    between(values, figure)
+}
+
+fn between(values: impl Iterator<Item = f64>, text: impl Fn(f64) -> String) -> String {
     let (low, high) = values
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (value.min(low), value.max(high)));
-    let [low, high] = [low, high].map(|value| format!("{value:.digits$}"));
+    let [low, high] = [low, high].map(text);
     if low == high { low } else { format!("{low} to {high}") }
 }
 

@@ -8,7 +8,7 @@ use crate::clock::time;
 use crate::folders;
 use crate::networks::{Subject, by_lines};
 use crate::report;
-use crate::stats::{Repeats, figure, mean, range};
+use crate::stats::{Repeats, figure, mean, range_of_figures};
 use anyhow::{Context as _, Result};
 use probe_core::math::normal::upper_tail;
 use probe_core::{Engine, Linear, Rows, Seed, Setup};
@@ -72,7 +72,7 @@ pub(super) fn section(python: &Path, options: &Options) -> Result<report::Part> 
             let of =
                 rows.iter().filter(|row| row.variant == variant && row.title.contains("linear") == linear);
             let name = format!("{}_{kind}", variant.replace('-', "_"));
-            figures.insert(name, range(of.map(|row| row.ratio.median), 0));
+            figures.insert(name, range_of_figures(of.map(|row| row.ratio.median)));
         }
     }
     Ok(report::Part {
