@@ -216,7 +216,7 @@ fn rates(plan: &Plan) -> Result<Vec<Curve>> {
     let mut lines = curve(
         Panel::Lines,
         "network [20, 50, 2]",
-        "−½ while the search aims 0.011 √r under r, −1 below r = 0.005, 0 below 0.001, where an attempt reads all it may",
+        "−¼ while the search stays 0.010 ∜r under r, −1 below r = 0.06, 0 below 0.003 and again below 0.0007, where an attempt reads all it may",
         None,
     );
     let models: [Arc<dyn Model>; 2] = [Arc::new(linear(D)?), Arc::new(network(&[D, WIDTH, 2])?)];

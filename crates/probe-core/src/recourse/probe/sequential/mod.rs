@@ -224,7 +224,8 @@ impl<'a> Search<'a> {
         target: Option<f64>,
         proposal: &mut Proposal,
     ) -> Result<f64> {
-        let z = upper_quantile(rate);
+        let steps = target.map_or(rate, |target| rate.max(target - self.landscape.gap_of_steps(target)));
+        let z = upper_quantile(steps);
         let mut best = Incumbent {
             point: factual.to_vec(),
             cost: f64::INFINITY,

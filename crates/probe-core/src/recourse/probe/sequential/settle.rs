@@ -129,7 +129,7 @@ impl Search<'_> {
     /// was last seen. More lines will be needed then, within reason.
     fn fair_gap(&self, factual: &[f64], here: &[f64], rate: f64, gap: f64) -> f64 {
         let cost = &self.task().cost;
-        let gap = gap.min(self.landscape.widest_gap(rate));
+        let gap = if self.landscape.bends() { gap.min(self.landscape.gap_of_steps(rate)) } else { gap };
         // The cheapest margin that the changed features sell.
         let price = (0..here.len())
             .filter(|&j| here[j] != factual[j] && self.gradient[j] != 0.0)

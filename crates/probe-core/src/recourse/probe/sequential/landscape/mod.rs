@@ -139,8 +139,8 @@ pub(super) trait Landscape {
         Surcharges { fair: 0.0165, dear: 0.03, cheap: 0.009 }
     }
 
-    /// How far under a target a search stays at most.
-    fn widest_gap(&self, rate: f64) -> f64 {
+    /// How far under a target steps look for a way at most; the last ones may go further.
+    fn gap_of_steps(&self, rate: f64) -> f64 {
         rate
     }
 }

@@ -163,8 +163,8 @@ impl Landscape for OnLines<'_> {
         }
     }
 
-    fn widest_gap(&self, rate: f64) -> f64 {
-        if self.bend { usual_gap(rate, true) } else { rate }
+    fn gap_of_steps(&self, rate: f64) -> f64 {
+        usual_gap(rate, true)
     }
 
     /// Where lines bend, fewer: what the spread of their masses takes is not worth the little that it saves.
