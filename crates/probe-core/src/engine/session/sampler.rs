@@ -3,6 +3,8 @@
 
 mod mixed;
 mod refusals;
+#[cfg(test)]
+mod tests;
 
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};

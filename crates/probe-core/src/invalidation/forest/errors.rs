@@ -201,6 +201,12 @@ impl Draws {
         Self { latin: true, ..Self::new(seed, purpose, segments, sets) }
     }
 
+    /// How many sets of a segment were made so far.
+    #[cfg(test)]
+    pub(crate) fn n_made(&self, segment: usize) -> usize {
+        self.segments[segment].iter().filter(|slot| slot.get().is_some()).count()
+    }
+
     /// Set number `index` of a segment.
     pub(crate) fn set(&self, noise: &dyn Noise, segment: usize, index: usize) -> Result<&Errors> {
         let slot = &self.segments[segment][index];
