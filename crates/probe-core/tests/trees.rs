@@ -4,9 +4,10 @@
 
 use probe_core::math::normal::{upper_quantile, upper_tail};
 use probe_core::model::{Aggregate, Tree, TreeRules, Trees};
-use probe_core::noise::NoiseSpec;
+use probe_core::noise::{Effort, NoiseSpec};
 use probe_core::{
-    Answer, Engine, MethodOptions, Model, NoiseOn, Purpose, Reason, Rows, Seed, Setup, Status, Stream,
+    Answer, BlackBox, Engine, MethodOptions, Model, NoiseOn, Purpose, Reason, Rows, Seed, Setup, Status,
+    Stream,
 };
 use std::sync::Arc;
 
@@ -284,4 +285,65 @@ fn a_tolerance_is_held_by_everybody_who_uses_it_up() {
             }
         }
     }
+}
+
+/// A cut at 0.5, seen from 0: under noise that grows with the move δ the rate is the normal tail at ((1 + a)δ - 0.5)/√(σ² + ρ²δ²).
+#[test]
+fn noise_that_grows_with_the_effort_is_that_of_the_move() {
+    let stump = model(1, &[split(0, 0.5, Shape::Leaf(-1.0), Shape::Leaf(1.0))], Aggregate::Sum);
+    for shift in [0.0, -0.1] {
+        let truth = |x: f64| upper_tail(((1.0 + shift) * x - 0.5) / f64::hypot(0.03, 0.2 * x));
+        let (mut low, mut high) = (0.5, 2.0);
+        for _ in 0..60 {
+            let x = 0.5 * (low + high);
+            if truth(x) > 0.05 { low = x } else { high = x }
+        }
+        let scores = stump.clone();
+        let hidden = BlackBox::new(1, move |rows, out: &mut [f64]| scores.score_batch(rows, out)).unwrap();
+        let models: [Arc<dyn Model>; 2] = [stump.clone(), Arc::new(hidden)];
+        for model in models {
+            let mut setup = Setup::new(model, vec!["x".to_owned()], None, 0.03).unwrap();
+            setup.max_rate = 0.05;
+            setup.noise = Arc::new(Effort::new(vec![0.03], vec![0.2], shift).unwrap());
+            let answer = answer(setup, &[0.0]);
+            assert_eq!(answer.status, Status::Certified, "{answer:?}");
+            let (x, rate) = (answer.point[0], truth(answer.point[0]));
+            assert!(rate <= 0.05 && x <= 1.15 * high, "{x} for {high}: {rate}");
+            // 4,096 draws at the least.
+            assert!(
+                (answer.rate - rate).abs() <= 5.0 * (rate * (1.0 - rate) / 4096.0).sqrt(),
+                "{answer:?} {rate}"
+            );
+        }
+    }
+}
+
+#[test]
+fn certificates_under_noise_that_grows_with_the_effort_hold_when_somebody_else_samples() {
+    const DRAWS: usize = 40_000;
+    let mut stream = Seed(29).stream(Purpose::Data, 0);
+    let model = boosted(3, 25, &mut stream);
+    let people = denied(&model, 6, &mut stream);
+    let mut setup = setup(model.clone(), 0.1);
+    setup.noise = Arc::new(Effort::new(vec![0.05; 3], vec![0.3; 3], -0.1).unwrap());
+    let engine = Engine::new(setup).unwrap();
+    let mut certified = 0;
+    for person in people.chunks_exact(3) {
+        let mut answer = Answer::new(3);
+        engine.session().recourse(person, &mut answer).unwrap();
+        certified += usize::from(answer.status == Status::Certified);
+        let mut refused = 0;
+        for _ in 0..DRAWS {
+            let noisy = |j: usize, z: f64| {
+                let change = answer.point[j] - person[j];
+                answer.point[j] - 0.1 * change + f64::hypot(0.05, 0.3 * change) * z
+            };
+            let point: Vec<f64> = (0..3).map(|j| noisy(j, stream.normal())).collect();
+            refused += usize::from(model.score(&point).unwrap() <= 0.0);
+        }
+        let rate = refused as f64 / DRAWS as f64;
+        let error = (0.1 * 0.9 / DRAWS as f64).sqrt();
+        assert!(answer.status != Status::Certified || rate <= 0.1 + 4.0 * error, "{rate} {answer:?}");
+    }
+    assert!(certified >= 4, "{certified} of 6");
 }

@@ -13,7 +13,7 @@ use crate::invalidation::{
     usual_gap,
 };
 use crate::model::ModelShift;
-use crate::noise::Residuals;
+use crate::noise::{Noise, Residuals};
 use crate::recourse::Task;
 use crate::rows::{Rows, RowsMut};
 use crate::seed::{Key, Purpose, Stream};
@@ -389,7 +389,7 @@ impl<'e> Sampler<'e> {
         let own = (1.0 - SHARE_OF_BOUND) * delta;
         match &mut self.kind {
             Kind::Lines { pools, lines, masses, .. } => {
-                let look = match self.bends {
+                let look = match lines.has_places() {
                     true => Look::cheapest(max_rate, max_rate - meant, (self.mean, self.variance)),
                     false => Look::Whole,
                 };
@@ -606,10 +606,17 @@ impl<'e> Sampler<'e> {
 
     /// How many of `n` draws are refused.
     fn refused(&self, stream: &mut Stream, n: usize) -> Result<usize> {
+        self.refused_of(self.draws(stream, n)?)
+    }
+
+    /// `n` draws of the noise, that of the move to the point where it depends on that.
+    fn draws(&self, stream: &mut Stream, n: usize) -> Result<Vec<f64>> {
         let d = self.point.len();
         let mut errors = vec![0.0; n * d];
-        self.task.noise.sample_into(stream, RowsMut::new(&mut errors, d)?);
-        self.refused_of(errors)
+        let moved = self.task.noise.at(&self.from, &self.point)?;
+        let noise: &dyn Noise = moved.as_ref().map_or(&*self.task.noise, |gaussian| gaussian);
+        noise.sample_into(stream, RowsMut::new(&mut errors, d)?);
+        Ok(errors)
     }
 
     fn refused_of(&self, errors: Vec<f64>) -> Result<usize> {

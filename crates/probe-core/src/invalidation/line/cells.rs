@@ -159,13 +159,19 @@ impl Look {
     /// The way to look in places that takes a certificate of `rate` least work, for lines of this mean and variance.
     pub(crate) fn cheapest(rate: f64, gap: f64, (mean, variance): (f64, f64)) -> Self {
         // Work for each unit of what a bet wins on average, at its best stake.
-        let work = |cells: &Cells| {
-            let square = variance + cells.variance + gap * gap;
+        let work = |n: usize, added: f64| {
+            let square = variance + added + gap * gap;
             let stake = (gap / square).min(0.98 / (1.0 - rate));
-            (cells.n as f64 + SHIFTING) / (stake * (gap - 0.5 * stake * square))
+            (n as f64 + SHIFTING) / (stake * (gap - 0.5 * stake * square))
         };
-        let [few, many] = [FEW, MOST].map(|n| Cells::around(mean, variance, n));
-        Self::In(if work(&few) < work(&many) { few } else { many })
+        let few = Cells::around(mean, variance, FEW);
+        let least = work(FEW, few.variance);
+        // Not even if more places added nothing.
+        if least <= work(MOST, 0.0) {
+            return Self::In(few);
+        }
+        let many = Cells::around(mean, variance, MOST);
+        Self::In(if least < work(MOST, many.variance) { few } else { many })
     }
 
     /// What looking that way adds to the variance of a line, roughly. A wrong number costs time, not validity.

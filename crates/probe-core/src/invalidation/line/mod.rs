@@ -170,6 +170,8 @@ pub(crate) struct Lines<'a> {
     guess: f64,
     dust: f64,
     rough: bool,
+    /// Counts the points visited.
+    number: u64,
     slopes: Vec<f64>,
     gradient: Vec<f64>,
     sums: Vec<Lanes>,
@@ -208,6 +210,7 @@ impl<'a> Lines<'a> {
             guess: 0.0,
             dust: 0.0,
             rough: false,
+            number: 0,
             slopes: vec![0.0; width],
             gradient: vec![0.0; d],
             sums: Vec::new(),
@@ -295,6 +298,7 @@ impl<'a> Lines<'a> {
 
     /// Takes the score and its slopes at `point`, or where the noise around it is centred: enough for [`Lines::first_order`].
     pub(crate) fn visit(&mut self, point: &[f64]) -> Result<()> {
+        self.number += 1;
         for (j, x) in point.iter().enumerate() {
             self.centre[j] = self.with_mean(j, *x);
         }
@@ -356,6 +360,7 @@ impl<'a> Lines<'a> {
     /// Moves the lines to where feature `j` of the remembered point differs by `change`, keeping their direction; returns the
     /// score there. Much cheaper than [`Lines::aim`], and cheapest where the score is no yes: lines need not follow there.
     pub(crate) fn nudge(&mut self, j: usize, change: f64) -> Result<f64> {
+        self.number += 1;
         let (kernel, base, anchor) = (&self.kernel, &mut self.base, &self.anchor);
         vectorised(
             #[inline(always)]
@@ -428,9 +433,14 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// Whether lines of a pool may be looked at in places.
+    pub(crate) fn has_places(&self) -> bool {
+        self.pooled && matches!(self.marginal, Marginal::Normal) && self.kernel.has_places()
+    }
+
     /// Whether most of the first lines of a pool are not known to rise throughout, where that can be told: looking at them in places is cheaper.
     pub(crate) fn bend(&mut self, pool: &Pool) -> Result<bool> {
-        if !(self.pooled && matches!(self.marginal, Marginal::Normal) && self.kernel.has_places()) {
+        if !self.has_places() {
             return Ok(false);
         }
         self.scratch.shallow.bent = 0;
@@ -490,6 +500,7 @@ impl<'a> Lines<'a> {
             &own[..]
         };
         let bundle = Bundle {
+            number: self.number,
             base: &self.base,
             rate: &self.rate,
             guess: self.guess,
@@ -497,10 +508,9 @@ impl<'a> Lines<'a> {
             dust: self.dust,
             rough: self.rough,
         };
-        let may =
-            self.sums.is_empty() && matches!(self.marginal, Marginal::Normal) && self.kernel.has_places();
+        let may = self.sums.is_empty() && self.has_places() && block.has_places();
         let places = match look {
-            Look::In(cells) if may && block.has_places() => Some((block, cells)),
+            Look::In(cells) if may => Some((block, cells)),
             _ => None,
         };
         let lines = (images, &self.along[..], places);

@@ -50,6 +50,8 @@ pub(super) struct Shallow {
 
 /// What lines around one point share.
 pub(super) struct Bundle<'a> {
+    /// Tells bundles of one thread apart.
+    pub number: u64,
     /// Image of the centre, and what a unit of $t$ adds to it.
     pub base: &'a [f64],
     pub rate: &'a [f64],
@@ -620,6 +622,7 @@ mod tests {
             let image: Vec<Lanes> = self.p.iter().map(|&p| [p; LANES]).collect();
             let zero = vec![0.0; self.p.len()];
             let bundle = Bundle {
+                number: 0,
                 base: &zero,
                 rate: &self.c,
                 guess,

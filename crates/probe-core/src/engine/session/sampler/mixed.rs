@@ -4,8 +4,8 @@
 //! bets on it as on any other.
 
 use super::{
-    Attempt, Bet as _, Betting, DRAWS, Kind, MAX_BLOCKS, MAX_SETS, Purpose, Result, RowsMut, SHARE_OF_BOUND,
-    Sampler, UpperBound,
+    Attempt, Bet as _, Betting, DRAWS, Kind, MAX_BLOCKS, MAX_SETS, Purpose, Result, SHARE_OF_BOUND, Sampler,
+    UpperBound,
 };
 use crate::invalidation::{BLOCK, Look};
 
@@ -120,15 +120,14 @@ impl Sampler<'_> {
             }
             return Ok(());
         }
-        let d = self.point.len();
-        self.point.copy_from_slice(&outcomes[0].point);
         let number = (segment * MAX_BLOCKS + index) as u64;
-        let mut errors = vec![0.0; DRAWS * d];
-        let mut stream = self.stream(Purpose::Certificate, number);
-        self.task.noise.sample_into(&mut stream, RowsMut::new(&mut errors, d)?);
         for outcome in outcomes {
+            // The same numbers for all, whatever each makes of them.
+            self.point.copy_from_slice(&outcomes[0].point);
+            let mut stream = self.stream(Purpose::Certificate, number);
             self.point.copy_from_slice(&outcome.point);
-            add(shares, outcome.probability, &self.which_refused(errors.clone())?);
+            let errors = self.draws(&mut stream, DRAWS)?;
+            add(shares, outcome.probability, &self.which_refused(errors)?);
         }
         Ok(())
     }

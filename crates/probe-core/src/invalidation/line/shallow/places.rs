@@ -29,6 +29,8 @@ pub(in crate::invalidation::line) struct Short {
     rate_magnitude: f64,
     /// Sizes of the places' cells.
     sizes: Vec<f32>,
+    /// Which bundle this was made of, and for which cells.
+    made_of: Option<(u64, Cells)>,
 }
 
 /// Eight errors' images in single precision, and the sums of their magnitudes.
@@ -51,7 +53,10 @@ impl Shallow {
         cells: &Cells,
         scratch: &mut Scratch,
     ) {
-        let Short { base, rate, base_magnitude, rate_magnitude, sizes } = &mut scratch.short;
+        let Short { base, rate, base_magnitude, rate_magnitude, sizes, made_of } = &mut scratch.short;
+        if made_of.replace((bundle.number, *cells)) == Some((bundle.number, *cells)) {
+            return;
+        }
         sizes.clear();
         sizes.extend(cells.sizes());
         base.clear();
@@ -73,7 +78,7 @@ impl Shallow {
         (places, group): (&[&[Singles]], usize),
         scratch: &Scratch,
     ) -> Lanes {
-        let Short { base, rate, base_magnitude, rate_magnitude, sizes } = &scratch.short;
+        let Short { base, rate, base_magnitude, rate_magnitude, sizes, .. } = &scratch.short;
         let bias = self.bias - bundle.dust;
         // Rounded up.
         let share = 1.01 * (rate.len() as f64 + 12.0) * ROUNDING;
@@ -120,8 +125,15 @@ mod tests {
         let image: Vec<Singles> = p.iter().map(|&p| [p as f32; LANES]).collect();
         let magnitudes = [p.iter().map(|p| p.abs()).sum(); LANES];
         let base = vec![0.0; p.len()];
-        let bundle =
-            Bundle { base: &base, rate: c, guess: 0.0, marginal: Marginal::Normal, dust: 0.0, rough: false };
+        let bundle = Bundle {
+            number: 0,
+            base: &base,
+            rate: c,
+            guess: 0.0,
+            marginal: Marginal::Normal,
+            dust: 0.0,
+            rough: false,
+        };
         let places: Vec<&[Singles]> = places.iter().map(std::slice::from_ref).collect();
         let trace = || Trace(net, &bundle, &image, &magnitudes, &places);
         let vectors = pulp::Arch::new().dispatch(trace());

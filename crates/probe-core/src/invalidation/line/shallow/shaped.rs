@@ -179,7 +179,15 @@ mod tests {
                     .map(|(_, factor)| std::array::from_fn(|_| 2.0 * factor * stream.normal()))
                     .collect();
                 let base = vec![0.0; h];
-                let bundle = Bundle { base: &base, rate: &c, guess: 0.1, marginal, dust: 0.0, rough: false };
+                let bundle = Bundle {
+                    number: 0,
+                    base: &base,
+                    rate: &c,
+                    guess: 0.1,
+                    marginal,
+                    dust: 0.0,
+                    rough: false,
+                };
                 let (mut sums, mut plain_sums) = (vec![[0.0; LANES]; h], vec![[0.0; LANES]; h]);
                 let masses = pulp::Arch::new().dispatch(Trace(&net, &bundle, &image, &mut sums));
                 let plain = pulp::WithSimd::with_simd(

@@ -1,4 +1,5 @@
-//! Scores of which nothing else is known: the model is asked for every error.
+//! Scores of which nothing else is known: the model is asked for every error. Also what is walked on where noise depends on the move and there are no lines: errors
+//! are standard ones then, and each place makes its own of them.
 
 use super::super::Look;
 use super::scattered::{self, Around, PRECISION, Scattered, WORTH};
@@ -6,7 +7,7 @@ use super::{Landscape, Place, Seen};
 use crate::error::Result;
 use crate::invalidation::Errors;
 use crate::model::Model;
-use crate::noise::Noise;
+use crate::noise::{Gaussian, Noise};
 use crate::rows::Rows;
 
 /// Errors in the set: the model is asked for every one of them.
@@ -15,17 +16,48 @@ pub(super) const MOST: usize = 4_096;
 pub(super) struct OnScores<'a> {
     asked: Asked<'a>,
     on: Scattered<'a>,
+    noise: &'a dyn Noise,
+}
+
+/// Whether noise differs from move to move.
+pub(super) fn depends_on_the_move(noise: &dyn Noise) -> Result<bool> {
+    let still = vec![0.0; noise.dim()];
+    Ok(noise.at(&still, &still)?.is_some())
 }
 
 impl<'a> OnScores<'a> {
-    pub(super) fn new(model: &'a dyn Model, noise: &dyn Noise, errors: &'a Errors) -> Self {
-        Self { asked: Asked { model, rows: Vec::new() }, on: Scattered::new(noise, errors) }
+    /// `errors` are those of the noise, or standard ones where it differs from move to move.
+    pub(super) fn new(model: &'a dyn Model, noise: &'a dyn Noise, errors: &'a Errors) -> Result<Self> {
+        let still = vec![0.0; noise.dim()];
+        let moved = noise.at(&still, &still)?;
+        let standard = Gaussian::isotropic(noise.dim(), 1.0)?;
+        let on = Scattered::new(if moved.is_some() { &standard } else { noise }, errors);
+        Ok(Self { asked: Asked { model, moved, rows: Vec::new() }, on, noise })
+    }
+
+    fn enter(&mut self, place: Place<'_>) -> Result<()> {
+        self.on.active.copy_from_slice(place.active);
+        if self.asked.moved.is_some() {
+            self.asked.moved = self.noise.at(place.from, place.to)?;
+        }
+        Ok(())
+    }
+
+    /// From slopes in standard errors to those in features. What a longer move adds to the deviation is left to the steps.
+    fn rescale(&self, gradient: &mut [f64]) {
+        if let Some(moved) = &self.asked.moved {
+            for (j, g) in gradient.iter_mut().enumerate() {
+                *g = if moved.sd(j) > 0.0 { *g / moved.sd(j) } else { 0.0 };
+            }
+        }
     }
 }
 
 /// A model, and the rows that it is asked about.
 struct Asked<'a> {
     model: &'a dyn Model,
+    /// The noise of the move at hand, where it depends on that.
+    moved: Option<Gaussian>,
     rows: Vec<f64>,
 }
 
@@ -39,8 +71,12 @@ impl Around for Asked<'_> {
     ) -> Result<()> {
         self.rows.clear();
         for i in 0..scores.len() {
-            let noisy = x.iter().zip(active).zip(errors.row(i));
-            self.rows.extend(noisy.map(|((x, active), e)| if *active { x + stretch * e } else { *x }));
+            let noisy = x.iter().zip(active).zip(errors.row(i)).enumerate();
+            let moved = self.moved.as_ref();
+            self.rows.extend(noisy.map(|(j, ((x, active), e))| {
+                let e = moved.map_or(stretch * e, |moved| moved.mean()[j] + stretch * moved.sd(j) * e);
+                if *active { x + e } else { *x }
+            }));
         }
         self.model.score_batch(Rows::new(&self.rows, x.len())?, scores)?;
         // A NaN is no yes.
@@ -65,17 +101,18 @@ impl Landscape for OnScores<'_> {
         _hint: Option<&[f64]>,
         gradient: &mut [f64],
     ) -> Result<Seen> {
-        self.on.active.copy_from_slice(place.active);
+        self.enter(place)?;
         let margin = match look {
             Look::FirstOrder => (self.on.first_order(&mut self.asked, place.to, gradient)?, 0.0),
             Look::Lines(n) => self.on.margin(&mut self.asked, place.to, WORTH * n, gradient)?,
         };
+        self.rescale(gradient);
         let favourable = self.asked.model.score(place.to)? > 0.0;
         Ok(scattered::seen(margin, z, favourable, look != Look::FirstOrder))
     }
 
     fn anchor(&mut self, place: Place<'_>, _hint: Option<&[f64]>, lines: usize) -> Result<f64> {
-        self.on.active.copy_from_slice(place.active);
+        self.enter(place)?;
         let mut unused = vec![0.0; place.to.len()];
         Ok(self.on.margin(&mut self.asked, place.to, WORTH * lines, &mut unused)?.0)
     }
@@ -85,11 +122,12 @@ impl Landscape for OnScores<'_> {
     }
 
     fn sd(&self, j: usize) -> f64 {
-        self.on.sd(j)
+        self.asked.moved.as_ref().map_or_else(|| self.on.sd(j), |moved| moved.sd(j))
     }
 
     fn largest_sd(&self) -> f64 {
-        self.on.largest_sd()
+        let active = (0..self.on.active.len()).filter(|&j| self.on.active[j]);
+        active.fold(0.0, |most, j| most.max(self.sd(j)))
     }
 
     fn precision(&self) -> f64 {

@@ -9,7 +9,7 @@ mod trees;
 use super::{COARSE, Look};
 use crate::error::Result;
 use crate::invalidation::{Errors, Lines, Pool};
-use crate::noise::Noise;
+use crate::noise::{Gaussian, Noise};
 use crate::recourse::{Reason, Task};
 use crate::schema::Actions;
 use crate::seed::Purpose;
@@ -161,6 +161,17 @@ pub(super) enum Samples {
 
 impl Samples {
     pub(super) fn new(task: &Task, noise: &dyn Noise, active: Option<&[bool]>) -> Result<Self> {
+        let depends = black_box::depends_on_the_move(noise)?;
+        if depends && (task.model.as_trees().is_some() || task.model.as_differentiable().is_none()) {
+            // Standard ones: every move makes its own of them.
+            let standard = Gaussian::isotropic(noise.dim(), 1.0)?;
+            return Ok(Self::Errors(Errors::even(
+                &standard,
+                task.seed,
+                (Purpose::Search, 0),
+                black_box::MOST,
+            )?));
+        }
         if task.model.as_trees().is_some() {
             return Ok(Self::Errors(Errors::even(noise, task.seed, (Purpose::Search, 0), trees::MOST)?));
         }
@@ -179,14 +190,14 @@ impl Samples {
         active: Option<&[bool]>,
     ) -> Result<Box<dyn Landscape + 'a>> {
         match (self, task.model.as_trees()) {
-            (Self::Errors(errors), Some(model)) => {
+            (Self::Errors(errors), Some(model)) if !black_box::depends_on_the_move(noise)? => {
                 Ok(Box::new(OnErrors::new(model, noise, errors, &task.actions, active)))
             }
             (Self::Lines(pool), _) => {
                 let lines = Lines::new(&*task.model, noise, active)?;
                 Ok(Box::new(OnLines::new(lines, pool, task.model.as_mlp())))
             }
-            (Self::Errors(errors), None) => Ok(Box::new(OnScores::new(&*task.model, noise, errors))),
+            (Self::Errors(errors), _) => Ok(Box::new(OnScores::new(&*task.model, noise, errors)?)),
         }
     }
 }
