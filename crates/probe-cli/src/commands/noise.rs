@@ -28,7 +28,7 @@ fn fit(args: &NoiseFit, printer: &Printer) -> Result<()> {
         (None, Some(model)) => model.schema.clone(),
         (None, None) => None,
     };
-    let features = model.map(|model| model.features).or_else(|| schema.as_ref().map(Schema::names));
+    let features = model.map(|model| model.features).or_else(|| schema.as_ref().map(Schema::column_names));
     if let (Some(schema), Some(path), Some(features)) = (&schema, &args.schema, &features) {
         // Every feature of the model has its scale in the schema.
         Encoding::new(schema, features).with_context(|| path.display().to_string())?;
