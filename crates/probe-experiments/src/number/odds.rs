@@ -44,7 +44,7 @@ impl Odds {
         // A share lies in [0, 1], so the product is far inside u64.
         let mut count = (share * as_f64(out_of)).round() as u64;
         // 10 in 1,000 is 1 in 100.
-        while out_of > 100 && count > 0 && count % 10 == 0 {
+        while out_of > 100 && count > 0 && count.is_multiple_of(10) {
             (count, out_of) = (count / 10, out_of / 10);
         }
         Some(Self { count, out_of })
