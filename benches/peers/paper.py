@@ -148,7 +148,8 @@ def main():
         answers = [search.recourse(person) for person in people]
     points = torch.stack([person if x is None else x for person, x in zip(people, answers)])
     found = torch.tensor([x is not None for x in answers])
-    note = f"{search.steps / len(people):.0f} steps a person, {100 * search.lost / search.steps:.0f} % of them without success"
+    steps = f"{search.steps / len(people):.0f}"
+    note = f"{steps} step{'' if steps == '1' else 's'} a person, {100 * search.lost / search.steps:.0f} % of them without success"
     write_result(options.out, points, found, timer, note)
 
 

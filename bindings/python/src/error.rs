@@ -8,7 +8,10 @@ import_exception!(probe_recourse.errors, UnsupportedError);
 
 /// The exception for an error of any layer.
 pub(crate) fn raise(error: anyhow::Error) -> PyErr {
-    let text = pythonic(&one_line(&error));
+    let mut text = pythonic(&one_line(&error));
+    if let Some(probe_io::Error::UnexpectedColumn { column, .. }) = error.downcast_ref() {
+        text += &format!(" (ids=['{column}'] carries it through, ignore_extra=True passes over it)");
+    }
     for cause in error.chain() {
         if let Some(probe_core::Error::Unsupported { .. }) = cause.downcast_ref() {
             return UnsupportedError::new_err(text);

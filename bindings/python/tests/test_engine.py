@@ -285,7 +285,21 @@ def test_frontiers_are_drawn(linear: bytes, schema: pr.Schema, tmp_path: Any) ->
     axes = front.plot()
     assert len(axes.lines) > 0 and axes.get_ylabel() == "cost"
     axes.figure.savefig(tmp_path / "front.png")
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [str(name) for name in people_of(6)["id"]]
+    assert axes.get_xlabel().endswith("(left is safer)")
     assert "target_rate" in front._repr_html_() and "6 people" in repr(front)
+
+
+def test_frontiers_are_shown_without_pandas(linear: bytes, schema: pr.Schema) -> None:
+    front = engine_of(linear, schema).frontier(pa.table(people_of(3)), rates=[0.4, 0.1], ids=["id"])
+    shown = front._repr_html_()
+    assert shown.startswith("<table><thead><tr><th>row</th><th>target_rate</th>") and shown.count("<tr>") == 1 + 6
+    assert "dataframe" not in shown
+
+
+def test_columns_too_many_are_refused_with_a_way_out(linear: bytes, schema: pr.Schema) -> None:
+    with pytest.raises(ValueError, match=r"unexpected column 'id'.* \(ids=\['id'\] carries it through, ignore_extra=True passes over it\)"):
+        engine_of(linear, schema).recourse(pa.table(people_of(3)))
 
 
 def test_progress_is_told(network: bytes, schema: pr.Schema, capsys: Any) -> None:

@@ -1,4 +1,4 @@
-//! Ctrl-C and its kin: no half-written file, no temporary file, exit status 130.
+//! Ctrl-C and its kin: no half-written file, no temporary file, and an exit status of 128 and the signal's number, as shells have it.
 //!
 //! While an output is open ([`holding_output`]) the signal is only noted, and whoever writes stops soon and cleans up. At
 //! any other time there is nothing to clean up, and the process ends at once.
@@ -6,25 +6,54 @@
 use crate::printer::Printer;
 use probe_io::Error;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
-/// Exit status after an interrupt, as shells have it.
-const STATUS: u8 = 130;
+/// Number of the signal of Ctrl-C.
+const INTERRUPT: u8 = 2;
 
 /// Set by the signal.
 pub(crate) static CANCELLED: AtomicBool = AtomicBool::new(false);
+/// Its number.
+static SIGNAL: AtomicU8 = AtomicU8::new(INTERRUPT);
 /// How many outputs are open.
 static HOLDING: AtomicUsize = AtomicUsize::new(0);
+/// Whether an output was written to its end.
+static WRITTEN: AtomicBool = AtomicBool::new(false);
+
+/// Starts listening; before any thread is started. Failing to listen only makes Ctrl-C abrupt.
+#[cfg(unix)]
+pub(crate) fn listen() {
+    use nix::sys::signal::{SigSet, Signal};
+    let mut signals = SigSet::empty();
+    [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().for_each(|signal| signals.add(signal));
+    // Held back in this thread and in those that it starts, and waited for in one of their own: so that it is known which one it was.
+    if signals.thread_block().is_err() {
+        return;
+    }
+    let wait = move || {
+        while let Ok(signal) = signals.wait() {
+            stop(u8::try_from(signal as i32).unwrap_or(INTERRUPT));
+        }
+    };
+    if std::thread::Builder::new().name("signals".to_owned()).spawn(wait).is_err() {
+        let _ = signals.thread_unblock();
+    }
+}
 
 /// Starts listening. Failing to listen only makes Ctrl-C abrupt.
+#[cfg(not(unix))]
 pub(crate) fn listen() {
-    let _ = ctrlc::set_handler(|| {
-        CANCELLED.store(true, Ordering::SeqCst);
-        if HOLDING.load(Ordering::SeqCst) == 0 {
-            tell(&Printer::new(false));
-            std::process::exit(STATUS.into());
-        }
-    });
+    let _ = ctrlc::set_handler(|| stop(INTERRUPT));
+}
+
+/// Ends the process, or has whoever writes end it.
+fn stop(signal: u8) {
+    SIGNAL.store(signal, Ordering::SeqCst);
+    CANCELLED.store(true, Ordering::SeqCst);
+    if HOLDING.load(Ordering::SeqCst) == 0 {
+        say(&Printer::new(false));
+        std::process::exit(status().into());
+    }
 }
 
 /// Fails once the signal came; for loops whose steps take long.
@@ -51,14 +80,28 @@ impl Drop for Hold {
     }
 }
 
-/// Runs `work`, which opens an output and looks at [`CANCELLED`] or is short. Fails at once if the signal came before.
+/// Runs `work`, which writes an output and looks at [`CANCELLED`] or is short. Fails at once if the signal came before.
 pub(crate) fn holding_output<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let _hold = Hold::new()?;
-    work()
+    let done = work()?;
+    WRITTEN.store(true, Ordering::SeqCst);
+    Ok(done)
 }
 
 /// Says so, and gives the exit status.
 pub(crate) fn tell(printer: &Printer) -> ExitCode {
-    printer.error("interrupted; no output file was written");
-    ExitCode::from(STATUS)
+    say(printer);
+    ExitCode::from(status())
+}
+
+fn say(printer: &Printer) {
+    printer.error(if WRITTEN.load(Ordering::SeqCst) {
+        "interrupted; what was written before is whole, the rest is missing"
+    } else {
+        "interrupted; no output file was written"
+    });
+}
+
+fn status() -> u8 {
+    128 + SIGNAL.load(Ordering::SeqCst)
 }

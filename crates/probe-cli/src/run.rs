@@ -1,7 +1,7 @@
 //! Streams people through a command: progress, cancellation, output whole or not at all.
 
 use crate::args::{Common, Tables};
-use crate::interrupt::{CANCELLED, holding_output};
+use crate::interrupt::{CANCELLED, Hold, holding_output};
 use crate::printer::Printer;
 use anyhow::{Result, bail};
 use indicatif::HumanCount;
@@ -223,6 +223,13 @@ pub(crate) fn check_path(flag: &str, path: &Path, tables: &Tables, ask: &Ask) ->
             Err(Usage::of(flag, problem).into())
         }
     }
+}
+
+/// Fails where nothing can be written, so that a bad output path is found before any work is done.
+pub(crate) fn check_writable(path: &Path) -> Result<()> {
+    let _hold = Hold::new()?;
+    AtomicOutput::create(path)?;
+    Ok(())
 }
 
 /// Writes a file, whole or not at all.

@@ -6,14 +6,12 @@
 //! ```
 
 use probe_core::Seed;
-use probe_experiments::plot::Svg;
 use probe_experiments::report::{Applicant, cloud_picture, frontier_picture};
 use std::error::Error;
 use std::path::Path;
 
 const RATES: [f64; 8] = [0.45, 0.35, 0.25, 0.2, 0.15, 0.1, 0.05, 0.01];
 const WIDTH: f64 = 700.0;
-const MARGIN: f64 = 16.0;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("usage: readme_pictures FOLDER")?;
@@ -26,22 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(&folder)?;
     for (name, picture) in pictures {
         let picture = picture.ok_or_else(|| format!("no {name} picture"))?;
-        std::fs::write(Path::new(&folder).join(format!("{name}.svg")), on_paper(&picture)?)?;
+        std::fs::write(Path::new(&folder).join(format!("{name}.svg")), picture.on_paper())?;
     }
     Ok(())
-}
-
-/// The picture with a margin and a background, so that it can be read on a page of any colour.
-fn on_paper(picture: &Svg) -> Result<String, Box<dyn Error>> {
-    let text = picture.standalone();
-    let view = text.split('"').skip_while(|part| !part.ends_with("viewBox=")).nth(1).ok_or("no viewBox")?;
-    let size: Vec<f64> = view.split(' ').map(str::parse).collect::<Result<_, _>>()?;
-    let &[_, _, width, height] = size.as_slice() else { return Err("a viewBox of four numbers".into()) };
-    let (x, wide, high) = (-MARGIN, width + 2.0 * MARGIN, height + 2.0 * MARGIN);
-    let old = format!(r#"viewBox="{view}" width="{width}" height="{height}""#);
-    let new = format!(r#"viewBox="{x} {x} {wide} {high}" width="{wide}" height="{high}""#);
-    let paper = format!(
-        r#"</style><rect x="{x}" y="{x}" width="{wide}" height="{high}" style="fill:var(--paper)"/>"#
-    );
-    Ok(text.replacen(&old, &new, 1).replacen("</style>", &paper, 1))
 }

@@ -8,7 +8,7 @@ use crate::checksum::Checksum;
 use crate::error::{Error, Result};
 use serde::Serialize;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{BufRead as _, BufReader, BufWriter, Seek as _, SeekFrom, Write as _};
+use std::io::{BufRead as _, BufReader, BufWriter, ErrorKind, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 /// What comes before the first record.
@@ -27,12 +27,19 @@ pub struct Chain {
     bytes: u64,
 }
 
+impl Chain {
+    /// Before the first record.
+    fn new() -> Self {
+        Self { records: 0, last: NOTHING.to_owned(), bytes: 0 }
+    }
+}
+
 /// Reads a whole audit file. Fails on the first record that is not what its hash says, or that is not chained to the one before.
 pub fn verify_audit(path: impl AsRef<Path>) -> Result<Chain> {
     let name = path.as_ref().display().to_string();
     let file = File::open(path).map_err(|source| Error::io(&name, "read", source))?;
     let mut reader = BufReader::new(file);
-    let mut chain = Chain { records: 0, last: NOTHING.to_owned(), bytes: 0 };
+    let mut chain = Chain::new();
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -71,8 +78,8 @@ fn start_of(chain: &Chain) -> String {
 #[derive(Debug)]
 pub struct AuditTrail {
     path: PathBuf,
-    /// Locked against other runs, where the system can.
-    file: File,
+    /// Locked against other runs, where the system can; `None` until the first commit makes it.
+    file: Option<File>,
     chain: Chain,
     kept: BufWriter<File>,
 }
@@ -82,15 +89,23 @@ impl AuditTrail {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let name = path.display().to_string();
+        let fail = |source| Error::io(&name, "write", source);
         // A place that cannot be written, or that another run writes to, is found before any work is done.
-        let file = OpenOptions::new().append(true).create(true).open(&path);
-        let file = file.map_err(|source| Error::io(&name, "write", source))?;
+        let file = match OpenOptions::new().append(true).open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            file => Some(file.map_err(fail)?),
+        };
+        let Some(file) = file else {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let kept = tempfile::tempfile_in(folder.unwrap_or(Path::new("."))).map_err(fail)?;
+            return Ok(Self { path, file: None, chain: Chain::new(), kept: BufWriter::new(kept) });
+        };
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(Error::file(&name, "another run is writing to it; wait for it, or use another file"));
         }
         let chain = verify_audit(&path)?;
         let kept = tempfile::tempfile().map_err(|source| Error::io(&name, "keep records for", source))?;
-        Ok(Self { path, file, chain, kept: BufWriter::new(kept) })
+        Ok(Self { path, file: Some(file), chain, kept: BufWriter::new(kept) })
     }
 
     /// Keeps a record, which must be written as a JSON object.
@@ -115,8 +130,16 @@ impl AuditTrail {
         let fail = |source| Error::io(&name, "write", source);
         let mut kept = kept.into_inner().map_err(|error| fail(error.into_error()))?;
         kept.seek(SeekFrom::Start(0)).map_err(fail)?;
+        let meanwhile = || Error::file(&name, "somebody else has written to it meanwhile; run again");
+        let file = match file {
+            Some(file) => file,
+            None => match OpenOptions::new().append(true).create_new(true).open(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(meanwhile()),
+                file => file.map_err(fail)?,
+            },
+        };
         if file.metadata().map_err(fail)?.len() != chain.bytes {
-            return Err(Error::file(&name, "somebody else has written to it meanwhile; run again"));
+            return Err(meanwhile());
         }
         let mut out = BufWriter::new(file);
         for record in BufReader::new(kept).lines() {
@@ -186,6 +209,27 @@ mod tests {
         // In the middle of a record.
         std::fs::write(&path, &text[..text.len() - 1]).unwrap();
         assert!(verify_audit(&path).unwrap_err().to_string().contains("record 2"));
+    }
+
+    #[test]
+    fn a_run_that_does_not_end_leaves_no_file_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        let open = || AuditTrail::open(&path).unwrap();
+        let mut trail = open();
+        trail.push(&json!({"row": 0})).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        drop(trail);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        // Two that begin with nothing: the second does not write over the first.
+        let (mut first, mut second) = (open(), open());
+        first.push(&json!({"row": 0})).unwrap();
+        second.push(&json!({"row": 1})).unwrap();
+        let chain = first.commit().unwrap();
+        assert!(second.commit().unwrap_err().to_string().contains("meanwhile"));
+        assert_eq!(verify_audit(&path).unwrap(), chain);
+        // A place where nothing can be written is found at once.
+        assert!(AuditTrail::open(folder.path().join("no/audit.jsonl")).unwrap_err().is_not_found());
     }
 
     #[test]

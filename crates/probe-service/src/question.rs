@@ -37,6 +37,8 @@ pub enum Work {
     Light,
     /// Milliseconds.
     Heavy,
+    /// Up to a second.
+    Slow,
     /// Seconds.
     Huge,
 }
@@ -47,6 +49,7 @@ impl Work {
         match self {
             Self::Light => None,
             Self::Heavy => Some(32),
+            Self::Slow => Some(2),
             Self::Huge => Some(1),
         }
     }
@@ -167,6 +170,8 @@ impl Question {
         } else if setup.shift.is_some() && !linear {
             voice.note("each sample has a network of its own (--model-shift): a person may take seconds");
             Work::Huge
+        } else if setup.model.as_differentiable().is_none() {
+            Work::Slow
         } else if !linear || !gaussian || setup.shift.is_some() {
             Work::Heavy
         } else {

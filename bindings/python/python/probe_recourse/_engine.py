@@ -317,7 +317,7 @@ class Engine:
         with _progress(progress, inner.num_rows) as tell:
             found = pa.table(engine.frontier(inner, How(ignore_extra, self.threads, tell), flags({"rates": wanted})))
         found = settle_types(found, inner, dict(engine.features))
-        return Frontier(carry(found, frame.table, names), frame.back(found, names))
+        return Frontier(carry(found, frame.table, names), frame.back(found, names), names)
 
     def rate(
         self,

@@ -32,8 +32,8 @@ const STYLES: Styles = Styles::styled()
 #[command(name = "probe", version, styles = STYLES, max_term_width = 110, after_help = "\
 Examples:
   probe demo                                          no set-up: train, answer one person, write a report
-  probe train credit.csv --target approved -o model.json
-  probe recourse model.json people.csv -r 0.1 --sigma 0.1 -o out.csv
+  probe train credit.csv --target approved --schema schema.toml -o model.json
+  probe recourse model.json people.csv -r 0.1 --sigma 0.05 -o out.csv
   probe frontier model.json people.csv --rates 0.4,0.2,0.1,0.05
   probe compare model.json people.csv --methods probe,wachter,roar -r 0.1
   probe rate model.json out.csv --ignore-extra
@@ -112,26 +112,24 @@ pub(crate) struct Demo {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  probe recourse model.json people.csv -r 0.1 --sigma 0.1 -o out.csv
-  probe recourse model.json people.csv -r 0.05 --immutable age,sex --max-changes 2 --id customer
-  probe recourse model.json people.parquet --noise-on changed --format jsonl | head -1
+  probe recourse model.json people.csv -r 0.1 --sigma 0.05 -o out.csv
+  probe recourse model.json credit.csv -r 0.05 --immutable debt,income --max-changes 2 --id approved
+  probe recourse model.json people.csv --noise-on changed --format jsonl | head -1
   probe recourse model.json people.csv --budget 0.3        the most robust answer for that cost
   probe recourse model.json people.csv --model-shift gaussian:0.05      the model may change, too
   probe recourse network.json people.csv -r 0.1 --aim 0.99 --confidence-scope file
-  probe recourse network.json people.csv --tolerance --format jsonl     and how far it may be missed beyond the noise
+  probe recourse network.json people.csv --tolerance --format jsonl     with room beyond the noise
   probe recourse model.json people.csv -r 0.35 --method probe-gradient --option keep=best
   probe recourse model.json people.csv --options 3 --prefer savings --avoid income
-  probe recourse network.json people.csv --method dice --option count=4 --reference train.csv
+  probe recourse network.json people.csv --method dice --option count=4 --reference credit.csv
   probe recourse model.json people.csv -r 0.1 --explain                 letters to read on the terminal
-  probe recourse model.json people.csv -o out.csv --explain-out letters.html --language de --id customer
+  probe recourse model.json people.csv -o out.csv --explain-out letters.html --language de
   cat people.csv | probe recourse model.json - --quiet > out.csv")]
 pub(crate) struct Recourse {
     #[command(flatten)]
     pub(crate) ask: Ask,
     #[command(flatten)]
     pub(crate) seek: Seek,
-    #[command(flatten)]
-    pub(crate) assurance: Assurance,
     #[command(flatten)]
     pub(crate) wishes: Wishes,
     /// Costs of people's own: a table with a row for each person, in the order of PEOPLE, and columns named after features, or
@@ -143,9 +141,12 @@ pub(crate) struct Recourse {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) audit: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) explain: Explain,
-    #[command(flatten)]
     pub(crate) table: Tables,
+    // Last, as all groups with a heading: it stands above whatever follows.
+    #[command(flatten)]
+    pub(crate) assurance: Assurance,
+    #[command(flatten)]
+    pub(crate) explain: Explain,
 }
 
 /// Show the price of certainty: cost against invalidation rate, for each person.
@@ -160,11 +161,11 @@ pub(crate) struct Frontier {
     #[command(flatten)]
     pub(crate) seek: Seek,
     #[command(flatten)]
-    pub(crate) assurance: Assurance,
-    #[command(flatten)]
     pub(crate) rates: Rates,
     #[command(flatten)]
     pub(crate) table: Tables,
+    #[command(flatten)]
+    pub(crate) assurance: Assurance,
 }
 
 /// Compare methods on the same people.
@@ -172,11 +173,12 @@ pub(crate) struct Frontier {
 /// One row per method: recourse accuracy, average invalidation rate (10,000 draws per person as in the paper, and the true rate
 /// beside it), average cost, features changed, broken rules and seconds, with standard deviations and bootstrap intervals. A
 /// terminal shows a table; a pipe gets CSV.
+// `--methods` stands for `--method`, and settings are given by the method's name.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(mut_arg("method", |arg| arg.hide(true)), mut_arg("paper_text", |arg| arg.hide(true)), after_help = "\
 Examples:
   probe compare model.json people.csv --methods probe,wachter,growing-spheres -r 0.1 --sigma 0.1
-  probe compare network.json people.csv --methods probe,probe-gradient,ar-lime,roar,arar --reference train.csv -r 0.35
+  probe compare network.json people.csv --methods probe,probe-gradient,ar-lime,roar,arar --reference credit.csv -r 0.35
   probe compare model.json people.csv --methods probe,roar --option roar:epsilon=0.05 -o compare.csv --plot compare.svg")]
 pub(crate) struct Compare {
     #[command(flatten)]
@@ -207,11 +209,11 @@ pub(crate) struct Compare {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  probe rate model.json points.csv --sigma 0.1
-  probe rate model.json out.csv --ignore-extra --estimator monte-carlo --samples 1000000
-  probe rate model.json points.csv --noise student-t:0.1,df=4 --estimator monte-carlo-sobol
+  probe rate model.json people.csv --sigma 0.1
+  probe rate model.json out.csv --ignore-extra --estimator monte-carlo --samples 1000
+  probe rate model.json out.csv --ignore-extra --noise student-t:0.1,df=4 --estimator monte-carlo-sobol
   probe rate model.json out.csv --ignore-extra --noise effort:0.05,rho=0.2 --from people.csv
-  probe rate model.json out.csv --ignore-extra --model-shift gaussian:0.05      the model may change, too
+  probe rate model.json out.csv --ignore-extra --model-shift gaussian:0.05   the model may change
   probe rate model.json out.csv --ignore-extra --noise-on changed --from people.csv")]
 pub(crate) struct Rate {
     #[command(flatten)]
@@ -230,7 +232,7 @@ pub(crate) struct Rate {
 #[command(after_help = "\
 Examples:
   probe recourse model.json people.csv -r 0.1 -o out.csv --audit audit.jsonl
-  probe audit verify audit.jsonl --expect 3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea")]
+  probe audit verify audit.jsonl")]
 pub(crate) struct Audit {
     #[command(subcommand)]
     pub(crate) command: AuditCommand,
@@ -262,8 +264,8 @@ pub(crate) struct AuditVerify {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  probe schema infer people.csv --target approved -o schema.toml
-  probe train people.csv --schema schema.toml -o model.json")]
+  probe schema infer credit.csv --target approved -o guessed.toml
+  probe train credit.csv --target approved --schema guessed.toml -o model.json")]
 pub(crate) struct SchemaArgs {
     #[command(subcommand)]
     pub(crate) command: SchemaCommand,
@@ -282,9 +284,9 @@ pub(crate) enum SchemaCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  probe schema infer people.csv --target approved -o schema.toml
-  probe schema infer people.parquet --immutable region,branch
-  probe inspect schema.toml")]
+  probe schema infer credit.csv --target approved -o guessed.toml
+  probe schema infer people.csv --immutable housing,purpose
+  probe inspect guessed.toml")]
 pub(crate) struct SchemaInfer {
     /// Table to look at: CSV, JSON Lines, JSON or Parquet; - for standard input.
     #[arg(value_name = "DATA", value_hint = ValueHint::FilePath)]
@@ -459,6 +461,7 @@ pub(crate) struct Inspect {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  mkdir -p ~/.local/share/bash-completion/completions
   probe completions bash > ~/.local/share/bash-completion/completions/probe
   probe completions zsh > ~/.zfunc/_probe")]
 pub(crate) struct Completions {

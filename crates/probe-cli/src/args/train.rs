@@ -35,14 +35,12 @@ pub(crate) enum ClassWeight {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  probe train credit.csv --target approved -o model.json
-  probe train credit.csv --target default --favourable 0 --immutable age --l2 0.1 -o model.json
   probe train credit.csv --target approved --schema schema.toml -o model.json
-  probe train credit.csv --target approved --kind mlp --hidden 50 --epochs 100 -o network.json
-  probe train adult.csv --target income --drop workclass,marital-status,occupation,relationship,race,sex,native-country \
-    --kind mlp --batch 512 --lr 0.002 --patience 0 -o adult.json
-  probe train credit.csv --target approved --kind forest --trees 200 --depth 8 --class-weight balanced -o forest.json
-  probe train credit.csv --target approved --kind boosted --trees 300 --depth 3 --lr 0.05 --rows 0.8 -o boosted.json")]
+  probe train credit.csv --schema schema.toml --favourable yes --immutable housing --l2 0.1 -o fixed.json
+  probe train credit.csv --schema schema.toml --kind mlp --hidden 50 --epochs 100 -o network.json
+  probe train credit.csv --schema schema.toml --kind mlp --batch 512 --lr 0.002 --patience 0 -o network.json
+  probe train credit.csv --schema schema.toml --kind forest --trees 200 --depth 8 --balanced -o forest.json
+  probe train credit.csv --schema schema.toml --kind boosted --trees 300 --depth 3 --lr 0.05 -o boosted.json")]
 pub(crate) struct Train {
     /// Table to learn from: CSV, JSON Lines, JSON or Parquet; - for standard input.
     #[arg(value_name = "DATA", value_hint = ValueHint::FilePath)]
@@ -81,10 +79,6 @@ pub(crate) struct Train {
         conflicts_with = "balanced"
     )]
     pub(crate) class_weight: Option<ClassWeight>,
-    #[command(flatten)]
-    pub(crate) network: NetworkArgs,
-    #[command(flatten)]
-    pub(crate) trees: TreeArgs,
     /// Share of the rows kept for the test.
     #[arg(long, default_value_t = 0.2, value_name = "SHARE", value_parser = share)]
     pub(crate) test: f64,
@@ -94,6 +88,11 @@ pub(crate) struct Train {
     /// Model file to write.
     #[arg(long, short, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
+    // Last, as all groups with a heading: it stands above whatever follows.
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
+    #[command(flatten)]
+    pub(crate) trees: TreeArgs,
 }
 
 /// What a network has and other kinds of model do not.

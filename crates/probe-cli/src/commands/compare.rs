@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Compare, common: &Common, printer: &Printer) -> Result<
     }
     if let Some(path) = &args.plot {
         match comparison_picture(&lines, args.seek.max_rate, "compare", WIDTH) {
-            Some(picture) => write_text(path, &picture.standalone())?,
+            Some(picture) => write_text(path, &picture.on_paper())?,
             None => {
                 printer.warn(&format!("{}: nobody got an answer, so there is no picture", path.display()))
             }

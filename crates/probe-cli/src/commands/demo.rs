@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
         },
     ];
     let part = network::part(&told, person, people)?;
-    network::print(&part, args.max_rate, printer);
+    network::print(&part, printer);
     page.network = Some(part);
 
     for (command, output) in [("recourse", "recourse.csv"), ("frontier", "frontier.csv")] {

@@ -3,13 +3,13 @@
 use crate::args::{Noise, NoiseCommand, NoiseFit};
 use crate::interrupt::holding_output;
 use crate::printer::Printer;
+use crate::run::check_writable;
 use anyhow::{Context as _, Result};
 use probe_core::noise::fit_gaussian;
 use probe_core::{Encoding, Residuals, Rows, Schema};
 use probe_experiments::number::number;
 use probe_io::{
-    AtomicOutput, ModelFile, Pairs, TableReader, fit_to_json, load_schema, read_pairs, residuals_to_json,
-    save_noise,
+    ModelFile, Pairs, TableReader, fit_to_json, load_schema, read_pairs, residuals_to_json, save_noise,
 };
 use std::path::Path;
 
@@ -21,18 +21,14 @@ pub(crate) fn run(args: &Noise, printer: &Printer) -> Result<()> {
 
 fn fit(args: &NoiseFit, printer: &Printer) -> Result<()> {
     let output = args.output.as_deref().unwrap_or(Path::new("-"));
-    // A bad output path is found before any work is done.
-    holding_output(|| {
-        AtomicOutput::create(output)?;
-        Ok(())
-    })?;
+    check_writable(output)?;
     let model = args.model.as_ref().map(ModelFile::load).transpose()?;
     let schema = match (&args.schema, &model) {
         (Some(path), _) => Some(load_schema(path)?),
         (None, Some(model)) => model.schema.clone(),
         (None, None) => None,
     };
-    let features = model.map(|model| model.features).or_else(|| schema.as_ref().map(Schema::names));
+    let features = model.map(|model| model.features).or_else(|| schema.as_ref().map(Schema::column_names));
     if let (Some(schema), Some(path), Some(features)) = (&schema, &args.schema, &features) {
         // Every feature of the model has its scale in the schema.
         Encoding::new(schema, features).with_context(|| path.display().to_string())?;

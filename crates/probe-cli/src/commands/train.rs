@@ -3,13 +3,12 @@
 use crate::args::{ClassWeight, Common, Kind, Train};
 use crate::interrupt::holding_output;
 use crate::printer::Printer;
+use crate::run::check_writable;
 use anyhow::{Result, bail};
 use clap::ValueEnum as _;
 use probe_core::{Encoding, Rows, Schema, Seed};
 use probe_experiments::number::{number, percent};
-use probe_io::{
-    AtomicOutput, Error, ModelFile, Table, TableReader, load_schema, obvious_favourable, read_table,
-};
+use probe_io::{Error, ModelFile, Table, TableReader, load_schema, obvious_favourable, read_table};
 use probe_service::Usage;
 use probe_train::{
     BoostedParams, FitParams, ForestParams, Labelled, Learner, LogisticParams, Metrics, MlpParams,
@@ -31,11 +30,7 @@ pub(crate) fn run(args: &Train, common: &Common, printer: &Printer) -> Result<()
 pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<TrainReport> {
     let learner = learner(args)?;
     learner.check()?;
-    // A bad output path is found before any work is done.
-    holding_output(|| {
-        AtomicOutput::create(&args.output)?;
-        Ok(())
-    })?;
+    check_writable(&args.output)?;
     let mut schema = args.schema.as_ref().map(load_schema).transpose()?;
     let target = match (&args.target, schema.as_ref().and_then(|s| s.target.as_ref())) {
         (Some(target), _) | (None, Some(target)) => target.clone(),

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: exit status 130, no output file, no temporary file, whatever the run is waiting for.
+//! Ctrl-C and SIGTERM: exit status 130 and 143, no output file, no temporary file, whatever the run is waiting for.
 #![cfg(unix)]
 
 use crate::support::Folder;
@@ -51,10 +51,23 @@ fn end(mut child: Child) -> (Option<i32>, String) {
     (status.code(), err)
 }
 
-fn interrupted(child: Child) {
+/// Sends the signal and waits for the end: exit status and what is said, as for every run that wrote nothing.
+#[track_caller]
+fn interrupt(child: Child, name: &str) {
+    signal(&child, name);
     let (code, err) = end(child);
-    assert_eq!(code, Some(130), "{err}");
+    assert_eq!(code, Some(status(name)), "{err}");
     assert_eq!(err, "error: interrupted; no output file was written\n");
+}
+
+/// As shells have it: 128 and the signal's number.
+fn status(name: &str) -> i32 {
+    match name {
+        "-HUP" => 129,
+        "-INT" => 130,
+        "-TERM" => 143,
+        _ => panic!("{name}"),
+    }
 }
 
 #[test]
@@ -68,8 +81,7 @@ fn a_run_that_waits_for_more_input() {
         stdin.write_all(format!("a,b\n{}", "0,0\n".repeat(300_000)).as_bytes()).unwrap();
         stdin.flush().unwrap();
         wait_for_file(&folder, ".out");
-        signal(&child, name);
-        interrupted(child);
+        interrupt(child, name);
         assert_eq!(folder.files(), ["model.json"], "{name}, {output}");
         drop(stdin);
     }
@@ -82,8 +94,7 @@ fn a_run_that_waits_for_its_header() {
     let (child, stdin) = start(&folder, "recourse model.json - -o out.csv");
     // Nothing to see from outside: listening starts first thing.
     std::thread::sleep(Duration::from_millis(500));
-    signal(&child, "-INT");
-    interrupted(child);
+    interrupt(child, "-INT");
     assert_eq!(
         (folder.files(), folder.text("out.csv")),
         (vec!["model.json".into(), "out.csv".into()], "precious".into())
@@ -104,12 +115,40 @@ fn a_run_in_the_middle_of_its_work() {
         let line = "rate model.json people.csv --estimator monte-carlo --samples 100000 -o out.csv";
         let (child, stdin) = start(&folder, line);
         wait_for_file(&folder, ".out.csv");
-        signal(&child, name);
-        interrupted(child);
+        interrupt(child, name);
         assert_eq!(folder.files(), ["model.json", "out.csv", "people.csv"]);
         assert_eq!(folder.text("out.csv"), "precious");
         drop(stdin);
     }
+}
+
+#[test]
+fn an_audit_file_is_neither_made_nor_touched() {
+    for before in [None, Some("")] {
+        let folder = Folder::new();
+        before.iter().for_each(|text| folder.write("audit.jsonl", text));
+        let files = folder.files();
+        let (child, mut stdin) = start(&folder, "recourse model.json - -o out.csv --audit audit.jsonl");
+        stdin.write_all(format!("a,b\n{}", "0,0\n".repeat(300_000)).as_bytes()).unwrap();
+        stdin.flush().unwrap();
+        wait_for_file(&folder, ".out");
+        interrupt(child, "-INT");
+        assert_eq!(folder.files(), files);
+        drop(stdin);
+    }
+}
+
+#[test]
+fn what_the_demo_wrote_before_is_not_denied() {
+    let folder = Folder::new();
+    let (child, stdin) = start(&folder, "demo --out . --people 2000");
+    wait_for_file(&folder, "people.csv");
+    signal(&child, "-TERM");
+    let (code, err) = end(child);
+    assert_eq!(code, Some(143), "{err}");
+    assert_eq!(err, "error: interrupted; what was written before is whole, the rest is missing\n");
+    assert!(!folder.files().iter().any(|name| name.starts_with('.')), "{:?}", folder.files());
+    drop(stdin);
 }
 
 #[test]

@@ -49,6 +49,23 @@ fn an_answer_repeats_the_person_s_own_text() {
 }
 
 #[test]
+fn an_empty_line_of_a_single_column_is_a_missing_value() {
+    let folder = Folder::with_people("x\n0.1\n\n0.9\n");
+    let model = |missing: &str| {
+        format!(
+            r#"{{"format": "probe-model", "version": 1, "kind": "trees", "features": ["x"], "split": "<=", "aggregate": "sum",
+            "trees": [{{"feature": [0, 0, 0], "threshold": [0.5, 0, 0], "left": [1, -1, -1], "right": [2, -1, -1], "value": [0, -1.0, 1.0]{missing}}}]}}"#
+        )
+    };
+    folder.write("trees.json", &model(r#", "default_left": [true, true, true]"#));
+    let table = folder.table("recourse trees.json people.csv -r 0.1");
+    assert_eq!(table.rows.len(), 3);
+    assert_eq!([0, 1, 2].map(|row| table.get(row, "status")), ["certified", "none", "favourable"]);
+    folder.write("trees.json", &model(""));
+    folder.run("recourse trees.json people.csv").fails(1, &["row 1 (line 3), column 'x'", "missing value"]);
+}
+
+#[test]
 fn every_format_reads_and_writes_gaps() {
     let folder = folder("a,b,c\n,0.1,3\n0.2,0.1,\n");
     let expected = folder.table("recourse trees.json people.csv -r 0.1");

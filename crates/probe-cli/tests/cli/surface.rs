@@ -79,6 +79,141 @@ fn help_names_every_flag_of_the_contract() {
     }
 }
 
+/// The flags of a help text, each with the heading that it stands under.
+fn headings(help: &str) -> Vec<(String, String)> {
+    let mut heading = String::new();
+    let mut found = Vec::new();
+    for line in help.lines().take_while(|line| *line != "Examples:") {
+        if line.ends_with(':') && !line.starts_with(' ') {
+            heading = line.trim_end_matches(':').to_owned();
+        }
+        let flag = line.trim_start().split(' ').find(|word| word.starts_with("--"));
+        if let (true, Some(flag)) = (line.starts_with("  -") || line.starts_with("      --"), flag) {
+            found.push((flag.to_owned(), heading.clone()));
+        }
+    }
+    found
+}
+
+#[test]
+fn flags_stand_under_their_own_heading() {
+    let folder = Folder::new();
+    let sampled = "Where rates are sampled (networks, and noise without a closed form)";
+    let (mlp, trees) = ("With --kind mlp", "With --kind forest or boosted");
+    let expected: [(&str, &[(&str, &[&str])]); 4] = [
+        (
+            "recourse",
+            &[
+                (sampled, &["--tolerance", "--aim", "--confidence-scope", "--rows"]),
+                ("Letters", &["--explain", "--explain-out", "--language", "--templates"]),
+            ],
+        ),
+        ("frontier", &[(sampled, &["--aim", "--confidence-scope", "--rows"])]),
+        ("compare", &[]),
+        (
+            "train",
+            &[
+                (
+                    mlp,
+                    &["--hidden", "--activation", "--outputs", "--epochs", "--batch", "--lr", "--patience"],
+                ),
+                (
+                    trees,
+                    &[
+                        "--trees",
+                        "--depth",
+                        "--min-leaf",
+                        "--split-features",
+                        "--no-bootstrap",
+                        "--min-child-weight",
+                        "--rows",
+                        "--columns",
+                        "--bins",
+                    ],
+                ),
+            ],
+        ),
+    ];
+    for (command, groups) in expected {
+        let found = headings(&folder.run(&format!("{command} --help")).text());
+        assert!(found.iter().any(|(_, heading)| heading == "Options"), "{command}: {found:?}");
+        for (heading, flags) in groups {
+            let under: Vec<&str> =
+                found.iter().filter(|(_, h)| h == heading).map(|(flag, _)| flag.as_str()).collect();
+            assert_eq!(under, *flags, "{command}");
+        }
+        let headed: usize = groups.iter().map(|(_, flags)| flags.len()).sum();
+        let plain = found.iter().filter(|(_, heading)| heading == "Options").count();
+        assert_eq!(plain + headed, found.len(), "{command}: {found:?}");
+    }
+    // It cannot be given beside --methods, which is required.
+    assert!(!headings(&folder.run("compare --help").text()).iter().any(|(flag, _)| flag == "--method"));
+}
+
+/// The example lines of a help text, without what is said beside them and without what a shell does.
+fn examples(help: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in help.split("Examples:").nth(1).unwrap_or("").lines().filter(|line| !line.trim().is_empty()) {
+        // A long line goes on in the next.
+        match lines.last_mut() {
+            Some(last) if !["  probe ", "  cat ", "  mkdir "].iter().any(|start| line.starts_with(start)) => {
+                last.push(' ');
+                last.push_str(line.trim());
+            }
+            _ => lines.push(line.trim_start().to_owned()),
+        }
+    }
+    let command = |line: &String| {
+        let line = line.strip_prefix("cat people.csv | ").unwrap_or(line).replace(" - ", " people.csv ");
+        let end = ["  ", " | ", " > "].iter().filter_map(|mark| line.find(mark)).min();
+        line[..end.unwrap_or(line.len())].strip_prefix("probe ").map(str::to_owned)
+    };
+    lines.iter().filter_map(command).collect()
+}
+
+#[test]
+fn examples_of_the_help_run_on_the_files_of_the_demo() {
+    let folder = Folder::new();
+    assert_eq!(folder.run("demo --out . --people 600 --quiet").code, Some(0));
+    let people: Vec<String> = folder.text("people.csv").lines().take(4).map(str::to_owned).collect();
+    folder.write("people.csv", &(people.join("\n") + "\n"));
+    folder.write(
+        "pairs.csv",
+        "income,income__implemented,debt,debt__implemented\n0.42,0.41,0.30,0.33\n0.38,0.39,0.25,0.24\n0.5,0.52,0.1,0.11\n",
+    );
+    assert_eq!(folder.run("recourse model.json people.csv -o out.csv").code, Some(0));
+    let mut ran = 0;
+    for help in [
+        "train",
+        "noise",
+        "noise fit",
+        "recourse",
+        "frontier",
+        "compare",
+        "rate",
+        "audit",
+        "audit verify",
+        "schema",
+        "schema infer",
+        "inspect",
+    ]
+    .into_iter()
+    .map(|command| format!("{command} --help"))
+    .chain(["--help".to_owned()])
+    {
+        for line in examples(&folder.run(&help).text()) {
+            // These take minutes or the network.
+            if ["demo", "reproduce", "data"].iter().any(|slow| line.starts_with(slow)) {
+                continue;
+            }
+            let done = folder.run(&line);
+            assert_eq!(done.code, Some(0), "{help}: probe {line}: {}", done.err);
+            ran += 1;
+        }
+    }
+    assert!(ran > 40, "{ran}");
+}
+
 #[test]
 fn completions_know_the_commands() {
     let folder = Folder::new();

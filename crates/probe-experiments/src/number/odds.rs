@@ -42,7 +42,11 @@ impl Odds {
             }
         }
         // A share lies in [0, 1], so the product is far inside u64.
-        let count = (share * as_f64(out_of)).round() as u64;
+        let mut count = (share * as_f64(out_of)).round() as u64;
+        // 10 in 1,000 is 1 in 100.
+        while out_of > 100 && count > 0 && count.is_multiple_of(10) {
+            (count, out_of) = (count / 10, out_of / 10);
+        }
         Some(Self { count, out_of })
     }
 
@@ -81,6 +85,8 @@ mod tests {
             (0.075, "75 in 1,000", "925 in 1,000"),
             (0.9153, "92 in 100", "8 in 100"),
             (0.0123, "12 in 1,000", "988 in 1,000"),
+            (0.0098, "1 in 100", "99 in 100"),
+            (0.9902, "99 in 100", "1 in 100"),
             (0.5, "50 in 100", "50 in 100"),
             (0.999, "999 in 1,000", "1 in 1,000"),
             (0.0, "0 in 100", "100 in 100"),

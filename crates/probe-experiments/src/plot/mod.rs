@@ -9,6 +9,7 @@ mod cells;
 mod labels;
 mod panels;
 mod scale;
+mod style;
 mod svg;
 mod text;
 
@@ -18,5 +19,6 @@ pub use cells::paint_cells;
 pub use labels::Labels;
 pub use panels::Figure;
 pub use scale::{Scale, Ticks};
-pub use svg::{Anchor, Path, STYLE, Svg, escape};
+pub use style::STYLE;
+pub use svg::{Anchor, Path, Svg, escape};
 pub use text::{fit, width};

@@ -1,7 +1,9 @@
 //! Writing SVG elements.
 
-/// The classes that pictures use, with the colours of the light and the dark theme.
-pub const STYLE: &str = include_str!("style.css");
+use super::style::literal_style;
+
+/// Room around a picture on paper.
+const MARGIN: f64 = 16.0;
 
 /// Where a text stands relative to its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +93,7 @@ impl Svg {
         self.path(&path, &format!("{class}-head"));
     }
 
-    /// A text on one line. The class sets size and colour; see [`STYLE`].
+    /// A text on one line. The class sets size and colour; see [`STYLE`](super::STYLE).
     pub fn text(&mut self, at: (f64, f64), text: &str, anchor: Anchor, class: &str) {
         self.named_text(at, text, None, anchor, class);
     }
@@ -147,25 +149,40 @@ impl Svg {
         self.body.push_str("</g>");
     }
 
-    /// The picture for a page that carries [`STYLE`].
+    /// The picture for a page that carries [`STYLE`](super::STYLE).
     pub fn inline(&self) -> String {
-        self.written("", "")
+        self.written("", 0.0, "")
     }
 
     /// The picture as a file of its own, with its style sheet inside.
     pub fn standalone(&self) -> String {
-        let style = format!("<style>{STYLE}</style>");
-        self.written(r#" xmlns="http://www.w3.org/2000/svg""#, &style) + "\n"
+        self.to_file(0.0, "")
     }
 
-    fn written(&self, namespace: &str, style: &str) -> String {
-        let (id, w, h) = (escape(&self.id), coord(self.width), coord(self.height));
+    /// As [`Svg::standalone`], with a margin and a background, so that it can be read on a page of any colour.
+    pub fn on_paper(&self) -> String {
+        let corner = coord(-MARGIN);
+        let (w, h) = (coord(self.width + 2.0 * MARGIN), coord(self.height + 2.0 * MARGIN));
+        let paper = format!(r#"<rect x="{corner}" y="{corner}" width="{w}" height="{h}" class="paper"/>"#);
+        self.to_file(MARGIN, &paper)
+    }
+
+    fn to_file(&self, margin: f64, paper: &str) -> String {
+        let head = format!("<style>\n{}</style>{paper}", literal_style());
+        self.written(r#" xmlns="http://www.w3.org/2000/svg""#, margin, &head) + "\n"
+    }
+
+    fn written(&self, namespace: &str, margin: f64, head: &str) -> String {
+        let (id, corner) = (escape(&self.id), coord(-margin));
+        let (w, h) = (coord(self.width + 2.0 * margin), coord(self.height + 2.0 * margin));
         format!(
             concat!(
-                r#"<svg{} class="plot" viewBox="0 0 {} {}" width="{}" height="{}" role="img" "#,
+                r#"<svg{} class="plot" viewBox="{} {} {} {}" width="{}" height="{}" role="img" "#,
                 r#"aria-labelledby="{}-t {}-d"><title id="{}-t">{}</title><desc id="{}-d">{}</desc>{}{}</svg>"#
             ),
             namespace,
+            corner,
+            corner,
             w,
             h,
             w,
@@ -176,7 +193,7 @@ impl Svg {
             escape(&self.title),
             id,
             escape(&self.description),
-            style,
+            head,
             self.body
         )
     }
@@ -275,6 +292,13 @@ mod tests {
         assert_eq!(document.root_element().tag_name().name(), "svg");
         assert!(!text.contains("NaN") && !text.contains("inf"));
         assert!(text.contains("long &lt;name&gt;"));
+    }
+
+    #[test]
+    fn a_picture_on_paper_has_a_margin_all_around() {
+        let text = Svg::new("p", 100.0, 50.0, "", "").on_paper();
+        assert!(text.contains(r#"viewBox="-16 -16 132 82" width="132" height="82""#), "{text}");
+        assert!(text.contains(r#"<rect x="-16" y="-16" width="132" height="82" class="paper"/>"#), "{text}");
     }
 
     #[test]

@@ -14,7 +14,8 @@ const BOLD: f64 = 1.1;
 /// Pages below this width are narrow.
 const NARROW: f64 = 500.0;
 
-/// One bar for each changed feature: length by scaled change, texts in raw units. `None` where nothing changes.
+/// One bar for each changed number: length by scaled change, texts in raw units. A category that changes has its texts alone. `None` where
+/// nothing changes.
 ///
 /// The pale end of a bar is what this feature alone could fall short by before the yes becomes a no.
 pub fn changes_picture(report: &Report, id: &str, width: f64) -> Option<Svg> {
@@ -23,16 +24,17 @@ pub fn changes_picture(report: &Report, id: &str, width: f64) -> Option<Svg> {
         return None;
     }
     let shown = &changed[..changed.len().min(MOST_ROWS)];
-    let narrow = width < NARROW;
-    let row = if narrow { 84.0 } else { 62.0 };
+    let texts = if width < NARROW { 50.0 } else { 32.0 };
+    let row = |f: &PersonFeature| if is_number(f) { texts + 30.0 } else { texts };
     let top = 30.0;
     let rest = changed.len() - shown.len();
-    let height = top + row * shown.len() as f64 + if rest > 0 { 24.0 } else { 0.0 };
+    let rows: f64 = shown.iter().map(|f| row(f)).sum();
+    let height = top + rows + if rest > 0 { 24.0 } else { 0.0 };
     let mut svg = Svg::new(id, width, height, "What to change", &described(&changed));
 
     let largest = shown.iter().map(|f| size_of(f)).fold(0.0, f64::max);
-    let ups = shown.iter().any(|f| f.scaled_change >= 0.0);
-    let downs = shown.iter().any(|f| f.scaled_change < 0.0);
+    let ups = shown.iter().any(|f| is_number(f) && f.scaled_change >= 0.0);
+    let downs = shown.iter().any(|f| is_number(f) && f.scaled_change < 0.0);
     let pad = 14.0;
     // Room for the difference beside the longest bar.
     let one_way = width * 0.72;
@@ -48,15 +50,19 @@ pub fn changes_picture(report: &Report, id: &str, width: f64) -> Option<Svg> {
         _ => Anchor::Start,
     };
     let at = if anchor == Anchor::Middle { zero } else { zero.clamp(0.0, width) };
-    svg.text((at, 14.0), "today", anchor, "quiet");
+    if downs || ups {
+        svg.text((at, 14.0), "today", anchor, "quiet");
+    }
     if downs {
         svg.text((0.0, 14.0), "← less", Anchor::Start, "quiet");
     }
     if ups {
         svg.text((width, 14.0), "more →", Anchor::End, "quiet");
     }
-    for (i, feature) in shown.iter().enumerate() {
-        draw_row(&mut svg, feature, top + row * i as f64, width, (zero, reach, largest));
+    let mut y = top;
+    for feature in shown {
+        draw_row(&mut svg, feature, y, width, (zero, reach, largest));
+        y += row(feature);
     }
     if rest > 0 {
         let text = format!("and {}: see the table", words::count(rest, "smaller change"));
@@ -79,6 +85,9 @@ fn draw_row(svg: &mut Svg, feature: &PersonFeature, y: f64, width: f64, frame: (
     let (at, anchor, y) =
         if narrow { ((0.0, y + 34.0), Anchor::Start, y + 18.0) } else { ((width, y + 16.0), Anchor::End, y) };
     svg.named_text(at, &shown, Some(&arrow), anchor, "halo name");
+    if !is_number(feature) {
+        return;
+    }
 
     let share = if largest > 0.0 { size_of(feature) / largest } else { 0.0 };
     let sign = if feature.scaled_change < 0.0 { -1.0 } else { 1.0 };
@@ -129,6 +138,11 @@ fn spare_share(feature: &PersonFeature) -> f64 {
         }
         _ => 0.0,
     }
+}
+
+/// Whether the change has a length; that of a category has none.
+fn is_number(feature: &PersonFeature) -> bool {
+    matches!((&feature.current, &feature.recommended), (Value::Number(_), Value::Number(_)))
 }
 
 fn size_of(feature: &PersonFeature) -> f64 {

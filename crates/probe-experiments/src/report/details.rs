@@ -117,7 +117,7 @@ pub(super) fn methods(methods: &[Method], max_rate: f64) -> String {
 
 /// A person before two models, and methods on the second.
 pub(super) fn network(part: &NetworkPart) -> String {
-    let headings = ["Model", "What to change", "Cost", "Fail when noisy", "At most", "Right decisions"];
+    let headings = ["Model", "What to change", "Cost", "Fail when noisy", "At most", "Accuracy"];
     let rows: Vec<Vec<String>> = part.answers.iter().map(model_row).collect();
     let mut out = format!("<div class=\"methods\">{}</div>\n", table("wide-table", &headings, &rows));
     let confidence = part.answers.iter().find_map(|answer| answer.bound).map(|bound| bound.confidence);
@@ -173,7 +173,7 @@ fn model_row(answer: &ModelAnswer) -> Vec<String> {
         words::optional(answer.cost),
         answer.rate.map_or_else(|| MISSING.to_owned(), percent),
         at_most,
-        answer.accuracy.map_or_else(|| MISSING.to_owned(), percent),
+        words::optional(answer.accuracy),
     ]
 }
 
@@ -234,15 +234,14 @@ fn signed(score: f64) -> String {
 pub(super) fn provenance(report: &Report) -> String {
     let (model, settings) = (&report.model, &report.settings);
     let rows = |n: Option<usize>| n.map_or_else(|| MISSING.to_owned(), |n| number::fixed(n as f64, 0));
-    let share = |v: Option<f64>| v.map_or_else(|| MISSING.to_owned(), percent);
     let sigma = settings.sigma.map_or_else(String::new, |s| format!(", σ = {} (scaled)", rounded(s, 4)));
     let pairs = [
         ("Model", format!("{}, {}", model.kind, words::count(model.n_features, "input"))),
         ("Fitted on", format!("{} rows", rows(model.n_train))),
         ("Tested on", format!("{} rows", rows(model.n_test))),
-        ("Accuracy", share(model.accuracy)),
-        ("Balanced accuracy", share(model.balanced_accuracy)),
-        ("Area under ROC", model.auc.map_or_else(|| MISSING.to_owned(), |v| rounded(v, 3))),
+        ("Accuracy", words::optional(model.accuracy)),
+        ("Balanced accuracy", words::optional(model.balanced_accuracy)),
+        ("Area under ROC", words::optional(model.auc)),
         ("Allowed failure rate r", percent(settings.max_rate)),
         ("Noise", format!("{}{sigma}", settings.noise)),
         ("Noise acts on", noise_on(settings.noise_on).to_owned()),

@@ -1,16 +1,29 @@
 //! Captions, how to read the report, and what it does not say.
 
 use super::cloud::tally;
-use super::data::{Cloud, PersonFeature, Region, Report, Status};
+use super::data::{Cloud, PersonFeature, Region, Report, Status, Value};
 use super::details::noise_on;
 use crate::number::{Odds, fixed, percent, rounded};
 use crate::plot::escape;
 
 /// Under the picture of the changes.
-pub(super) fn changes_caption() -> &'static str {
-    "Bars are as long as the change is large in scaled units, so they can be compared; the texts are in the features' own \
-     units. The pale end of a bar is margin: by so much this one change could fall short, if all others are carried out \
-     exactly, before the yes becomes a no."
+pub(super) fn changes_caption(report: &Report) -> String {
+    let is_number = |f: &PersonFeature| matches!(f.recommended, Value::Number(_));
+    let changed = || report.features.iter().filter(|f| f.changed());
+    let mut parts = Vec::new();
+    if changed().any(is_number) {
+        parts.push(
+            "Bars are as long as the change is large in scaled units, so they can be compared; the texts are in the features' \
+             own units. The pale end of a bar is margin: by so much this one change could fall short, if all others are \
+             carried out exactly, before the yes becomes a no.",
+        );
+    }
+    if !changed().all(is_number) {
+        parts.push(
+            "Another category has no length, and no bar; its share of the cost is in the table of details.",
+        );
+    }
+    parts.join(" ")
 }
 
 /// Under the frontier.

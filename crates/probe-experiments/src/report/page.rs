@@ -112,7 +112,7 @@ fn hundred(report: &Report) -> String {
 fn pictures(report: &Report) -> String {
     let mut out = String::new();
     let changes =
-        figure(|id, width| changes_picture(report, id, width), "changes", limits::changes_caption());
+        figure(|id, width| changes_picture(report, id, width), "changes", &limits::changes_caption(report));
     section(&mut out, "What to change", &changes);
     let frontier = figure(
         |id, width| frontier_picture(report, id, width),

@@ -33,7 +33,7 @@ fn numbers_and_captions_are_there() {
         "14,300 → 9,100 EUR",
         "+5,300 EUR",
         "−5,200 EUR",
-        "81.2%",
+        "0.812",
         "86.5%",
         "some crosses lie on the yes side",
         "1 lie outside the picture",
@@ -132,7 +132,34 @@ fn pictures_stand_alone() {
         let document = roxmltree::Document::parse(&text).expect("well-formed picture");
         assert_eq!(document.root_element().tag_name().namespace(), Some("http://www.w3.org/2000/svg"));
         assert!(text.contains("<style>"));
+        // Programs that are no browsers know no custom properties, and would draw all in black.
+        assert!(!text.contains("var("), "{text}");
     }
+}
+
+#[test]
+fn another_category_has_no_bar() {
+    let mut report = sample();
+    let bars = |report: &Report| {
+        let text = changes_picture(report, "c", 700.0).unwrap().inline();
+        (
+            text.matches("class=\"need\"").count(),
+            text.contains("today"),
+            text.contains("temporary → permanent"),
+        )
+    };
+    let (before, ..) = bars(&report);
+    let mut category = report.features[0].clone();
+    category.name = "employment".to_owned();
+    (category.current, category.recommended) =
+        (Value::Category("temporary".to_owned()), Value::Category("permanent".to_owned()));
+    category.scaled_change = 0.0;
+    report.features.push(category.clone());
+    assert_eq!(bars(&report), (before, true, true));
+    assert!(checked(&report).contains("Another category has no length, and no bar"));
+    report.features = vec![category];
+    assert_eq!(bars(&report), (0, false, true));
+    assert!(!checked(&report).contains("Bars are as long"));
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub(crate) enum Frame {
 pub(crate) enum Framing {
     /// Lines, but a line end within quotes does not count.
     Csv,
+    /// The same for a table of one column: an empty line is a row whose cell is empty.
+    CsvColumn,
     /// Lines.
     Lines,
     /// Objects of one JSON array.
@@ -42,6 +44,10 @@ impl Framing {
     pub(crate) fn next(&mut self, data: &[u8], pos: usize, eof: bool) -> Frame {
         match self {
             Self::Csv => csv(data, pos, eof),
+            Self::CsvColumn => match csv(data, pos, eof) {
+                Frame::Blank(next) => Frame::Record { start: pos, end: pos, next },
+                frame => frame,
+            },
             Self::Lines => match (memchr(b'\n', &data[pos..]), eof) {
                 (Some(at), _) => line(data, pos, pos + at, pos + at + 1),
                 (None, true) if pos == data.len() => Frame::Finished,
@@ -211,6 +217,14 @@ mod tests {
             assert_eq!(records(Framing::Csv, text, step).unwrap(), expected, "step {step}");
         }
         assert!(records(Framing::Csv, "a\n\"open\n", 3).unwrap_err().contains("never closed"));
+    }
+
+    #[test]
+    fn an_empty_line_is_a_row_where_there_is_one_column() {
+        for step in [1, 2, 100] {
+            let found = records(Framing::CsvColumn, "0.1\n\n\r\n\"\"\n0.9\n", step).unwrap();
+            assert_eq!(found, ["0.1", "", "", "\"\"", "0.9"], "step {step}");
+        }
     }
 
     #[test]

@@ -85,6 +85,9 @@ impl TableReader {
             }
         };
         check_distinct(&header, &file)?;
+        if format == Format::Csv && header.len() == 1 {
+            records.set_framing(Framing::CsvColumn);
+        }
         Ok(Self { file, format, header, source: Source::Text(records) })
     }
 

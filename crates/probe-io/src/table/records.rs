@@ -134,6 +134,11 @@ impl RecordReader {
         Ok(run)
     }
 
+    /// Reads on in another way.
+    pub(crate) fn set_framing(&mut self, framing: Framing) {
+        self.framing = framing;
+    }
+
     /// The first record, which stays in the stream.
     pub(crate) fn peek(&mut self) -> Result<Option<RawText>> {
         let framing = self.framing;
@@ -165,7 +170,7 @@ impl RecordReader {
     }
 
     fn fail(&mut self, before: &[u8], n_records: usize, what: String) {
-        let line = matches!(self.framing, Framing::Csv | Framing::Lines);
+        let line = !matches!(self.framing, Framing::Array(_));
         let place =
             Place { row: self.row + n_records as u64, line: line.then(|| self.line + count_lines(before)) };
         self.failed = Some(Error::Record { file: self.file.to_string(), place, what });

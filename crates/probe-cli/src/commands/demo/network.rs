@@ -108,13 +108,13 @@ fn method(engine: &Engine, name: &str, note: &str, people: Rows<'_>) -> Result<M
 }
 
 /// Both tables.
-pub(super) fn print(part: &NetworkPart, max_rate: f64, printer: &Printer) {
+pub(super) fn print(part: &NetworkPart, printer: &Printer) {
     let none = || "–".to_owned();
     let row = |a: &ModelAnswer| {
-        let at_most = match (a.status, a.bound) {
-            (Status::Certified, Some(bound)) => format!("{}, tested", percent(bound.upper)),
-            (Status::Certified, None) => format!("{}, exactly", percent(max_rate)),
-            (Status::Favourable, _) => "a yes already".to_owned(),
+        let at_most = match (a.status, a.bound, a.rate) {
+            (Status::Certified, Some(bound), _) => format!("{}, tested", percent(bound.upper)),
+            (Status::Certified, None, Some(rate)) => format!("{}, exactly", percent(rate)),
+            (Status::Favourable, ..) => "a yes already".to_owned(),
             _ => "not certified".to_owned(),
         };
         vec![
