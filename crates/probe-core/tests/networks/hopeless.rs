@@ -182,3 +182,23 @@ fn scores_that_are_not_numbers_are_no_yes() {
         }
     }
 }
+
+#[test]
+fn a_bump_is_found_across_flat_ground() {
+    // Zero and below everywhere but between 0.27 and 0.48, and below 0.08: steps see no slope from most places.
+    let weights = vec![1.0, 1.0, 1.0, 1.0, -1.0];
+    let bump = shallow(
+        1,
+        (weights, vec![-0.25, -0.3, -0.45, -0.5, 0.1]),
+        (vec![40.0, -40.0, -40.0, 40.0, 40.0], -1.0),
+        Activation::Relu,
+    );
+    let mut setup = plain_setup(bump, 0.05);
+    setup.noise = Arc::new(Gaussian::isotropic(1, 0.02).unwrap());
+    for (person, answer) in [1.1, 0.8, 0.7, 0.6, 0.55].iter().zip(answers(setup, &[1.1, 0.8, 0.7, 0.6, 0.55]))
+    {
+        assert_eq!(answer.status, Status::Certified, "{person}: {answer:?}");
+        // The upper end is 0.475, and what the target asks for is 1.645 deviations.
+        assert!((0.435..0.4425).contains(&answer.point[0]), "{person}: {answer:?}");
+    }
+}
