@@ -147,3 +147,11 @@ fn a_place_that_is_accepted_but_too_narrow_is_told() {
         assert!(told >= best - 1e-9 && told < best + 0.02, "{person}: {found:?}, {best}");
     }
 }
+
+#[test]
+fn an_exact_rate_is_its_own_bound_before_any_change() {
+    let tree = accepting(&[0.5], &[-1.0, 1.0]);
+    let found = answer(setup(1, vec![tree], 0.1, 0.1), &[0.55]);
+    assert_eq!(found.status, Status::Favourable);
+    assert_eq!(found.rate_upper.to_bits(), found.rate.to_bits(), "{found:?}");
+}
