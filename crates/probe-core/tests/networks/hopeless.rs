@@ -1,9 +1,10 @@
 //! Cases without an answer, or with an odd one: they end, and say why.
 
 use crate::shared::{audit, denied, plain_setup};
+use probe_core::noise::NoiseSpec;
 use probe_core::{
-    Activation, Answer, Cost, Covariance, Dense, Engine, Gaussian, Mlp, Model, NoiseOn, Reason, Rows, Setup,
-    Status,
+    Activation, Answer, Cost, Covariance, Dense, Engine, Gaussian, Linear, Mlp, Model, NoiseOn, Reason, Rows,
+    Setup, Status,
 };
 use std::sync::Arc;
 
@@ -200,5 +201,16 @@ fn a_bump_is_found_across_flat_ground() {
         assert_eq!(answer.status, Status::Certified, "{person}: {answer:?}");
         // The upper end is 0.475, and what the target asks for is 1.645 deviations.
         assert!((0.435..0.4425).contains(&answer.point[0]), "{person}: {answer:?}");
+    }
+}
+
+#[test]
+fn bounds_that_leave_no_way_are_named_whatever_the_noise() {
+    let model = Arc::new(Linear::new(vec![1.0, -2.0], -5.0, 0.0).unwrap());
+    let mut setup = plain_setup(model, 0.1);
+    setup.noise = NoiseSpec::parse("uniform:0.1").unwrap().build(vec![0.1; 2]).unwrap();
+    setup.actions.intersect(0.0, 1.0).unwrap();
+    for answer in answers(setup, &[0.5, 0.5]) {
+        assert_eq!((answer.status, answer.reason), (Status::None, Some(Reason::InfeasibleWithinBounds)));
     }
 }

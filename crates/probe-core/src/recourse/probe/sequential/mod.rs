@@ -15,7 +15,7 @@ mod singles;
 mod stretches;
 mod supports;
 
-use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
+use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker, shortcoming};
 use super::linear::Step;
 use crate::cost::Cost;
 use crate::error::Result;
@@ -321,6 +321,9 @@ impl<'a> Search<'a> {
         let task = self.task();
         if task.model.score(here)? > 0.0 {
             return Ok(Reason::RateNotReachable);
+        }
+        if let Some(linear) = task.model.as_linear() {
+            return Ok(shortcoming::of_affine(linear, factual, &task.actions));
         }
         Ok(self.landscape.shortcoming(factual, &task.actions).unwrap_or(Reason::NotFound))
     }
