@@ -5,7 +5,8 @@
 use probe_core::math::normal::{upper_quantile, upper_tail};
 use probe_core::model::{Tree, TreeRules, Trees};
 use probe_core::noise::{Covariance, Gaussian};
-use probe_core::{Answer, Engine, Reason, Setup, Status};
+use probe_core::schema::Kind;
+use probe_core::{Answer, Engine, Feature, Reason, Schema, Setup, Status};
 use std::sync::Arc;
 
 /// A tree that says `yes` where every feature is above its cut, and −1 elsewhere.
@@ -91,4 +92,66 @@ fn reasons_claim_what_is_known() {
     below.value.swap(1, 2);
     let opposed = vec![all_above(&[(0, 0.6)], 0.8), below];
     assert_eq!(reason(opposed, &[0.5, 0.5]), Reason::NotFound);
+}
+
+/// A tree of one feature that says 1 between some of its cuts and −1 elsewhere.
+fn accepting(cuts: &[f64], says: &[f64]) -> Tree {
+    let mut tree = Tree::default();
+    for (cut, value) in cuts.iter().zip(says) {
+        let (split, leaf) = (tree.push_leaf(0.0), tree.push_leaf(*value));
+        tree.threshold[split] = *cut;
+        (tree.left[split], tree.right[split]) = (leaf as i64, leaf as i64 + 1);
+    }
+    tree.push_leaf(says[cuts.len()]);
+    tree
+}
+
+#[test]
+fn the_nearer_of_two_places_is_found_wherever_the_person_is() {
+    // Yes up to 0.08, and between 0.28 and 0.475: wide enough for the lower end not to matter at the nearest point.
+    let tree = accepting(&[0.08, 0.28, 0.475], &[1.0, -1.0, 1.0, -1.0]);
+    let least = 0.475 - 0.02 * upper_quantile(0.05);
+    for copies in [1, 5] {
+        for person in [1.1, 1.0, 0.7, 0.6, 0.5] {
+            let mut setup = setup(1, vec![tree.clone(); copies], 0.02, 0.05);
+            setup.actions =
+                Setup::new(setup.model.clone(), vec!["n".to_owned()], None, 0.02).unwrap().actions;
+            let found = answer(setup, &[person]);
+            assert_eq!(found.status, Status::Certified, "{person}: {found:?}");
+            assert!(found.point[0] > 0.28, "{person}: {found:?}");
+            let cost = found.cost.unwrap();
+            assert!(cost < 1.02 * (person - least) + 1e-3, "{person}: {found:?}, least {}", person - least);
+        }
+    }
+}
+
+#[test]
+fn a_place_that_is_accepted_but_too_narrow_is_told() {
+    // Half a deviation on either side of 0.3 is accepted.
+    let tree = accepting(&[0.25, 0.35], &[-1.0, 1.0, -1.0]);
+    let best = 2.0 * upper_tail(0.5);
+    for (whole, person) in [(false, 0.8), (false, 0.5), (false, 0.4), (true, 8.0), (true, 5.0), (true, 4.0)] {
+        let model = Arc::new(Trees::new(1, vec![tree.clone()], TreeRules::default(), 0.0).unwrap());
+        let mut feature = Feature::numeric("n");
+        (feature.min, feature.max) = (Some(0.0), Some(1.0));
+        if whole {
+            feature.kind = Kind::Integer;
+            (feature.scale, feature.max) = (Some([0.0, 10.0]), Some(10.0));
+        }
+        let schema = Schema::new(vec![feature]);
+        let mut setup = Setup::new(model, vec!["n".to_owned()], Some(&schema), 0.1).unwrap();
+        setup.max_rate = 0.1;
+        let found = answer(setup, &[person]);
+        assert_eq!(found.status, Status::Found, "{person}: {found:?}");
+        let told = found.best_rate.unwrap();
+        assert!(told >= best - 1e-9 && told < best + 0.02, "{person}: {found:?}, {best}");
+    }
+}
+
+#[test]
+fn an_exact_rate_is_its_own_bound_before_any_change() {
+    let tree = accepting(&[0.5], &[-1.0, 1.0]);
+    let found = answer(setup(1, vec![tree], 0.1, 0.1), &[0.55]);
+    assert_eq!(found.status, Status::Favourable);
+    assert_eq!(found.rate_upper.to_bits(), found.rate.to_bits(), "{found:?}");
 }

@@ -61,6 +61,26 @@ fn multiple(k: f64, step: f64) -> f64 {
     if is_share { k / per_unit } else { k * step }
 }
 
+/// Takes what is certified for a stricter rate for a looser one, where that is cheaper: searches have luck, and a certificate below one rate is one
+/// below every rate above it. All of them share the error probability, so that all hold together.
+fn carry_over(rates: &[f64], answers: &mut [Answer]) {
+    let mut order: Vec<usize> = (0..rates.len()).collect();
+    order.sort_by(|&a, &b| rates[a].total_cmp(&rates[b]));
+    let cost = |answer: &Answer| match answer.status {
+        Status::Certified => answer.cost.unwrap_or(f64::INFINITY),
+        _ => f64::INFINITY,
+    };
+    let mut cheapest: Option<usize> = None;
+    for i in order {
+        let least = cheapest.map_or(f64::INFINITY, |at| cost(&answers[at]));
+        if cost(&answers[i]) <= least {
+            cheapest = Some(i);
+        } else if let Some(at) = cheapest.filter(|_| answers[i].status != Status::Favourable) {
+            answers[i] = answers[at].clone();
+        }
+    }
+}
+
 /// Costs of a person's own.
 struct OwnCosts {
     /// Times the usual ones, column by column.
@@ -218,6 +238,9 @@ impl<'e> Session<'e> {
             for (answer, &rate) in answers.iter_mut().zip(rates) {
                 Goal::Rate(rate).check()?;
                 self.recourse_sampled(sampling, person, (rate, rates.len()), answer)?;
+            }
+            if self.setup().budget.is_none() && self.worker.retries() {
+                carry_over(rates, &mut answers);
             }
             return Ok(answers);
         }

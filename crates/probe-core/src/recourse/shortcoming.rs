@@ -63,6 +63,25 @@ fn of_linear(task: &Task, model: &Linear, reach: &Reach, (factual, start): (&[f6
     }
 }
 
+/// What an affine score can be at most within a person's ranges, whatever is chosen with what.
+pub(super) fn of_affine(model: &Linear, person: &[f64], actions: &Actions) -> Reason {
+    let (weights, mut most, mut moves) = (model.weights(), model.score_row(person), false);
+    for (j, (low, high)) in ranges(person, actions).into_iter().enumerate() {
+        if weights[j] != 0.0 && low < high {
+            let gain = weights[j] * (if weights[j] > 0.0 { high } else { low } - person[j]);
+            moves |= gain > 0.0;
+            // Somebody outside their bounds may stay.
+            most += gain.max(0.0);
+        }
+    }
+    match moves {
+        false => Reason::NoAdmissibleMove,
+        // Sums in another order may differ by rounding.
+        true if most < -1e-9 * model.threshold().abs().max(1.0) => Reason::InfeasibleWithinBounds,
+        true => Reason::NotFound,
+    }
+}
+
 /// What trees can say at most within a person's ranges is bounded by their leaves.
 pub(super) fn of_trees(trees: &Trees, person: &[f64], actions: &Actions) -> Reason {
     match trees.most_within(&ranges(person, actions)) {

@@ -1,9 +1,10 @@
 //! Cases without an answer, or with an odd one: they end, and say why.
 
 use crate::shared::{audit, denied, plain_setup};
+use probe_core::noise::NoiseSpec;
 use probe_core::{
-    Activation, Answer, Cost, Covariance, Dense, Engine, Gaussian, Mlp, Model, NoiseOn, Reason, Rows, Setup,
-    Status,
+    Activation, Answer, Cost, Covariance, Dense, Engine, Gaussian, Linear, Mlp, Model, NoiseOn, Reason, Rows,
+    Setup, Status,
 };
 use std::sync::Arc;
 
@@ -180,5 +181,36 @@ fn scores_that_are_not_numbers_are_no_yes() {
                 assert!(rate <= 0.2 + 4.0 * error, "{activation:?}: {rate} {answer:?}");
             }
         }
+    }
+}
+
+#[test]
+fn a_bump_is_found_across_flat_ground() {
+    // Zero and below everywhere but between 0.27 and 0.48, and below 0.08: steps see no slope from most places.
+    let weights = vec![1.0, 1.0, 1.0, 1.0, -1.0];
+    let bump = shallow(
+        1,
+        (weights, vec![-0.25, -0.3, -0.45, -0.5, 0.1]),
+        (vec![40.0, -40.0, -40.0, 40.0, 40.0], -1.0),
+        Activation::Relu,
+    );
+    let mut setup = plain_setup(bump, 0.05);
+    setup.noise = Arc::new(Gaussian::isotropic(1, 0.02).unwrap());
+    for (person, answer) in [1.1, 0.8, 0.7, 0.6, 0.55].iter().zip(answers(setup, &[1.1, 0.8, 0.7, 0.6, 0.55]))
+    {
+        assert_eq!(answer.status, Status::Certified, "{person}: {answer:?}");
+        // The upper end is 0.475, and what the target asks for is 1.645 deviations.
+        assert!((0.435..0.4425).contains(&answer.point[0]), "{person}: {answer:?}");
+    }
+}
+
+#[test]
+fn bounds_that_leave_no_way_are_named_whatever_the_noise() {
+    let model = Arc::new(Linear::new(vec![1.0, -2.0], -5.0, 0.0).unwrap());
+    let mut setup = plain_setup(model, 0.1);
+    setup.noise = NoiseSpec::parse("uniform:0.1").unwrap().build(vec![0.1; 2]).unwrap();
+    setup.actions.intersect(0.0, 1.0).unwrap();
+    for answer in answers(setup, &[0.5, 0.5]) {
+        assert_eq!((answer.status, answer.reason), (Status::None, Some(Reason::InfeasibleWithinBounds)));
     }
 }

@@ -55,6 +55,7 @@ impl<'e> Session<'e> {
         answer.rate_upper = 1.0;
         if now.score > 0.0 {
             answer.rate = self.audited_rate(sampler, person, max_rate)?;
+            answer.rate_upper = if sampler.is_exact() { answer.rate } else { 1.0 };
             if !(setup.also_favourable && answer.rate > max_rate) {
                 answer.status = Status::Favourable;
                 answer.cost = Some(0.0);
@@ -236,6 +237,7 @@ impl<'e> Session<'e> {
         let near = self.printed.clone();
         self.printed.copy_from_slice(person);
         answer.rate = self.audited_rate(sampler, person, max_rate)?;
+        answer.rate_upper = if sampler.is_exact() { answer.rate } else { 1.0 };
         answer.best_rate = Some(answer.rate);
         if admissible {
             self.printed.copy_from_slice(&near);

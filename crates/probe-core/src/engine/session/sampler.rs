@@ -233,6 +233,16 @@ impl<'e> Sampler<'e> {
         matches!(self.kind, Kind::Lines { .. } | Kind::Forest { .. })
     }
 
+    /// Whether the rate of the point that is looked at is exact.
+    pub(super) fn is_exact(&self) -> bool {
+        self.outcomes.is_empty()
+            && match &self.kind {
+                Kind::Forest { trees, .. } => trees.exact.is_some(),
+                Kind::Finite { .. } => true,
+                _ => false,
+            }
+    }
+
     /// Standard error of the mean that the scouts saw.
     pub(super) fn error(&self) -> f64 {
         let scouts = if matches!(self.kind, Kind::Forest { .. }) { SCOUT_ERRORS } else { SCOUTS };

@@ -5,6 +5,7 @@
 //! Categories are chosen in ascending order of what the choice itself costs, which is a bound too, unless the solver knows how to choose
 //! them. Over an exact solver the result is an optimum; over a search it is as good as the search, within a number of tries.
 
+mod alone;
 mod choices;
 mod conditions;
 
@@ -251,7 +252,8 @@ impl DiscreteWorker<'_> {
         proposal.verdict = Verdict::Short(Reason::NoAdmissibleMove);
         let (total, nodes) = (f64::INFINITY, self.nodes());
         let mut best = Best { total, point: factual.to_vec(), nodes, stopped: false };
-        let mut nearest: Option<f64> = None;
+        // Whether it is refused itself, and its rate.
+        let mut nearest: Option<(bool, f64)> = None;
         while let Some(choice) = choices.next() {
             if choice.total >= best.total {
                 break;
@@ -272,17 +274,30 @@ impl DiscreteWorker<'_> {
             };
             let rooms = self.with_ties_held(factual, rooms);
             match self.rate_of_success(factual, rate, &rooms)? {
-                Some(rate) => self.branch(rate, choice.total, rooms, &mut best)?,
+                Some(rate) => self.branch(rate, choice.total, rooms.clone(), &mut best)?,
                 // Whatever else is done, the changes of category fail too often.
                 None => self.go_far(&rooms)?,
+            }
+            if !self.solver.exact {
+                let liked = self.try_steps_alone(factual, rate, choice.total, &rooms, &mut best)?;
+                self.roots.extend(liked.map(|(_, point)| Proposal {
+                    point,
+                    verdict: Verdict::Short(Reason::RateNotReachable),
+                    claimed: None,
+                }));
             }
             if best.total.is_infinite() {
                 // Why nothing is found, and how near it comes, by the categories and in the room that come nearest.
                 for mut root in std::mem::take(&mut self.roots) {
                     task.actions.project(factual, &mut root.point);
-                    let rate = self.mixed_rate(factual, &root.point)?;
-                    if nearest.is_none_or(|so_far| rate < so_far) {
-                        nearest = Some(rate);
+                    // An exact solver's may be on a step but for rounding.
+                    let refused = !self.solver.exact && {
+                        let admissible = task.actions.violations(factual, &root.point).is_empty();
+                        !(admissible && task.model.score(&root.point)? > 0.0)
+                    };
+                    let seen = (refused, self.mixed_rate(factual, &root.point)?);
+                    if nearest.is_none_or(|so_far| seen < so_far) {
+                        nearest = Some(seen);
                         proposal.point.copy_from_slice(&root.point);
                         proposal.verdict = match root.verdict {
                             Verdict::Reached => Verdict::Short(Reason::RateNotReachable),

@@ -12,9 +12,10 @@ mod pockets;
 mod roam;
 mod settle;
 mod singles;
+mod stretches;
 mod supports;
 
-use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
+use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker, shortcoming};
 use super::linear::Step;
 use crate::cost::Cost;
 use crate::error::Result;
@@ -175,12 +176,23 @@ struct Incumbent {
     most: Vec<f64>,
     /// How much slack may be missing: the last corrections make up for it.
     missing: f64,
+    /// The most robust of the points that are accepted themselves, with its slack; empty where none was seen.
+    liked: (f64, Vec<f64>),
 }
 
 impl Incumbent {
     /// The best point, or the most robust one where none is good enough.
     fn found(&self) -> &[f64] {
         if self.cost.is_finite() { &self.point } else { &self.most }
+    }
+
+    /// Keeps a point that falls short, if it is accepted itself.
+    fn like(&mut self, point: &[f64], slack: f64, favourable: bool) {
+        if favourable && slack > self.liked.0 {
+            self.liked.0 = slack;
+            self.liked.1.clear();
+            self.liked.1.extend_from_slice(point);
+        }
     }
 
     fn offer(&mut self, point: &[f64], cost: f64, slack: f64) {
@@ -232,6 +244,7 @@ impl<'a> Search<'a> {
             slack: f64::NEG_INFINITY,
             most: factual.to_vec(),
             missing: 5.0 * self.precision,
+            liked: (f64::NEG_INFINITY, Vec::new()),
         };
         self.free_support();
         let coarse = Look::Lines(self.landscape.coarse());
@@ -253,7 +266,11 @@ impl<'a> Search<'a> {
             (best.cost, best.slack) = (f64::INFINITY, f64::NEG_INFINITY);
             self.try_supports(factual, z, &here, &mut best)?;
         }
-        if self.try_single_features(factual, z, &mut best)? {
+        let mut improved = self.try_single_features(factual, z, &mut best)?;
+        if best.cost.is_finite() && self.landscape.screens() {
+            improved |= self.try_stretches(factual, z, &mut best)?;
+        }
+        if improved {
             here.copy_from_slice(&best.point);
             self.restrict_support(factual, &here);
             self.descend(factual, z, coarse, free, &mut here, &mut best)?;
@@ -263,6 +280,17 @@ impl<'a> Search<'a> {
         }
         let aim = rate;
         let mut reached = self.finish(factual, (&mut rate, target), &mut here, &mut best)?;
+        if !reached && !self.task.actions.is_hasty() {
+            best.cost = f64::INFINITY;
+            if self.try_stretches(factual, z, &mut best)? {
+                here.copy_from_slice(&best.point);
+                self.restrict_support(factual, &here);
+                let near = 0.5 * self.landscape.largest_sd();
+                self.descend(factual, z, coarse, near, &mut here, &mut best)?;
+                rate = aim;
+                reached = self.finish(factual, (&mut rate, target), &mut here, &mut best)?;
+            }
+        }
         for room in roam::ROOMS {
             if reached || self.task.actions.is_hasty() || !self.roam(factual, z + room, &mut best)? {
                 break;
@@ -278,6 +306,10 @@ impl<'a> Search<'a> {
             Verdict::Reached
         } else {
             here.copy_from_slice(&best.most);
+            let good = self.is_admissible(factual, &here) && self.task.model.score(&here)? > 0.0;
+            if !good && !best.liked.1.is_empty() {
+                here.copy_from_slice(&best.liked.1);
+            }
             Verdict::Short(self.shortcoming(factual, &here)?)
         };
         proposal.point.copy_from_slice(&here);
@@ -289,6 +321,9 @@ impl<'a> Search<'a> {
         let task = self.task();
         if task.model.score(here)? > 0.0 {
             return Ok(Reason::RateNotReachable);
+        }
+        if let Some(linear) = task.model.as_linear() {
+            return Ok(shortcoming::of_affine(linear, factual, &task.actions));
         }
         Ok(self.landscape.shortcoming(factual, &task.actions).unwrap_or(Reason::NotFound))
     }
@@ -458,6 +493,9 @@ impl<'a> Search<'a> {
                 break;
             }
             let new_slack = self.slack(&trial, z, look)?;
+            if best.cost.is_infinite() && look != Look::FirstOrder {
+                best.like(&trial, new_slack, self.favourable);
+            }
             let actual = before - merit(new_cost, new_slack);
             if actual >= 0.1 * promised || (!reached && new_slack > slack) {
                 here.copy_from_slice(&trial);

@@ -40,9 +40,12 @@ impl Search<'_> {
         self.landscape.starts_into(factual, &task, &mut starts);
         best.cost = f64::INFINITY;
         for mut here in starts {
+            let worth = self.worth(factual, &here, z, LINES)?;
+            best.like(&here, worth, self.favourable && self.is_admissible(factual, &here));
             self.climb(factual, z, &stops, &mut here)?;
             let worth = self.worth(factual, &here, z, COARSE)?;
             if worth < 0.0 {
+                best.like(&here, worth, self.favourable);
                 best.offer(&here, f64::INFINITY, worth);
                 continue;
             }
