@@ -11,7 +11,7 @@ const NAMES: [&str; 3] = ["income", "debt", "savings"];
 
 fn main() -> Result<()> {
     // A score on the log-odds scale: favourable iff it is above zero; a tie is not.
-    // The third number is the cut-off: 0.5 on this scale asks for a probability of at least 0.62.
+    // The third number is the cut-off: 0.5 on this scale asks for a probability above 0.62.
     let model = Linear::new(vec![3.0, -2.0, 1.0], -0.5, 0.5)?;
 
     // Three people, one after another in one buffer: features in columns, already scaled to 0..1.

@@ -100,7 +100,9 @@ fn flags_stand_under_their_own_heading() {
     let folder = Folder::new();
     let sampled = "Where rates are sampled (networks, and noise without a closed form)";
     let (mlp, trees) = ("With --kind mlp", "With --kind forest or boosted");
-    let expected: [(&str, &[(&str, &[&str])]); 4] = [
+    /// A heading with its flags.
+    type Section = (&'static str, &'static [&'static str]);
+    let expected: [(&str, &[Section]); 4] = [
         (
             "recourse",
             &[
