@@ -101,8 +101,8 @@ fn flags_stand_under_their_own_heading() {
     let sampled = "Where rates are sampled (networks, and noise without a closed form)";
     let (mlp, trees) = ("With --kind mlp", "With --kind forest or boosted");
     /// A heading with its flags.
-    type Section = (&'static str, &'static [&'static str]);
-    let expected: [(&str, &[Section]); 4] = [
+    type Section<'a> = (&'a str, &'a [&'a str]);
+    let expected: [(&str, &[Section<'_>]); 4] = [
         (
             "recourse",
             &[
