@@ -1,5 +1,6 @@
 //! One thread's work: propose, print, judge.
 
+mod frontier;
 mod relax;
 mod sampled;
 mod sampler;
@@ -59,26 +60,6 @@ fn multiple(k: f64, step: f64) -> f64 {
     let per_unit = (1.0 / step).round();
     let is_share = per_unit >= 2.0 && (per_unit * step - 1.0).abs() <= 1e-12;
     if is_share { k / per_unit } else { k * step }
-}
-
-/// Takes what is certified for a stricter rate for a looser one, where that is cheaper: searches have luck, and a certificate below one rate is one
-/// below every rate above it. All of them share the error probability, so that all hold together.
-fn carry_over(rates: &[f64], answers: &mut [Answer]) {
-    let mut order: Vec<usize> = (0..rates.len()).collect();
-    order.sort_by(|&a, &b| rates[a].total_cmp(&rates[b]));
-    let cost = |answer: &Answer| match answer.status {
-        Status::Certified => answer.cost.unwrap_or(f64::INFINITY),
-        _ => f64::INFINITY,
-    };
-    let mut cheapest: Option<usize> = None;
-    for i in order {
-        let least = cheapest.map_or(f64::INFINITY, |at| cost(&answers[at]));
-        if cost(&answers[i]) <= least {
-            cheapest = Some(i);
-        } else if let Some(at) = cheapest.filter(|_| answers[i].status != Status::Favourable) {
-            answers[i] = answers[at].clone();
-        }
-    }
 }
 
 /// Costs of a person's own.
@@ -224,40 +205,6 @@ impl<'e> Session<'e> {
         self.option = 0;
         self.worker.turn_to_option(0);
         done
-    }
-
-    /// One answer per rate.
-    pub fn frontier(&mut self, person: &[f64], rates: &[f64]) -> Result<Vec<Answer>> {
-        if let Some(filled) = self.engine.filled(person)? {
-            return filled.frontier(person, rates);
-        }
-        let n = person.len();
-        let mut blank = Answer::new(n);
-        if let Some(sampling) = &self.engine.sampling {
-            let mut answers = vec![blank; rates.len()];
-            for (answer, &rate) in answers.iter_mut().zip(rates) {
-                Goal::Rate(rate).check()?;
-                self.recourse_sampled(sampling, person, (rate, rates.len()), answer)?;
-            }
-            if self.setup().budget.is_none() && self.worker.retries() {
-                carry_over(rates, &mut answers);
-            }
-            return Ok(answers);
-        }
-        let now = self.start(person, &mut blank)?;
-        let mut answers = vec![blank; rates.len()];
-        let mut proposals = vec![Proposal::new(n); rates.len()];
-        let mut proposal = Proposal::new(n);
-        self.worker.frontier(&self.scaled, rates, &mut proposal, &mut |i, found| {
-            proposals[i].clone_from(found);
-            Ok(())
-        })?;
-        for ((answer, proposal), &rate) in answers.iter_mut().zip(&mut proposals).zip(rates) {
-            if !self.is_settled(now, rate, answer) {
-                self.judge(person, rate, proposal, answer)?;
-            }
-        }
-        Ok(answers)
     }
 
     /// Scales the person and fills in what holds before any change.

@@ -104,27 +104,3 @@ fn filling_in_order_and_the_general_solver_give_the_same_bits() {
     }
     assert!(statuses.iter().all(|n| *n > 20), "{statuses:?}");
 }
-
-#[test]
-fn a_looser_rate_takes_what_a_stricter_one_has_where_that_is_cheaper() {
-    let answer = |status, cost: f64, upper| {
-        let mut answer = Answer::new(1);
-        (answer.status, answer.cost, answer.rate_upper) = (status, Some(cost), upper);
-        answer
-    };
-    let rates = [0.4, 0.1, 0.3, 0.2];
-    let mut answers = [
-        answer(Status::Certified, 0.1, 0.39),
-        answer(Status::Certified, 0.5, 0.09),
-        answer(Status::Certified, 0.7, 0.29),
-        answer(Status::Found, 0.2, 1.0),
-    ];
-    carry_over(&rates, &mut answers);
-    let costs = answers.clone().map(|answer| answer.cost.unwrap_or(f64::NAN));
-    assert_eq!(costs, [0.1, 0.5, 0.5, 0.5]);
-    assert!(answers.iter().zip(rates).all(|(answer, rate)| answer.rate_upper <= rate));
-    // Whoever needs nothing is told nothing.
-    let mut answers = [answer(Status::Favourable, 0.0, 0.3), answer(Status::Certified, 0.5, 0.09)];
-    carry_over(&[0.4, 0.1], &mut answers);
-    assert_eq!(answers[0].status, Status::Favourable);
-}
