@@ -167,8 +167,8 @@ pub(crate) struct Lines<'a> {
     /// Whether the noise has no mean.
     centred: bool,
     score: f64,
-    /// Slope of the score along the line through the centre.
-    steep: f64,
+    /// Sum of the magnitudes of `rate`: what noise along the line may do to the score.
+    swing: f64,
     guess: f64,
     dust: f64,
     rough: bool,
@@ -209,7 +209,7 @@ impl<'a> Lines<'a> {
             home_image: vec![0.0; width],
             centred: false,
             score: 0.0,
-            steep: 0.0,
+            swing: 0.0,
             guess: 0.0,
             dust: 0.0,
             rough: false,
@@ -331,6 +331,7 @@ impl<'a> Lines<'a> {
         self.kernel.image_into(&self.direction, true, &mut self.rate);
         let sd = self.largest_sd();
         self.dust = self.kernel.dust(&self.base, &self.rate, sd, &mut self.scratch);
+        self.swing = self.rate.iter().map(|c| c.abs()).sum();
         self.expect_root();
         Ok(())
     }
@@ -381,8 +382,7 @@ impl<'a> Lines<'a> {
 
     /// Where the line through the centre would have its root, were it straight, and beside it, lest it be a kink.
     fn expect_root(&mut self) {
-        self.steep = crate::math::dot(&self.slopes, &self.rate);
-        let root = shallow::ASIDE - self.score / self.steep;
+        let root = shallow::ASIDE - self.score / crate::math::dot(&self.slopes, &self.rate);
         self.guess = if root.is_finite() { root.clamp(-shallow::NEAR, shallow::NEAR) } else { 0.0 };
     }
 
@@ -438,16 +438,16 @@ impl<'a> Lines<'a> {
     }
 
     /// Whether lines of a pool may be looked at in places around the point aimed at: what single precision leaves in doubt must be little beside what
-    /// noise does to the score.
+    /// noise may do to the score.
     pub(crate) fn has_places(&self) -> bool {
-        /// The most doubt, in standard deviations along the line.
-        const MOST_DOUBT: f64 = 3e-3;
+        /// The most doubt, as a share of that.
+        const MOST_DOUBT: f64 = 1e-3;
         /// Roundings of single precision for one of double precision, four times over in [`Kernel::dust`].
         const COARSER: f64 = 0.25 * (1u64 << 29) as f64;
         self.pooled
             && matches!(self.marginal, Marginal::Normal)
             && self.kernel.has_places()
-            && COARSER * self.dust <= MOST_DOUBT * self.steep
+            && COARSER * self.dust <= MOST_DOUBT * self.swing
     }
 
     /// Whether most of the first lines of a pool are not known to rise throughout, where that can be told: looking at them in places is cheaper.
