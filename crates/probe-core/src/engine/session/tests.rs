@@ -37,8 +37,8 @@ fn the_smallest_step_never_prints_as_a_step_the_other_way() {
 fn lines_are_counted_for_search_and_judgement() {
     // One unit that is always on: a straight score, on which all lines have the same mass.
     let layers = vec![
-        Dense { weight: vec![1.0, 1.0], bias: vec![100.0] },
-        Dense { weight: vec![0.0, 1.0], bias: vec![101.0, 0.0] },
+        Dense { weight: vec![1.0, 1.0], bias: vec![10.0] },
+        Dense { weight: vec![0.0, 1.0], bias: vec![11.0, 0.0] },
     ];
     let model = Arc::new(Mlp::new(layers, Activation::Relu, 0.0).unwrap());
     let names = vec!["a".to_owned(), "b".to_owned()];
