@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod any;
+mod near;
 mod optimum;
 mod refusal;
 mod relax;

@@ -2,7 +2,7 @@
 
 use super::server::FOLDER;
 use super::{Adult, Measured, PROBE, RATE, Row};
-use crate::stats::figure;
+use crate::stats::{figure, range_of_figures};
 use crate::{python, report};
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
@@ -104,6 +104,21 @@ pub(super) fn figures(rows: &[Row]) -> report::Figures {
         }
         figures.insert(format!("{name}_holds"), format!("{} of {}", measured.holds, measured.people));
     }
+    // In all its settings, whether or not something must stay.
+    let dice: Vec<&Measured> = rows
+        .iter()
+        .filter(|row| row.model == "forest" && row.name.starts_with("dice-ml"))
+        .filter_map(|row| row.outcome.as_ref().ok())
+        .collect();
+    if !dice.is_empty() {
+        let ratios = dice.iter().filter_map(|m| Some(m.ratio?.median));
+        let total = |count: fn(&Measured) -> usize| dice.iter().map(|m| count(m)).sum::<usize>();
+        figures.insert("dice_ml_forest_range".to_owned(), range_of_figures(ratios));
+        figures.insert(
+            "dice_ml_forest_holds".to_owned(),
+            format!("{} of {}", total(|m| m.holds), total(|m| m.people)),
+        );
+    }
     figures
 }
 
@@ -141,6 +156,19 @@ mod tests {
         assert_eq!(line(&row), cells);
         assert_eq!(line(&row).matches('|').count(), HEADER.lines().next().unwrap().matches('|').count());
         assert_eq!(figures(&[row])["some_random_forest_holds"], "2 of 10");
+    }
+
+    #[test]
+    fn all_settings_of_a_package_are_one_range() {
+        let row = |fixed: bool, holds: usize, theirs: f64| {
+            let mut turns = Turns::default();
+            turns.push(0.01, theirs);
+            let outcome = Ok(Measured { ratio: Some(turns.ratio(1.0)), ..measured(holds) });
+            Row { model: "forest", fixed, name: "dice-ml random (1.0)".to_owned(), outcome }
+        };
+        let figures = figures(&[row(false, 2, 0.2), row(true, 3, 5.0)]);
+        assert_eq!(figures["dice_ml_forest_range"], "20 to 500");
+        assert_eq!(figures["dice_ml_forest_holds"], "5 of 20");
     }
 
     #[test]

@@ -280,6 +280,11 @@ impl<'a> Search<'a> {
         }
         let aim = rate;
         let mut reached = self.finish(factual, (&mut rate, target), &mut here, &mut best)?;
+        if !reached && best.cost.is_finite() {
+            self.press_on(factual, upper_quantile(aim), coarse, &mut here, &mut best)?;
+            rate = aim;
+            reached = self.finish(factual, (&mut rate, target), &mut here, &mut best)?;
+        }
         if !reached && !self.task.actions.is_hasty() {
             best.cost = f64::INFINITY;
             if self.try_stretches(factual, z, &mut best)? {
@@ -314,6 +319,25 @@ impl<'a> Search<'a> {
         };
         proposal.point.copy_from_slice(&here);
         Ok(rate)
+    }
+
+    /// More steps from the best point so far, where a closer look sees that it falls short of `z` and the last corrections, which change no further feature, do
+    /// not get there: all that moves is at a limit, or nothing moves. Steps then see as much missing as that look does, and a little more.
+    fn press_on(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        coarse: Look,
+        here: &mut [f64],
+        best: &mut Incumbent,
+    ) -> Result<()> {
+        here.copy_from_slice(&best.point);
+        self.restrict_support(factual, here);
+        let close = self.slack(here, z, Look::Lines(settle::FINEST))?;
+        let overseen = self.slack(here, z, coarse)? - close;
+        (best.cost, best.slack) = (f64::INFINITY, f64::NEG_INFINITY);
+        let near = self.landscape.largest_sd();
+        self.descend(factual, z + overseen.max(0.0) + 2.0 * best.missing, coarse, near, here, best)
     }
 
     /// Why a search ended at `here`, short of its target.

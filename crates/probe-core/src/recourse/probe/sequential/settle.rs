@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Least and most lines.
 const FINE: usize = 128;
-const FINEST: usize = 2_048;
+pub(super) const FINEST: usize = 2_048;
 /// A margin that misses by less than this is straight in between: what a step of that length leaves is its square at most.
 const STRAIGHT: f64 = 0.01;
 
