@@ -16,51 +16,52 @@ pub use batch::{NoisyScores, RankedErrors};
 pub(crate) use errors::{Draws, Errors, STRATA};
 
 use crate::math::vectorised;
-use crate::model::{Aggregate, Model, Node, Trees};
+use crate::model::{Aggregate, Model, Trees};
 use program::{LANES, Program};
+
+/// A node as programs are made from it, in eight bytes: walking down trees is waiting for memory. Its left child follows it.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Child on the right; 0 at a leaf.
+    right: u32,
+    /// The cut as a number among all cuts; at a leaf its value, in units of `1/scale`.
+    what: i32,
+}
 
 /// Trees, or what is left of them.
 #[derive(Default)]
 struct Parts {
-    nodes: Vec<Node>,
+    nodes: Vec<Part>,
     roots: Vec<u32>,
-    /// Cut of each node, as a number among all cuts.
-    cut_of: Vec<u32>,
-    /// Leaves in units of `1/scale`, each less the middle of its tree.
-    leaves: Vec<i16>,
-    todo: Vec<(u32, u32, bool)>,
+    todo: Vec<(u32, u32)>,
 }
 
 impl Parts {
-    /// Becomes `whole` with the splits on `fixed` features taken as `point` takes them.
-    fn prune(&mut self, whole: &Self, point: &[f64], fixed: &[bool]) {
-        let Self { nodes, roots, cut_of, leaves, todo } = self;
+    /// Becomes the `model` with the splits on `fixed` features taken as `point` takes them; `what` are the nodes' cuts and leaves.
+    fn prune(&mut self, model: &Trees, what: &[i32], point: &[f64], fixed: &[bool]) {
+        /// Stands for the parent of a node that is no right child.
+        const NONE: u32 = u32::MAX;
+        let Self { nodes, roots, todo } = self;
         nodes.clear();
-        cut_of.clear();
-        leaves.clear();
         roots.clear();
-        for &root in &whole.roots {
+        for &root in model.roots() {
             roots.push(nodes.len() as u32);
-            todo.push((root, u32::MAX, false));
-            while let Some((mut at, parent, right)) = todo.pop() {
-                let mut node = whole.nodes[at as usize];
+            todo.push((root, NONE));
+            while let Some((mut at, parent)) = todo.pop() {
+                let mut node = model.nodes()[at as usize];
                 while node.left != at && fixed[node.feature as usize] {
                     let left = Trees::goes_left(&node, point[node.feature as usize]);
                     at = if left { node.left } else { node.right };
-                    node = whole.nodes[at as usize];
+                    node = model.nodes()[at as usize];
                 }
                 let here = nodes.len() as u32;
                 if let Some(parent) = nodes.get_mut(parent as usize) {
-                    *(if right { &mut parent.right } else { &mut parent.left }) = here;
+                    parent.right = here;
                 }
-                cut_of.push(whole.cut_of[at as usize]);
-                leaves.push(whole.leaves[at as usize]);
-                if node.left == at {
-                    (node.left, node.right) = (here, here);
-                } else {
-                    todo.extend([(node.right, here, true), (node.left, here, false)]);
+                if node.left != at {
+                    todo.extend([(node.right, here), (node.left, NONE)]);
                 }
-                nodes.push(node);
+                nodes.push(Part { right: 0, what: what[at as usize] });
             }
         }
     }
@@ -72,6 +73,10 @@ pub(crate) struct Forest<'a> {
     /// Distinct cuts, feature by feature in ascending order; those of feature `j` start at `first[j]`.
     cuts: Vec<f64>,
     first: Vec<usize>,
+    /// Feature of each cut.
+    feature_of: Vec<u32>,
+    /// Of each of the model's nodes, its cut as a number among all cuts, or its leaf in units of `1/scale`, less the middle of its tree.
+    what: Vec<i32>,
     whole: Parts,
     /// The trees of the person at hand, where some features are fixed.
     pruned: Option<Parts>,
@@ -80,14 +85,16 @@ pub(crate) struct Forest<'a> {
     scale: f64,
     /// What is added to the sum of the leaves, in the same units.
     offset: f64,
-    /// Sums closer to zero than this are not to be trusted.
-    doubt: f64,
+    /// Sums of leaves from which to which it is in doubt what the model says.
+    doubtful: (i32, i32),
     /// Where the point puts each cut: how many errors are on its left.
     places: Vec<i16>,
     /// What the places are for: the set of errors with its stretch, and for each feature the value, if noisy or if not.
     aimed: (u64, f64),
     aimed_at: Vec<(f64, bool)>,
     program: Program,
+    /// How many errors of the set have their sums known, from the first; `None` where the program is not that of the places.
+    known: Option<usize>,
     scratch: program::Scratch,
     row: Vec<f64>,
 }
@@ -101,14 +108,16 @@ impl<'a> Forest<'a> {
             by_feature[node.feature as usize].push((node.cut, i));
         }
         let (mut cuts, mut first, mut cut_of) = (Vec::new(), Vec::with_capacity(d + 1), vec![0; nodes.len()]);
-        for splits in &mut by_feature {
+        let mut feature_of = Vec::new();
+        for (j, splits) in (0..).zip(&mut by_feature) {
             first.push(cuts.len());
             splits.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
             for &(cut, i) in splits.iter() {
                 if cuts.len() == first[first.len() - 1] || cuts[cuts.len() - 1] != cut {
                     cuts.push(cut);
+                    feature_of.push(j);
                 }
-                cut_of[i] = cuts.len() as u32 - 1;
+                cut_of[i] = cuts.len() as i32 - 1;
             }
         }
         first.push(cuts.len());
@@ -135,38 +144,41 @@ impl<'a> Forest<'a> {
         // However many trees there are, their sum fits 32 bits.
         let most = f64::from(i16::MAX).min((f64::from(i32::MAX) / n_trees).floor());
         let scale = if widest > 0.0 { most / widest } else { 1.0 };
-        let leaves = nodes
-            .iter()
-            .zip(&middle)
-            .map(|(node, middle)| ((adds(node.adds) - middle) * scale).round() as i16)
-            .collect();
+        let mut what = cut_of;
+        for i in (0..nodes.len()).filter(|&i| !is_split(i)) {
+            what[i] = i32::from(((adds(nodes[i].adds) - middle[i]) * scale).round() as i16);
+        }
+        let mut whole = Parts::default();
+        whole.prune(model, &what, &[], &vec![false; d]);
         // The score without its leaves: what a forest of zeros would say.
         let half = if model.rules().aggregate == Aggregate::Sum { model.rules().base } else { -0.5 };
         let offset = (middles + half - model.threshold()) * scale;
         let magnitude = (middles.abs() + half.abs() + model.threshold().abs()) * scale;
         let doubt = 0.5 * n_trees + 1.0 + 1e-12 * (magnitude + n_trees * f64::from(i16::MAX));
+        // Outwards, and everywhere where it is not a number.
+        let doubtful = match offset.is_finite() {
+            true => ((-offset - doubt).floor() as i32, (doubt - offset).ceil() as i32),
+            false => (i32::MIN, i32::MAX),
+        };
         Self {
             places: vec![0; cuts.len()],
             aimed: (0, 1.0),
             aimed_at: vec![(0.0, false); d],
             row: vec![0.0; d],
             program: Program::default(),
+            known: None,
             scratch: program::Scratch::default(),
             model,
             cuts,
             first,
-            whole: Parts {
-                nodes: nodes.to_vec(),
-                roots: model.roots().to_vec(),
-                cut_of,
-                leaves,
-                todo: Vec::new(),
-            },
+            feature_of,
+            what,
+            whole,
             pruned: None,
             live: vec![true; d],
             scale,
             offset,
-            doubt,
+            doubtful,
         }
     }
 
@@ -183,9 +195,10 @@ impl<'a> Forest<'a> {
     /// Prepares for points that have the values of `point` in the `fixed` features, where no noise acts either.
     pub(crate) fn prune(&mut self, point: &[f64], fixed: &[bool]) {
         let pruned = self.pruned.get_or_insert_default();
-        pruned.prune(&self.whole, point, fixed);
+        pruned.prune(self.model, &self.what, point, fixed);
         // Places of features that are fixed are not kept.
         self.aimed.0 = 0;
+        self.known = None;
         self.live.iter_mut().zip(fixed).for_each(|(live, fixed)| *live = !fixed);
     }
 
@@ -199,6 +212,7 @@ impl<'a> Forest<'a> {
             if std::mem::replace(&mut self.aimed_at[j], at) == at && aimed {
                 continue;
             }
+            self.known = None;
             let own = self.first[j]..self.first[j + 1];
             for (place, cut) in self.places[own.clone()].iter_mut().zip(&self.cuts[own]) {
                 *place = match active[j] {
@@ -208,14 +222,27 @@ impl<'a> Forest<'a> {
                 };
             }
         }
-        let Parts { nodes, roots, cut_of, leaves, .. } = self.pruned.as_ref().unwrap_or(&self.whole);
-        let places = &self.places;
-        self.program.compile(nodes, roots, leaves, n, |i| places[cut_of[i] as usize]);
+        if self.known.is_none() {
+            let parts = self.pruned.as_ref().unwrap_or(&self.whole);
+            self.program.compile(parts, &self.feature_of, &self.places, n);
+            self.known = Some(0);
+        }
     }
 
-    /// Sums of the leaves of errors number `from` and on, a whole number of lanes of them.
-    fn sums(&mut self, errors: &Errors, from: usize, sums: &mut [i32]) {
-        self.program.run(errors, from, &mut self.scratch.waiting, sums);
+    /// Forgets what is known of the point that was aimed at last.
+    fn forget(&mut self) {
+        self.known = None;
+    }
+
+    /// Makes `sums` those of the leaves of `n` errors, from number `from` on, a whole number of lanes of them. A search looks at a point more closely
+    /// the second time: sums that are there from the first errors on are not made again.
+    fn sums_into(&mut self, errors: &Errors, from: usize, n: usize, sums: &mut Vec<i32>) {
+        let known = if from == 0 { self.known.unwrap_or(0) } else { 0 };
+        if known < n {
+            sums.resize(n, 0);
+            self.program.run(errors, from + known, &mut self.scratch.waiting, &mut sums[known..]);
+            self.known = Some(if from == 0 { n } else { 0 });
+        }
     }
 
     /// Writes which of the errors number `from` and on are refused, with their scores, if there is room for them: the latter nearly. `from` and
@@ -229,10 +256,8 @@ impl<'a> Forest<'a> {
         scores: &mut [f64],
     ) {
         let mut sums = std::mem::take(&mut self.scratch.sums);
-        sums.clear();
-        sums.resize(refused.len(), 0);
-        self.sums(errors, from, &mut sums);
-        let (offset, scale, doubt) = (self.offset, self.scale, self.doubt);
+        self.sums_into(errors, from, refused.len(), &mut sums);
+        let (offset, scale) = (self.offset, self.scale);
         vectorised(
             #[inline(always)]
             || {
@@ -241,22 +266,21 @@ impl<'a> Forest<'a> {
                 }
             },
         );
+        let (least, most) = self.doubtful;
         let blocks = sums.as_chunks::<LANES>().0.iter().zip(refused.as_chunks_mut::<LANES>().0);
         for (block, (sums, refused)) in blocks.enumerate() {
-            // A sum that is not a number is in doubt, too.
-            let is_sure = |sum: i32| (f64::from(sum) + offset).abs() > doubt;
             let all_sure = vectorised(
                 #[inline(always)]
                 || {
                     let mut all_sure = true;
                     for (refused, sum) in refused.iter_mut().zip(sums) {
-                        *refused = f64::from(*sum) + offset <= 0.0;
-                        all_sure &= is_sure(*sum);
+                        *refused = *sum < least;
+                        all_sure &= (*sum < least) | (*sum > most);
                     }
                     all_sure
                 },
             );
-            for i in (0..LANES).filter(|&i| !all_sure && !is_sure(sums[i])) {
+            for i in (0..LANES).filter(|&i| !all_sure && (least..=most).contains(&sums[i])) {
                 let error = errors.row(from + block * LANES + i);
                 for (j, x) in self.row.iter_mut().enumerate() {
                     *x = point[j] + if active[j] { stretch * error[j] } else { 0.0 };

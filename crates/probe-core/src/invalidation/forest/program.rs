@@ -1,8 +1,7 @@
 //! What is left of the trees around a point, as a list of choices.
 
-use super::Errors;
+use super::{Errors, Parts};
 use crate::math::vectorised;
-use crate::model::Node;
 
 /// Numbers of errors are multiples of this.
 pub(super) const LANES: usize = 128;
@@ -57,20 +56,14 @@ fn choose(first: bool, a: i16, b: i16) -> i16 {
 }
 
 impl Program {
-    /// Makes the program of trees whose split at node `i` has `place(i)` of `n` errors on its left.
-    pub(super) fn compile(
-        &mut self,
-        nodes: &[Node],
-        roots: &[u32],
-        leaves: &[i16],
-        n: i16,
-        place: impl Fn(usize) -> i16,
-    ) {
+    /// Makes the program of trees whose cuts have so many of `n` errors on their left as `places` say.
+    pub(super) fn compile(&mut self, trees: &Parts, feature_of: &[u32], places: &[i16], n: i16) {
         let Self { choices, constant, depth, todo, done } = self;
+        let nodes = &trees.nodes[..];
         choices.clear();
         (*constant, *depth) = (0, 0);
         let mut waiting = 0_usize;
-        for &root in roots {
+        for &root in &trees.roots {
             todo.clear();
             done.clear();
             todo.push((root, false));
@@ -78,17 +71,18 @@ impl Program {
                 if !children_done {
                     // Past splits that all errors take the same way.
                     loop {
-                        let node = &nodes[at as usize];
-                        if node.left == at {
-                            done.push(Some(leaves[at as usize]));
+                        let node = nodes[at as usize];
+                        if node.right == 0 {
+                            done.push(Some(node.what as i16));
                             break;
                         }
-                        let place = place(at as usize);
+                        let place = places[node.what as usize];
                         if place > 0 && place < n {
-                            todo.extend([(at, true), (node.right, false), (node.left, false)]);
-                            break;
+                            todo.extend([(at, true), (node.right, false)]);
+                            at += 1;
+                            continue;
                         }
-                        at = if place == 0 { node.right } else { node.left };
+                        at = if place == 0 { node.right } else { at + 1 };
                     }
                     continue;
                 }
@@ -109,9 +103,10 @@ impl Program {
                     Shape::Neither => waiting - 1,
                 };
                 *depth = (*depth).max(waiting + usize::from(shape == Shape::Neither));
+                let cut = nodes[at as usize].what as usize;
                 choices.push(Choice {
-                    feature: nodes[at as usize].feature,
-                    place: place(at as usize),
+                    feature: feature_of[cut],
+                    place: places[cut],
                     left: left.unwrap_or(0),
                     right: right.unwrap_or(0),
                     shape,

@@ -64,7 +64,8 @@ fn every_error_is_judged_as_the_model_judges_it() {
                 (0..d).map(|j| point[j] + if active[j] { errors.row(i)[j] } else { 0.0 }).collect();
             let score = model.score(&x).unwrap();
             assert_eq!(refused[i], score <= 0.0, "{number} {i}: {score} {}", scores[i]);
-            let close = forest.doubt / forest.scale;
+            let (least, most) = forest.doubtful;
+            let close = 0.5 * f64::from(most - least) / forest.scale;
             assert!((scores[i] - score).abs() <= close, "{number} {i}: {score} {}", scores[i]);
             n_refused += usize::from(refused[i]);
             n_rescored += usize::from(score.abs() <= close);
@@ -83,6 +84,29 @@ fn every_error_is_judged_as_the_model_judges_it() {
     }
     // Both outcomes were seen, and the doubtful way was gone.
     assert!(n_refused > 5_000 && n_refused < 56_000 && n_rescored > 0, "{n_refused} {n_rescored}");
+}
+
+#[test]
+fn a_closer_look_goes_on_where_the_last_one_ended() {
+    let (d, mut stream) = (3, Seed(4).stream(Purpose::Data, 3));
+    let trees = (0..20).map(|_| random_tree(&mut stream, d, 4, &mut |stream| stream.normal())).collect();
+    let model = Trees::new(d, trees, TreeRules::default(), 0.0).unwrap();
+    let errors = Errors::new((0..1_024 * d).map(|_| 0.2 * stream.normal()).collect(), d);
+    let (active, mut forest) = ([true; 3], Forest::new(&model));
+    let points = [[0.3, 0.5, 0.7], [0.3, 0.6, 0.7]];
+    let looks = [(0, 256), (0, 1_024), (0, 128), (512, 256), (0, 512), (0, 512)];
+    for point in [points[0], points[1], points[0]] {
+        for (from, n) in looks {
+            let around = (&point[..], &active[..], 1.0);
+            let seen = |forest: &mut Forest| {
+                let (mut refused, mut scores) = (vec![false; n], vec![0.0; n]);
+                forest.aim(&errors, &point, &active, 1.0);
+                forest.refused(&errors, from, around, &mut refused, &mut scores);
+                (refused, scores)
+            };
+            assert_eq!(seen(&mut forest), seen(&mut Forest::new(&model)), "{point:?} {from} {n}");
+        }
+    }
 }
 
 #[test]
