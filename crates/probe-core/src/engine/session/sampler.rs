@@ -153,7 +153,7 @@ pub(super) struct Sampler<'e> {
     /// Mean and variance that the scouts saw.
     pub(super) mean: f64,
     variance: f64,
-    /// Whether most of the lines that the scouts saw bend.
+    /// Whether most of the lines that the scouts saw bend, or are dear in any case: they are looked at in places.
     bends: bool,
 }
 

@@ -16,7 +16,7 @@ pub(super) const N_CELLS: usize = 2 << DEPTH;
 const FEW: usize = 8;
 const MOST: usize = 16;
 /// How many places a line may have where all that counts is their number.
-const COUNTS: [usize; 7] = [3, 4, 5, 6, 8, 11, MOST];
+const COUNTS: [usize; 5] = [4, 6, 8, 12, MOST];
 /// Roots per unit of mass that are reckoned with where none were expected: lines that bend have more than one.
 const ASTRAY: f64 = 0.05;
 /// What placing a line takes, in places.

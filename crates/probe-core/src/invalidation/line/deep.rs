@@ -4,6 +4,8 @@
 //! layer: a few rows at a time, whose sums stay in registers, so that inputs are loaded once for all of them. A place takes one such pass (`cells.rs` says why places are enough),
 //! a Newton step one forwards and one back, which leaves the slopes with respect to the image behind. Walking a line from kink to kink takes as much for each kink, one line at a time.
 
+mod short;
+
 use super::shallow::{Bundle, NEAR};
 use super::smooth::jet;
 use super::wide::{Singles, Wide};
@@ -11,6 +13,8 @@ use super::{LANES, Lanes};
 use crate::math::quick_cdf_and_pdf;
 use crate::model::{Activation, Layer, Mlp, Model};
 use pulp::Simd;
+use short::InShort;
+use std::sync::OnceLock;
 
 /// Rows of a matrix whose sums are kept in registers together.
 const TOGETHER: usize = 4;
@@ -28,6 +32,8 @@ pub(super) struct Deep {
     output: Vec<f64>,
     bias: f64,
     n_units: usize,
+    /// In single precision, once it is needed, where that is good enough.
+    short: OnceLock<Option<InShort>>,
 }
 
 /// Rows in groups, each input by input. The last group is filled up with zeros.
@@ -50,6 +56,7 @@ pub(super) struct Scratch {
     slopes: Vec<Lanes>,
     spare: Vec<Lanes>,
     active: Vec<usize>,
+    short: short::Scratch,
 }
 
 /// The way to a root of one line.
@@ -160,6 +167,7 @@ impl Deep {
             output: output.to_vec(),
             bias: bias - mlp.threshold(),
             n_units: mlp.hidden().iter().map(Layer::n_out).sum(),
+            short: OnceLock::new(),
         }
     }
 
@@ -174,13 +182,32 @@ impl Deep {
         scratch: &mut Scratch,
     ) -> Lanes {
         self.place(simd, bundle, lines, scratch);
+        let short = self.short.get_or_init(|| InShort::new(self)).as_ref();
+        if let Some(short) = short {
+            short.place(&scratch.p, bundle.rate, &mut scratch.short);
+        }
         let mut refused = [1.0; LANES];
-        for (place, size) in places.iter().zip(sizes) {
-            let t = Wide::load(simd, &place[group].map(f64::from));
-            let scores = self.scores::<S, false>(simd, bundle.rate, t, scratch).lanes();
-            for (refused, score) in refused.iter_mut().zip(scores) {
-                // Sizes are powers of two: their sums are exact. What is not a number is no yes.
-                *refused -= if score > bundle.dust { *size } else { 0.0 };
+        for (places, sizes) in places.chunks(2).zip(sizes.chunks(2)) {
+            let t: short::Pair = std::array::from_fn(|k| places[k % places.len()][group]);
+            let seen = short.map(|short| short.scores(simd, &t, &mut scratch.short));
+            for (k, size) in sizes.iter().enumerate() {
+                let (mut scores, doubts) = match &seen {
+                    Some((scores, doubts)) => (scores[k].map(f64::from), doubts[k]),
+                    None => ([0.0; LANES], [f64::INFINITY; LANES]),
+                };
+                // What is not a number is not known either.
+                let known: [bool; LANES] =
+                    std::array::from_fn(|lane| (scores[lane] - bundle.dust).abs() > doubts[lane]);
+                if !known.iter().all(|known| *known) {
+                    let t = Wide::load(simd, &t[k].map(f64::from));
+                    let closer = self.scores::<S, false>(simd, bundle.rate, t, scratch).lanes();
+                    scores =
+                        std::array::from_fn(|lane| if known[lane] { scores[lane] } else { closer[lane] });
+                }
+                for (refused, score) in refused.iter_mut().zip(scores) {
+                    // Sizes are powers of two: their sums are exact. What is not a number is no yes.
+                    *refused -= if score > bundle.dust { *size } else { 0.0 };
+                }
             }
         }
         refused

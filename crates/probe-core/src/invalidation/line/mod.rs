@@ -18,6 +18,7 @@ mod network;
 mod pool;
 mod shallow;
 mod smooth;
+mod spread;
 mod wide;
 
 use super::certificate::UpperBound;
@@ -36,6 +37,7 @@ use shallow::Bundle;
 
 pub(crate) use cells::Look;
 pub(crate) use pool::{BLOCK, Block, Pool};
+pub(crate) use spread::Spread;
 
 /// Lines traced side by side.
 const LANES: usize = 8;
@@ -112,37 +114,6 @@ pub(crate) fn has_lines(noise: &dyn Noise) -> Result<bool> {
     let still = vec![0.0; noise.dim()];
     let direct = noise.as_gaussian().is_some() || noise.as_independent().is_some();
     Ok(direct || noise.at(&still, &still)?.is_some())
-}
-
-/// Mean and variance of masses.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Spread {
-    n: f64,
-    sum: f64,
-    sum_of_squares: f64,
-}
-
-impl Spread {
-    fn add(&mut self, mass: f64) {
-        self.n += 1.0;
-        self.sum += mass;
-        self.sum_of_squares += mass * mass;
-    }
-
-    /// Mean.
-    pub(crate) fn mean(&self) -> f64 {
-        self.sum / self.n
-    }
-
-    /// Variance of one mass.
-    pub(crate) fn variance(&self) -> f64 {
-        (self.sum_of_squares / self.n - self.mean().powi(2)).max(0.0) * self.n / (self.n - 1.0).max(1.0)
-    }
-
-    /// Standard error of the mean of as many independent masses.
-    pub(crate) fn std_error(&self) -> f64 {
-        (self.variance() / self.n).sqrt()
-    }
 }
 
 /// Lines around one point after another, with scratch of their own.
@@ -589,7 +560,7 @@ impl<'a> Lines<'a> {
         let spread = self.rate(pool, 0, lines, Look::Whole)?;
         let margin = margin_of(spread.mean());
         if let Some(gradient) = gradient {
-            let scale = -1.0 / (spread.n * pdf(margin));
+            let scale = -1.0 / (spread.n() * pdf(margin));
             for (slope, lanes) in self.slopes.iter_mut().zip(&self.sums) {
                 *slope = scale * lanes.iter().sum::<f64>();
             }

@@ -182,3 +182,93 @@ fn rounding_never_makes_a_yes() {
     }
     assert!(seen, "no dust to speak of");
 }
+
+/// Single precision against double precision, which is a hundred million times closer.
+struct Twice<'a>(&'a Deep, &'a [f64], &'a [f64], &'a short::Pair);
+
+impl pulp::WithSimd for Twice<'_> {
+    type Output = (short::Pair, [Lanes; 2], [Lanes; 2]);
+
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        let Self(net, p, rate, t) = self;
+        let scratch = &mut Scratch::default();
+        let image: Vec<Lanes> = p.iter().map(|p| [*p; LANES]).collect();
+        let base = vec![0.0; p.len()];
+        let (guess, slope, marginal) = (0.0, 1.0, Marginal::Normal);
+        let bundle = Bundle { number: 0, base: &base, rate, guess, slope, marginal, dust: 0.0, rough: false };
+        net.place(simd, &bundle, (&image, &[0.0; LANES]), scratch);
+        let net_short = InShort::new(net).unwrap();
+        net_short.place(&scratch.p, rate, &mut scratch.short);
+        let (scores, doubts) = net_short.scores(simd, t, &mut scratch.short);
+        let closer = t.map(|t| {
+            let t = Wide::load(simd, &t.map(f64::from));
+            net.scores::<S, false>(simd, rate, t, scratch).lanes()
+        });
+        (scores, doubts, closer)
+    }
+}
+
+#[test]
+fn single_precision_is_no_further_off_than_its_bound() {
+    let wide: &[usize] = &[4, 60, 50, 50, 40, 1];
+    let mut closest = f64::INFINITY;
+    for (kind, number) in [KINDS[0], KINDS[1], (wide, Activation::Relu)]
+        .into_iter()
+        .flat_map(|kind| (0..60).map(move |number| (kind, number)))
+    {
+        let (mlp, p, q) = line(kind, number);
+        let net = Deep::new(&mlp);
+        let mut stream = Seed(number).stream(Purpose::Data, 13);
+        let t: short::Pair = std::array::from_fn(|_| std::array::from_fn(|_| 2.0 * stream.normal() as f32));
+        let trace = || Twice(&net, &p, &q, &t);
+        let seen = pulp::Arch::new().dispatch(trace());
+        assert_eq!(seen, pulp::WithSimd::with_simd(trace(), pulp::Scalar::new()));
+        let (scores, doubts, closer) = seen;
+        for ((score, doubt), closer) in
+            scores.as_flattened().iter().zip(doubts.as_flattened()).zip(closer.as_flattened())
+        {
+            let off = (f64::from(*score) - closer).abs();
+            assert!(off <= *doubt, "{kind:?} {number}: {off:e} {doubt:e}");
+            assert!(*doubt < 0.5 * (1.0 + closer.abs()), "{kind:?} {number}: {doubt:e} of {closer}");
+            closest = closest.min(doubt / off.max(1e-30));
+        }
+    }
+    // A bound that would hold whatever it is a bound on says nothing.
+    assert!(closest < 1e3, "{closest}");
+}
+
+#[test]
+fn places_are_decided_as_in_double_precision() {
+    for (kind, number) in KINDS[..2].iter().flat_map(|kind| (0..100).map(move |number| (*kind, number))) {
+        let (mlp, p, q) = line(kind, number);
+        let net = Deep::new(&mlp);
+        let closer = Deep { short: OnceLock::from(None), ..Deep::new(&mlp) };
+        let mut stream = Seed(number).stream(Purpose::Data, 14);
+        // Some places at a root, where single precision cannot tell.
+        let scratch = &mut network::Scratch::default();
+        Network::new(&mlp).mass((&p, &q), 0.0, Marginal::Normal, None, scratch);
+        let root = scratch.roots().first().map_or(0.0, |root| root.at as f32);
+        let places: Vec<Singles> = (0..8)
+            .map(|k| std::array::from_fn(|_| if k < 2 { root } else { stream.normal() as f32 }))
+            .collect();
+        let shares = |net: &Deep| trace(net, (&p, &q), 0.0, Some(&places)).0;
+        assert_eq!(shares(&net), shares(&closer), "{kind:?} {number}");
+    }
+}
+
+/// Beyond what single precision holds it says that it does not know.
+#[test]
+fn what_overflows_is_not_known() {
+    let (mlp, p, q) = line(KINDS[0], 1);
+    let huge: Vec<f64> = p.iter().map(|p| 1e39 * p).collect();
+    let t = [[0.5; LANES]; 2];
+    for (p, q) in [(&huge, &q), (&p, &huge)] {
+        let (_, doubts, _) = pulp::Arch::new().dispatch(Twice(&Deep::new(&mlp), p, q, &t));
+        assert_eq!(doubts, [[f64::INFINITY; LANES]; 2]);
+    }
+    let layers = vec![
+        Dense { weight: vec![1.0; 2], bias: vec![0.0; 2] },
+        Dense { weight: vec![1e35, 1.0], bias: vec![0.0] },
+    ];
+    assert!(InShort::new(&Deep::new(&Mlp::new(layers, Activation::Relu, 0.0).unwrap())).is_none());
+}
