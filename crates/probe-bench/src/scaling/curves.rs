@@ -185,7 +185,7 @@ fn depth(plan: &Plan) -> Result<Vec<Curve>> {
     let about = (
         Panel::Depth,
         "network, d = 20, 50 units a layer",
-        "no power: one layer is traced eight lines at a time, deeper ones from kink to kink",
+        "no power: one layer is traced root by root, deeper ones are products of matrices in a few places",
         None,
     );
     Ok(vec![over(about, &sizes, plan, |layers| {

@@ -54,6 +54,16 @@ impl Bends {
         Arc::new(Mlp::new(vec![hidden, output], Activation::Relu, 0.0).unwrap())
     }
 
+    /// The same score with a second hidden layer, whose units are those of the first.
+    fn deep_network(self) -> Arc<Mlp> {
+        let shallow = self.raised_network();
+        let dense: Vec<Dense> = shallow.dense().cloned().collect();
+        let same = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+        let middle = Dense { weight: same, bias: vec![0.0; 3] };
+        let layers = vec![dense[0].clone(), middle, dense[1].clone()];
+        Arc::new(Mlp::new(layers, Activation::Relu, 0.0).unwrap())
+    }
+
     fn at(self, t: f64) -> f64 {
         self.up * t.max(0.0) - self.down * (t - 0.1).max(0.0)
     }
@@ -302,7 +312,7 @@ const AT: f64 = 1.0 + 1e-7;
 #[test]
 fn the_integral_is_the_rate() {
     // A million draws of the engine's own noise, added and counted here.
-    let kinds = [(STEEP, STEEP.network()), (GENTLE, GENTLE.raised_network())];
+    let kinds = [(STEEP, STEEP.network()), (GENTLE, GENTLE.raised_network()), (STEEP, STEEP.deep_network())];
     for (family, (bends, network)) in
         Family::ALL.into_iter().flat_map(|f| kinds.clone().map(|kind| (f, kind)))
     {
@@ -330,6 +340,14 @@ fn false_certificates_under_gaussian_noise() {
     check(Family::Gaussian, 0.35, AT, false, 1_500);
     check(Family::Gaussian, 0.35, AT, true, 300);
     check(Family::Gaussian, 0.1, 1.0099, false, 4_200);
+}
+
+/// Looked at in places, several layers deep.
+#[test]
+fn false_certificates_on_deep_networks() {
+    let score = || (STEEP, STEEP.deep_network());
+    check_on(score(), Family::Gaussian, (0.1, AT), false, 1_000);
+    check_on(score(), Family::Gaussian, (0.35, AT), true, 500);
 }
 
 #[test]

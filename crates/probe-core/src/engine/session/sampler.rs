@@ -27,6 +27,8 @@ const MAX_BLOCKS: usize = 640;
 const MORE_BLOCKS: usize = 64;
 /// Lines that look around a point before it is certified.
 const SCOUTS: usize = 64;
+/// Lines whose masses have less variance than this are one line.
+const ALIKE: f64 = 1e-12;
 /// Lines behind the reported rate: at least, and at most.
 const AUDITORS: usize = 128;
 const MAX_AUDITORS: usize = 8_192;
@@ -151,7 +153,7 @@ pub(super) struct Sampler<'e> {
     /// Mean and variance that the scouts saw.
     pub(super) mean: f64,
     variance: f64,
-    /// Whether most of the lines that the scouts saw bend.
+    /// Whether most of the lines that the scouts saw bend, or are dear in any case: they are looked at in places.
     bends: bool,
 }
 
@@ -298,9 +300,12 @@ impl<'e> Sampler<'e> {
             (self.mean, self.variance) = (spread.mean(), spread.variance());
             lines.aim(point, Some(gradient))?;
             if self.bends {
-                let look = Look::closely(self.mean, self.variance);
+                // Lines that are all alike, as noise on one feature has them, are worth a look as a whole.
+                let alike = lines.are_deep() && self.variance < ALIKE;
+                let look = if alike { Look::Whole } else { Look::closely(self.mean, self.variance) };
                 let (_, spread) = lines.margin_in_places(&pools.scouts, 2 * SCOUTS, look)?;
                 (self.mean, self.variance) = (spread.mean(), spread.variance());
+                self.bends = !alike;
             }
             return Ok(());
         }
@@ -400,7 +405,10 @@ impl<'e> Sampler<'e> {
         match &mut self.kind {
             Kind::Lines { pools, lines, masses, .. } => {
                 let look = match lines.has_places() {
-                    true => Look::cheapest(max_rate, max_rate - meant, (self.mean, self.variance)),
+                    true => {
+                        let seen = (self.mean, self.variance);
+                        Look::cheapest(max_rate, max_rate - meant, seen, lines.are_deep())
+                    }
                     false => Look::Whole,
                 };
                 let variance = self.variance + look.variance();

@@ -15,6 +15,8 @@ pub(super) const N_CELLS: usize = 2 << DEPTH;
 /// Places of a line at the least and at the most; a multiple of what a pass over the units looks at.
 const FEW: usize = 8;
 const MOST: usize = 16;
+/// How many places a line may have where all that counts is their number.
+const COUNTS: [usize; 5] = [4, 6, 8, 12, MOST];
 /// Roots per unit of mass that are reckoned with where none were expected: lines that bend have more than one.
 const ASTRAY: f64 = 0.05;
 /// What placing a line takes, in places.
@@ -156,14 +158,21 @@ impl Look {
         Self::In(if enough { few } else { Cells::around(mean, variance, MOST) })
     }
 
-    /// The way to look in places that takes a certificate of `rate` least work, for lines of this mean and variance.
-    pub(crate) fn cheapest(rate: f64, gap: f64, (mean, variance): (f64, f64)) -> Self {
+    /// The way to look in places that takes a certificate of `rate` least work, for lines of this mean and variance. On `deep` networks a place takes far longer than placing a line.
+    pub(crate) fn cheapest(rate: f64, gap: f64, (mean, variance): (f64, f64), deep: bool) -> Self {
         // Work for each unit of what a bet wins on average, at its best stake.
         let work = |n: usize, added: f64| {
             let square = variance + added + gap * gap;
             let stake = (gap / square).min(0.98 / (1.0 - rate));
-            (n as f64 + SHIFTING) / (stake * (gap - 0.5 * stake * square))
+            let work = if deep { n as f64 } else { n as f64 + SHIFTING };
+            work / (stake * (gap - 0.5 * stake * square))
         };
+        if deep {
+            let all = COUNTS.map(|n| Cells::around(mean, variance, n));
+            let worth = all.map(|cells| work(cells.n, cells.variance));
+            let least = (1..all.len()).fold(0, |least, i| if worth[i] < worth[least] { i } else { least });
+            return Self::In(all[least]);
+        }
         let few = Cells::around(mean, variance, FEW);
         let least = work(FEW, few.variance);
         // Not even if more places added nothing.

@@ -6,6 +6,7 @@
 
 use super::cells::Cells;
 use super::crossing::Marginal;
+use super::deep::{self, Deep};
 use super::follow::{self, Profile};
 use super::network::{self, Network};
 use super::pool::Block;
@@ -51,6 +52,7 @@ enum Rest<'a> {
 pub(super) struct Scratch {
     pub(super) shallow: shallow::Scratch,
     network: network::Scratch,
+    deep: deep::Scratch,
     p: Vec<f64>,
     sum: Vec<f64>,
     roots: Vec<super::crossing::Root>,
@@ -90,9 +92,26 @@ impl<'a> Kernel<'a> {
         if change > 0.0 { change * up } else { -change * down }
     }
 
-    /// Whether lines may be looked at in places: one hidden layer of rectifiers that do not leak.
-    pub(super) fn has_places(&self) -> bool {
-        matches!(&self.rest, Rest::Shallow(net) if net.has_places())
+    /// Whether lines may be looked at in places around a point, where rounding leaves `dust` of a score and noise along the line does `swing` to it: what is left in doubt must be
+    /// little beside that.
+    pub(super) fn has_places(&self, dust: f64, swing: f64) -> bool {
+        /// The most doubt, as a share of that.
+        const MOST_DOUBT: f64 = 1e-3;
+        /// Roundings of single precision for one of double precision, four times over in [`Kernel::dust`].
+        const COARSER: f64 = 0.25 * (1u64 << 29) as f64;
+        /// Nothing overflows where there is no more dust than this.
+        const MOST_DUST: f64 = 1e250;
+        match &self.rest {
+            Rest::Shallow(net) => net.has_places() && COARSER * dust <= MOST_DOUBT * swing,
+            // In double precision.
+            Rest::Network(_) => dust > 0.0 && dust < MOST_DUST,
+            Rest::Affine | Rest::Opaque => false,
+        }
+    }
+
+    /// Whether a line as a whole is dear whatever it does: layers after the first are walked from kink to kink, or cut into cells.
+    pub(super) fn is_deep(&self) -> bool {
+        matches!(self.rest, Rest::Network(_))
     }
 
     /// Numbers in an image.
@@ -222,6 +241,23 @@ impl<'a> Kernel<'a> {
             Arch::new().dispatch(Groups { net, bundle, images, along, places, sums, scratch, masses });
             return Ok(());
         }
+        if let Rest::Network(Network { deep: net, .. }) = &self.rest {
+            let is_rough = bundle.rough && matches!(bundle.marginal, Marginal::Normal);
+            if places.is_some() || is_rough {
+                let scratch = &mut scratch.deep;
+                Arch::new().dispatch(DeepGroups {
+                    net,
+                    bundle,
+                    images,
+                    along,
+                    places,
+                    sums,
+                    scratch,
+                    masses,
+                });
+                return Ok(());
+            }
+        }
         let groups = images.chunks_exact(self.width()).zip(along).zip(masses);
         for ((image, along), out) in groups {
             for lane in 0..LANES {
@@ -325,6 +361,44 @@ impl WithSimd for Groups<'_> {
                 true => net.masses(simd, bundle, group, sums, scratch),
                 false => net.masses_shaped(simd, bundle, group, sums, scratch),
             };
+        }
+    }
+}
+
+/// The same on a deeper network, in places or roughly.
+struct DeepGroups<'a> {
+    net: &'a Deep,
+    bundle: &'a Bundle<'a>,
+    images: &'a [Lanes],
+    along: &'a [Lanes],
+    places: Option<(&'a Block, Cells)>,
+    sums: &'a mut [Lanes],
+    scratch: &'a mut deep::Scratch,
+    masses: &'a mut [Lanes],
+}
+
+impl WithSimd for DeepGroups<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { net, bundle, images, along, places, sums, scratch, masses } = self;
+        let groups = images.chunks_exact(bundle.base.len()).zip(along).zip(masses);
+        let Some((block, cells)) = places else {
+            for (group, out) in groups {
+                *out = net.rough_masses(simd, bundle, group, sums, scratch);
+            }
+            return;
+        };
+        let (mut sizes, mut kept): ([f64; Cells::MOST], [&[Singles]; Cells::MOST]) = Default::default();
+        for ((size, kept), (number, of)) in
+            sizes.iter_mut().zip(&mut kept).zip(cells.numbers().iter().zip(cells.sizes()))
+        {
+            (*size, *kept) = (f64::from(of), block.places(*number));
+        }
+        let n = cells.numbers().len();
+        for (number, (group, out)) in groups.enumerate() {
+            *out = net.shares(simd, bundle, group, (&kept[..n], &sizes[..n], number), scratch);
         }
     }
 }

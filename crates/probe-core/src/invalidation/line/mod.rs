@@ -10,6 +10,7 @@
 
 mod cells;
 mod crossing;
+mod deep;
 mod follow;
 mod kernel;
 mod law;
@@ -17,6 +18,7 @@ mod network;
 mod pool;
 mod shallow;
 mod smooth;
+mod spread;
 mod wide;
 
 use super::certificate::UpperBound;
@@ -35,6 +37,7 @@ use shallow::Bundle;
 
 pub(crate) use cells::Look;
 pub(crate) use pool::{BLOCK, Block, Pool};
+pub(crate) use spread::Spread;
 
 /// Lines traced side by side.
 const LANES: usize = 8;
@@ -113,37 +116,6 @@ pub(crate) fn has_lines(noise: &dyn Noise) -> Result<bool> {
     Ok(direct || noise.at(&still, &still)?.is_some())
 }
 
-/// Mean and variance of masses.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Spread {
-    n: f64,
-    sum: f64,
-    sum_of_squares: f64,
-}
-
-impl Spread {
-    fn add(&mut self, mass: f64) {
-        self.n += 1.0;
-        self.sum += mass;
-        self.sum_of_squares += mass * mass;
-    }
-
-    /// Mean.
-    pub(crate) fn mean(&self) -> f64 {
-        self.sum / self.n
-    }
-
-    /// Variance of one mass.
-    pub(crate) fn variance(&self) -> f64 {
-        (self.sum_of_squares / self.n - self.mean().powi(2)).max(0.0) * self.n / (self.n - 1.0).max(1.0)
-    }
-
-    /// Standard error of the mean of as many independent masses.
-    pub(crate) fn std_error(&self) -> f64 {
-        (self.variance() / self.n).sqrt()
-    }
-}
-
 /// Lines around one point after another, with scratch of their own.
 pub(crate) struct Lines<'a> {
     kernel: Kernel<'a>,
@@ -170,6 +142,7 @@ pub(crate) struct Lines<'a> {
     /// Sum of the magnitudes of `rate`: what noise along the line may do to the score.
     swing: f64,
     guess: f64,
+    slope: f64,
     dust: f64,
     rough: bool,
     /// Counts the points visited.
@@ -211,6 +184,7 @@ impl<'a> Lines<'a> {
             score: 0.0,
             swing: 0.0,
             guess: 0.0,
+            slope: 0.0,
             dust: 0.0,
             rough: false,
             number: 0,
@@ -382,7 +356,8 @@ impl<'a> Lines<'a> {
 
     /// Where the line through the centre would have its root, were it straight, and beside it, lest it be a kink.
     fn expect_root(&mut self) {
-        let root = shallow::ASIDE - self.score / crate::math::dot(&self.slopes, &self.rate);
+        self.slope = crate::math::dot(&self.slopes, &self.rate);
+        let root = shallow::ASIDE - self.score / self.slope;
         self.guess = if root.is_finite() { root.clamp(-shallow::NEAR, shallow::NEAR) } else { 0.0 };
     }
 
@@ -437,23 +412,17 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Whether lines of a pool may be looked at in places around the point aimed at: what single precision leaves in doubt must be little beside what
-    /// noise may do to the score.
+    /// Whether lines of a pool may be looked at in places around the point aimed at.
     pub(crate) fn has_places(&self) -> bool {
-        /// The most doubt, as a share of that.
-        const MOST_DOUBT: f64 = 1e-3;
-        /// Roundings of single precision for one of double precision, four times over in [`Kernel::dust`].
-        const COARSER: f64 = 0.25 * (1u64 << 29) as f64;
         self.pooled
             && matches!(self.marginal, Marginal::Normal)
-            && self.kernel.has_places()
-            && COARSER * self.dust <= MOST_DOUBT * self.swing
+            && self.kernel.has_places(self.dust, self.swing)
     }
 
-    /// Whether most of the first lines of a pool are not known to rise throughout, where that can be told: looking at them in places is cheaper.
+    /// Whether most of the first lines of a pool are not known to rise throughout, where that can be told, or are dear in any case: looking at them in places is cheaper.
     pub(crate) fn bend(&mut self, pool: &Pool) -> Result<bool> {
-        if !self.has_places() {
-            return Ok(false);
+        if !self.has_places() || self.kernel.is_deep() {
+            return Ok(self.has_places());
         }
         self.scratch.shallow.bent = 0;
         self.take_roughly(true);
@@ -461,6 +430,11 @@ impl<'a> Lines<'a> {
         let looked = self.rate(pool, 0, LANES, Look::Whole);
         self.take_roughly(false);
         looked.map(|_| 2 * self.scratch.shallow.bent > LANES)
+    }
+
+    /// Whether a line as a whole is dear whatever it does.
+    pub(crate) fn are_deep(&self) -> bool {
+        self.kernel.is_deep()
     }
 
     /// From now on lines may be taken to have the one root that is nearest to where one is expected, also where others are not ruled out: good enough to find
@@ -516,6 +490,7 @@ impl<'a> Lines<'a> {
             base: &self.base,
             rate: &self.rate,
             guess: self.guess,
+            slope: self.slope,
             marginal: self.marginal,
             dust: self.dust,
             rough: self.rough,
@@ -585,7 +560,7 @@ impl<'a> Lines<'a> {
         let spread = self.rate(pool, 0, lines, Look::Whole)?;
         let margin = margin_of(spread.mean());
         if let Some(gradient) = gradient {
-            let scale = -1.0 / (spread.n * pdf(margin));
+            let scale = -1.0 / (spread.n() * pdf(margin));
             for (slope, lanes) in self.slopes.iter_mut().zip(&self.sums) {
                 *slope = scale * lanes.iter().sum::<f64>();
             }

@@ -1,6 +1,7 @@
 //! Networks along a line, from the first layer's pre-activations on.
 
 use super::crossing::{Marginal, Refused, Root};
+use super::deep::Deep;
 use super::follow;
 use super::shallow::ASIDE;
 use super::{LANES, Lanes, smooth};
@@ -12,6 +13,8 @@ pub(super) struct Network<'a> {
     mlp: &'a Mlp,
     /// For rectifiers: the weights of each layer after the first, by input.
     columns: Vec<Vec<f64>>,
+    /// The same for eight lines at once.
+    pub(super) deep: Deep,
 }
 
 /// Values and slopes of the layer at hand.
@@ -26,6 +29,14 @@ pub(super) struct Scratch {
     at_root_slopes: Vec<f64>,
     walk: Walk,
     smooth: smooth::Scratch,
+}
+
+#[cfg(test)]
+impl Scratch {
+    /// Roots of the line that was last asked for.
+    pub(super) fn roots(&self) -> &[Root] {
+        &self.roots
+    }
 }
 
 /// All hidden units at a point of a line, layer after layer: pre-activations, their slopes, and the rectifier's slope there.
@@ -58,7 +69,7 @@ impl<'a> Network<'a> {
             true => mlp.layers()[1..].iter().map(by_input).collect(),
             false => Vec::new(),
         };
-        Self { mlp, columns }
+        Self { mlp, columns, deep: Deep::new(mlp) }
     }
 
     /// The score at an image, and its slopes with respect to the image.

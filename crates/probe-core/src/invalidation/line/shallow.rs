@@ -59,6 +59,8 @@ pub(super) struct Bundle<'a> {
     pub rate: &'a [f64],
     /// Where the root is expected, within $|t| \le T$.
     pub guess: f64,
+    /// Slope of the score along the line, at the centre.
+    pub slope: f64,
     /// How positions along the line are distributed.
     pub marginal: Marginal<'a>,
     /// Scores up to this are refused: more than rounding leaves of a zero.

@@ -114,7 +114,7 @@ impl Profile for Along<'_> {
 
 /// Value and derivative. The latter is accurate to rounding of 1, not in its tails: it is added to others here.
 #[inline(always)]
-fn jet(activation: Activation, z: f64) -> (f64, f64) {
+pub(super) fn jet(activation: Activation, z: f64) -> (f64, f64) {
     let value = activation.value(z);
     let derivative = match activation {
         Activation::Tanh => (1.0 - value) * (1.0 + value),

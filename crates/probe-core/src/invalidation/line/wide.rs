@@ -157,28 +157,28 @@ pub(super) type Singles = [f32; LANES];
 
 /// [`Wide`] in single precision.
 #[derive(Clone, Copy)]
-struct Short<S: Simd>([S::f32s; LANES]);
+pub(super) struct Short<S: Simd>(pub(super) [S::f32s; LANES]);
 
 impl<S: Simd> Short<S> {
-    const PARTS: usize = {
+    pub(super) const PARTS: usize = {
         assert!(LANES.is_multiple_of(S::F32_LANES), "a register holds eight numbers at most");
         LANES / S::F32_LANES
     };
 
     #[inline(always)]
-    fn splat(simd: S, x: f32) -> Self {
+    pub(super) fn splat(simd: S, x: f32) -> Self {
         Self([simd.splat_f32s(x); LANES])
     }
 
     #[inline(always)]
-    fn load(simd: S, singles: &Singles) -> Self {
+    pub(super) fn load(simd: S, singles: &Singles) -> Self {
         let mut short = Self::splat(simd, 0.0);
         short.0[..Self::PARTS].copy_from_slice(S::as_simd_f32s(singles).0);
         short
     }
 
     #[inline(always)]
-    fn singles(self) -> Singles {
+    pub(super) fn singles(self) -> Singles {
         let mut singles = [0.0; LANES];
         S::as_mut_simd_f32s(&mut singles).0.copy_from_slice(&self.0[..Self::PARTS]);
         singles

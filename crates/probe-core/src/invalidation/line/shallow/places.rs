@@ -130,6 +130,7 @@ mod tests {
             base: &base,
             rate: c,
             guess: 0.0,
+            slope: 1.0,
             marginal: Marginal::Normal,
             dust: 0.0,
             rough: false,

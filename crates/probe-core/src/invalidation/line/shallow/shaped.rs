@@ -184,6 +184,7 @@ mod tests {
                     base: &base,
                     rate: &c,
                     guess: 0.1,
+                    slope: 1.0,
                     marginal,
                     dust: 0.0,
                     rough: false,

@@ -48,6 +48,7 @@ impl Case {
             base: &zero,
             rate: &self.c,
             guess,
+            slope: 1.0,
             marginal: Marginal::Normal,
             dust: 0.0,
             rough: false,

@@ -49,9 +49,9 @@ impl Search<'_> {
         let mut z = upper_quantile(*rate);
         let mut lines = self.fine_lines(*rate, target);
         // For the gradient few lines do, where more are cheaper without it.
-        let mut slack =
-            self.slack(here, z, Look::Lines(lines.min(if self.landscape.bends() { FINE } else { FINEST })))?;
-        if self.landscape.bends() {
+        let closer = self.landscape.looks_closer();
+        let mut slack = self.slack(here, z, Look::Lines(lines.min(if closer { FINE } else { FINEST })))?;
+        if closer {
             lines = FINE;
             slack = self.closer_slack(here, z, lines)?;
         }

@@ -64,6 +64,11 @@ pub(super) trait Landscape {
     }
 
     /// Whether a closer look is cheaper.
+    fn looks_closer(&self) -> bool {
+        false
+    }
+
+    /// Whether most lines are known to bend: room is dearer and saves less.
     fn bends(&self) -> bool {
         false
     }

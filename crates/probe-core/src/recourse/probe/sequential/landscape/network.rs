@@ -16,8 +16,8 @@ pub(super) struct OnLines<'a> {
     network: Option<&'a Mlp>,
     /// Gradient of the point's own margin.
     kept: Vec<f64>,
-    /// Whether most lines bend near this person, and whether that is known.
-    bend: bool,
+    /// Whether lines near this person are dear as a whole, because most of them bend or the network is deep, and whether that is known.
+    dear: bool,
     known: bool,
     /// Variance of the lines that were last looked at.
     variance: f64,
@@ -25,14 +25,14 @@ pub(super) struct OnLines<'a> {
 
 impl<'a> OnLines<'a> {
     pub(super) fn new(lines: Lines<'a>, pool: &'a Pool, network: Option<&'a Mlp>) -> Self {
-        Self { lines, pool, network, kept: Vec::new(), bend: false, known: false, variance: 0.0 }
+        Self { lines, pool, network, kept: Vec::new(), dear: false, known: false, variance: 0.0 }
     }
 }
 
 impl Landscape for OnLines<'_> {
     fn begin(&mut self, person: &[f64]) {
         self.lines.stay_near(person);
-        (self.bend, self.known) = (false, false);
+        (self.dear, self.known) = (false, false);
         self.lines.take_roughly(false);
     }
 
@@ -71,10 +71,10 @@ impl Landscape for OnLines<'_> {
             return seen(own - EDGE, 0.0);
         }
         if !self.known {
-            // Where lines bend the way is found on one root each, and what matters is looked at in places.
+            // Where lines are dear the way is found on one root each, and what matters is looked at in places.
             self.known = true;
-            self.bend = self.lines.bend(self.pool)?;
-            self.lines.take_roughly(self.bend);
+            self.dear = self.lines.bend(self.pool)?;
+            self.lines.take_roughly(self.dear);
         }
         let (margin, spread) = self.lines.margin(self.pool, n, Some(&mut *gradient))?;
         self.variance = spread.variance();
@@ -87,7 +87,11 @@ impl Landscape for OnLines<'_> {
     }
 
     fn bends(&self) -> bool {
-        self.bend
+        self.dear && !self.lines.are_deep()
+    }
+
+    fn looks_closer(&self) -> bool {
+        self.dear
     }
 
     fn closer_slack(
@@ -97,7 +101,7 @@ impl Landscape for OnLines<'_> {
         lines: usize,
         hint: Option<&[f64]>,
     ) -> Result<Option<(f64, f64)>> {
-        if !(self.bend && self.lines.is_fixed() && self.lines.is_centred()) {
+        if !(self.dear && self.lines.is_fixed() && self.lines.is_centred()) {
             return Ok(None);
         }
         self.lines.aim(place.to, hint)?;
@@ -156,7 +160,7 @@ impl Landscape for OnLines<'_> {
     }
 
     fn fair_surcharges(&self) -> Surcharges {
-        if self.bend {
+        if self.bends() {
             Surcharges { fair: 0.0165, dear: 0.03, cheap: 0.009 }
         } else {
             Surcharges { fair: 0.02, dear: 0.04, cheap: 0.014 }
@@ -169,6 +173,6 @@ impl Landscape for OnLines<'_> {
 
     /// Where lines bend, fewer: what the spread of their masses takes is not worth the little that it saves.
     fn fair_samples(&self) -> f64 {
-        if self.bend { 1_600.0 } else { 10_000.0 }
+        if self.bends() { 1_600.0 } else { 10_000.0 }
     }
 }
