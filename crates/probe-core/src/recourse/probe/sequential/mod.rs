@@ -12,6 +12,7 @@ mod pockets;
 mod roam;
 mod settle;
 mod singles;
+mod starts;
 mod stretches;
 mod supports;
 
@@ -274,6 +275,9 @@ impl<'a> Search<'a> {
             here.copy_from_slice(&best.point);
             self.restrict_support(factual, &here);
             self.descend(factual, z, coarse, free, &mut here, &mut best)?;
+        }
+        if self.is_worth_other_starts(factual, &best) {
+            self.start_elsewhere(factual, z, coarse, &mut here, &mut best)?;
         }
         if self.depends_on_changes() {
             self.change_support(factual, z, &mut best)?;
