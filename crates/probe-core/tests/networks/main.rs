@@ -14,3 +14,4 @@ mod limits;
 mod lines;
 mod same_bits;
 mod shared;
+mod starts;
