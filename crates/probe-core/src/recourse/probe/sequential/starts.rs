@@ -13,10 +13,10 @@ const SHARES: [f64; 2] = [0.3, 1.0];
 const MOST: usize = 6;
 
 impl Search<'_> {
-    /// Whether the best so far should be doubted, and a further search is not too dear.
+    /// Whether the best so far should be doubted: where lines hardly bend, steps that end elsewhere end at much the same cost.
     pub(super) fn is_worth_other_starts(&self, factual: &[f64], best: &Incumbent) -> bool {
         let changed = best.point.iter().zip(factual).filter(|(to, from)| to != from).count();
-        self.landscape.has_cheap_looks()
+        self.landscape.bends()
             && !self.depends_on_changes()
             && !self.task.actions.is_hasty()
             && (changed > FEW_CHANGES || best.cost.is_infinite())

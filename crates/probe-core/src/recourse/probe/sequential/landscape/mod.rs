@@ -89,11 +89,6 @@ pub(super) trait Landscape {
     /// How closely an answer can meet a target, in units of the margin.
     fn precision(&self) -> f64;
 
-    /// Whether a look at a point takes so little that a search may start from several.
-    fn has_cheap_looks(&self) -> bool {
-        false
-    }
-
     /// Values of single features beside which the score jumps, near `x`.
     fn edges_into(&self, x: &[f64], edges: &mut Vec<(usize, f64)>) {
         let _ = (x, edges);

@@ -145,10 +145,6 @@ impl Landscape for OnLines<'_> {
         2e-4
     }
 
-    fn has_cheap_looks(&self) -> bool {
-        true
-    }
-
     fn shortcoming(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
         let reason = shortcoming::of_network(self.network?, person, actions);
         (reason != Reason::NotFound).then_some(reason)
