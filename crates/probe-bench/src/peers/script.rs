@@ -64,11 +64,15 @@ impl Question<'_> {
     }
 }
 
-/// Python on one thread, whatever library takes part.
+/// Python on one thread, whatever library takes part, that keeps the memory it has freed. Large tensors go back to the system otherwise or not, as it happens, and where they do
+/// the same search takes four times as long from one run to the next.
 pub(super) fn on_one_thread(python: &Path) -> Command {
     let mut command = Command::new(python);
     for name in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
         command.env(name, "1");
+    }
+    for name in ["MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"] {
+        command.env(name, "4294967296");
     }
     command.env("PYTHONDONTWRITEBYTECODE", "1");
     command
