@@ -15,6 +15,7 @@ mod singles;
 mod starts;
 mod stretches;
 mod supports;
+mod without;
 
 use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker, shortcoming};
 use super::linear::Step;
@@ -157,6 +158,8 @@ struct Search<'a> {
     /// Variance of the lines at the last point that was looked at, and whether that point is favourable itself.
     variance: f64,
     favourable: bool,
+    /// Steps of one descent, at most.
+    most_steps: usize,
 }
 
 /// How closely a point is looked at.
@@ -226,6 +229,7 @@ impl<'a> Search<'a> {
             trial: vec![0.0; n],
             variance: 0.0,
             favourable: false,
+            most_steps: MAX_STEPS,
         })
     }
 
@@ -279,11 +283,22 @@ impl<'a> Search<'a> {
         if self.is_worth_other_starts(factual, &best) {
             self.start_elsewhere(factual, z, coarse, &mut here, &mut best)?;
         }
+        let mut before = None;
+        if self.may_do_without(factual, &best) {
+            before = Some((best.cost, best.point.clone()));
+            self.do_without(factual, z, coarse, &mut here, &mut best)?;
+        }
         if self.depends_on_changes() {
             self.change_support(factual, z, &mut best)?;
         }
         let aim = rate;
         let mut reached = self.finish(factual, (&mut rate, target), &mut here, &mut best)?;
+        if let Some((cost, point)) = before.filter(|_| !reached) {
+            // What the last steps cannot make good is no answer, however cheap: from where it came.
+            (best.cost, best.point) = (cost, point);
+            rate = aim;
+            reached = self.finish(factual, (&mut rate, target), &mut here, &mut best)?;
+        }
         if !reached && best.cost.is_finite() {
             self.press_on(factual, upper_quantile(aim), coarse, &mut here, &mut best)?;
             rate = aim;
@@ -479,7 +494,7 @@ impl<'a> Search<'a> {
         let mut slack = self.slack(here, z, look)?;
         let mut gradient = self.gradient.clone();
         let hasty = look == Look::FirstOrder && radius == f64::INFINITY;
-        for _ in 0..if hasty { FIRST_STEPS } else { MAX_STEPS } {
+        for _ in 0..if hasty { FIRST_STEPS } else { self.most_steps } {
             let cost = task.cost.between(factual, here);
             if look != Look::FirstOrder {
                 best.offer(here, cost, slack);
