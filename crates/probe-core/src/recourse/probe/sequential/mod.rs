@@ -493,6 +493,7 @@ impl<'a> Search<'a> {
         let mut weight = 0.0_f64;
         let mut slack = self.slack(here, z, look)?;
         let mut gradient = self.gradient.clone();
+        let least_gain = self.landscape.least_gain(look);
         let hasty = look == Look::FirstOrder && radius == f64::INFINITY;
         for _ in 0..if hasty { FIRST_STEPS } else { self.most_steps } {
             let cost = task.cost.between(factual, here);
@@ -531,7 +532,7 @@ impl<'a> Search<'a> {
             let trial = std::mem::take(&mut self.trial);
             let new_cost = task.cost.between(factual, &trial);
             let promised = before - merit(new_cost, predicted);
-            if reached && promised <= LEAST_GAIN * cost {
+            if reached && promised <= least_gain * cost {
                 self.trial = trial;
                 break;
             }

@@ -6,7 +6,7 @@ mod network;
 mod scattered;
 mod trees;
 
-use super::{COARSE, Look};
+use super::{COARSE, LEAST_GAIN, Look};
 use crate::error::Result;
 use crate::invalidation::{Errors, Lines, Pool};
 use crate::noise::{Gaussian, Noise};
@@ -114,6 +114,12 @@ pub(super) trait Landscape {
     /// Differences in margin that mean nothing.
     fn noise(&self) -> f64 {
         0.0
+    }
+
+    /// A step that promises less than this share of the cost is the last.
+    fn least_gain(&self, look: Look) -> f64 {
+        let _ = look;
+        LEAST_GAIN
     }
 
     /// How many lines a step of the search takes.

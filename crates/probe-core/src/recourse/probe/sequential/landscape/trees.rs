@@ -1,6 +1,6 @@
 //! Trees: a fixed set of errors, read as ranks.
 
-use super::super::Look;
+use super::super::{LEAST_GAIN, Look};
 use super::scattered::{self, Around, PRECISION, Scattered, WORTH};
 use super::{Landscape, Place, Seen, Surcharges};
 use crate::error::Result;
@@ -195,6 +195,16 @@ impl Landscape for OnErrors<'_> {
 
     fn noise(&self) -> f64 {
         self.precision()
+    }
+
+    /// Samples see no smaller gains: the rate of a thousand errors is off by what several times as much costs.
+    fn least_gain(&self, look: Look) -> f64 {
+        match look {
+            _ if self.exact => LEAST_GAIN,
+            Look::FirstOrder => 0.01,
+            Look::Lines(n) if n <= COARSE => 0.002,
+            Look::Lines(_) => 0.003,
+        }
     }
 
     fn coarse(&self) -> usize {
