@@ -165,7 +165,8 @@ impl Landscape for OnLines<'_> {
 
     /// Where lines bend, what room costs and what it saves differ much between people. With these numbers it adds just under 2 % to the cost of answers on Give Me Some Credit.
     fn worth_of_cost(&self, rate: f64) -> Option<f64> {
-        self.bends().then(|| 4.6e5 * libm::pow(rate, 0.63))
+        let worth = 4.6e5 * libm::pow(rate.max(0.1), 0.63) * libm::pow((0.1 / rate).max(1.0), 0.35);
+        self.bends().then_some(worth)
     }
 
     fn gap_of_steps(&self, rate: f64) -> f64 {
