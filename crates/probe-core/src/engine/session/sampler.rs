@@ -9,8 +9,8 @@ mod tests;
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
 use crate::invalidation::{
-    BLOCK, Boxes, Draws, Errors, Forest, LEAST_AIM, Ladder, Lines, Look, Models, Pool, STRATA, has_lines,
-    usual_gap,
+    BLOCK, Boxes, Draws, Errors, Forest, LEAST_AIM, Ladder, Lines, Look, Models, Pool, STRATA, Spread,
+    has_lines, usual_gap,
 };
 use crate::model::ModelShift;
 use crate::noise::{Noise, Residuals};
@@ -571,9 +571,9 @@ impl<'e> Sampler<'e> {
                     true => Look::closely(self.mean, self.variance),
                     false => Look::Whole,
                 };
-                let mut enough = AUDITORS;
+                let (mut enough, mut spread) = (AUDITORS, Spread::default());
                 loop {
-                    let spread = lines.rate(&pools.auditors, 0, enough, look)?;
+                    lines.rate_further(&pools.auditors, enough, look, &mut spread)?;
                     let mean = spread.mean();
                     if spread.std_error() <= share * mean.max(max_rate) || enough >= MAX_AUDITORS {
                         return Ok(mean);

@@ -102,7 +102,7 @@ pub(super) fn place(number: u8, drawn: f64) -> f32 {
 }
 
 /// $\Phi^{-1}$ to a relative $1.2\cdot10^{-9}$, far closer than single precision: P. J. Acklam's rational approximation.
-fn quick_quantile(mass: f64) -> f64 {
+pub(super) fn quick_quantile(mass: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969_683_028_665_376e1,
         2.209_460_984_245_205e2,

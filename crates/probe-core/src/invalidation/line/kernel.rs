@@ -161,7 +161,7 @@ impl<'a> Kernel<'a> {
             for (error, row) in errors.iter().zip(self.map.chunks_exact(n)) {
                 for (sum, w) in sums.iter_mut().zip(&row[first..first + some.len()]) {
                     for lane in 0..LANES {
-                        sum[lane] += error[lane] * w;
+                        sum[lane] = error[lane].mul_add(*w, sum[lane]);
                     }
                 }
             }

@@ -520,14 +520,38 @@ impl<'a> Lines<'a> {
 
     /// Rate from the first `lines` lines of a segment, a multiple of 8.
     pub(crate) fn rate(&mut self, pool: &Pool, segment: usize, lines: usize, look: Look) -> Result<Spread> {
-        let (mut spread, mut masses, mut spare) = (Spread::default(), [0.0; BLOCK], None);
-        for index in 0..lines.div_ceil(BLOCK) {
+        let mut spread = Spread::default();
+        self.rate_from((pool, segment), 0, lines, look, &mut spread)?;
+        Ok(spread)
+    }
+
+    /// Reads on to the first `lines` lines of a pool, a multiple of 64, where `spread` is that of the first blocks of it.
+    pub(crate) fn rate_further(
+        &mut self,
+        pool: &Pool,
+        lines: usize,
+        look: Look,
+        spread: &mut Spread,
+    ) -> Result<()> {
+        self.rate_from((pool, 0), spread.n() as usize / BLOCK, lines, look, spread)
+    }
+
+    fn rate_from(
+        &mut self,
+        (pool, segment): (&Pool, usize),
+        first: usize,
+        lines: usize,
+        look: Look,
+        spread: &mut Spread,
+    ) -> Result<()> {
+        let (mut masses, mut spare) = ([0.0; BLOCK], None);
+        for index in first..lines.div_ceil(BLOCK) {
             let here = &mut masses[..BLOCK.min(lines - index * BLOCK)];
             let block = pool.block(segment, index, self, &mut spare);
             self.masses(block, look, here)?;
             here.iter().for_each(|&mass| spread.add(mass));
         }
-        Ok(spread)
+        Ok(())
     }
 
     /// The smoothed margin on the first `lines` lines of a pool, looked at in places.

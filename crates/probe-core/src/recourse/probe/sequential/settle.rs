@@ -3,14 +3,18 @@
 use super::landscape::Place;
 use super::{Incumbent, Look, Search};
 use crate::error::Result;
-use crate::math::normal::upper_quantile;
+use crate::math::normal::{pdf, upper_quantile};
 use std::sync::Arc;
 
-/// Least and most lines.
-const FINE: usize = 128;
+/// Least and most lines, and how many a first closer look takes.
+const FINE: usize = 64;
+const CLOSER: usize = 128;
 pub(super) const FINEST: usize = 2_048;
 /// A margin that misses by less than this is straight in between: what a step of that length leaves is its square at most.
 const STRAIGHT: f64 = 0.01;
+/// The most and the least room under a target that is left where it is chosen by what it costs and saves, in terms of what is usual.
+const MOST_ROOM: f64 = 1.5;
+const LEAST_ROOM: f64 = 0.1;
 
 impl Search<'_> {
     /// The last steps, from the best point so far: out of a pocket, then on more lines. Says whether `rate` is reached at `here`.
@@ -52,7 +56,7 @@ impl Search<'_> {
         let closer = self.landscape.looks_closer();
         let mut slack = self.slack(here, z, Look::Lines(lines.min(if closer { FINE } else { FINEST })))?;
         if closer {
-            lines = FINE;
+            lines = CLOSER;
             slack = self.closer_slack(here, z, lines)?;
         }
         if let (Some(target), true) = (target, self.favourable) {
@@ -129,12 +133,17 @@ impl Search<'_> {
     /// was last seen. More lines will be needed then, within reason.
     fn fair_gap(&self, factual: &[f64], here: &[f64], rate: f64, gap: f64) -> f64 {
         let cost = &self.task().cost;
-        let gap = if self.landscape.bends() { gap.min(self.landscape.gap_of_steps(rate)) } else { gap };
         // The cheapest margin that the changed features sell.
         let price = (0..here.len())
             .filter(|&j| here[j] != factual[j] && self.gradient[j] != 0.0)
             .map(|j| cost.weight(j, here[j] - factual[j]) / self.gradient[j].abs())
             .fold(f64::INFINITY, f64::min);
+        if let Some(worth) = self.landscape.worth_of_cost(rate) {
+            let slope = price / (pdf(upper_quantile(rate)) * cost.between(factual, here));
+            let least = least_work(rate, self.variance, worth * slope);
+            let most = (MOST_ROOM * gap).min(gap.max(0.5 * rate));
+            return if least.is_finite() { least.clamp(LEAST_ROOM * gap, most) } else { gap };
+        }
         let margin = upper_quantile(rate - gap) - upper_quantile(rate);
         let surcharge = price * margin / cost.between(factual, here);
         let fair = self.landscape.fair_surcharges();
@@ -148,11 +157,13 @@ impl Search<'_> {
     }
 
     /// Lines that tell the rate well enough, given the variance that was last seen: to two fifths of what it stays under its target, and in any case to half
-    /// a percent at 0.35 and no closer than a quarter; where lines bend and are cheap in places, to a quarter, and no closer than an eighth. Evenly spread lines are worth three independent ones at least.
+    /// a percent at 0.35 and no closer than a quarter; where lines bend and are cheap in places, to a quarter of it, to half a percent again, and no closer than an eighth. Evenly spread lines are worth three independent ones at least.
     fn fine_lines(&self, rate: f64, target: Option<f64>) -> usize {
-        let (closest, share) = if self.landscape.bends() { (0.00125, 0.25) } else { (0.0025, 0.4) };
+        let (closest, widest, share) =
+            if self.landscape.bends() { (0.00125, 4.0, 0.25) } else { (0.0025, 2.0, 0.4) };
         let closest = closest * (0.35 * rate).sqrt();
-        let error = target.map_or(closest, |target| (share * (target - rate)).clamp(closest, 2.0 * closest));
+        let error =
+            target.map_or(closest, |target| (share * (target - rate)).clamp(closest, widest * closest));
         let needed = self.variance / (error * error) / 3.0;
         (needed.min(1e9) as usize).next_power_of_two().clamp(FINE, FINEST)
     }
@@ -210,5 +221,41 @@ impl Search<'_> {
         }
         here.copy_from_slice(&scaled(outside));
         Ok(true)
+    }
+}
+
+/// The gap under a target `rate` at which a certificate's lines and what the gap adds to the cost, at `price` lines for a unit of the rate, are least together; not a
+/// number where the price is none. A bet takes ln(1/δ)(1 - r)/gap lines whatever their spread, as its stake is limited, and 2 ln(1/δ) variance/gap² more for that.
+fn least_work(rate: f64, variance: f64, price: f64) -> f64 {
+    let (bound, spread) = (7.0 * (1.0 - rate), 14.0 * variance);
+    // The root of price·gap³ = bound·gap + 2·spread, by Newton steps from above it, where the difference is convex.
+    let mut gap = (bound / price).sqrt() + libm::cbrt(2.0 * spread / price);
+    for _ in 0..6 {
+        let square = price * gap * gap;
+        gap -= (gap * (square - bound) - 2.0 * spread) / (3.0 * square - bound);
+    }
+    gap
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against all gaps on a fine grid.
+    #[test]
+    fn the_least_work_is_no_more_than_that_of_any_other_gap() {
+        for (rate, variance, price) in
+            [(0.35, 1.3e-3, 1e6), (0.35, 2e-2, 3e6), (0.1, 5e-4, 4e5), (0.05, 0.0, 1e5), (0.2, 1e-6, 1e7)]
+        {
+            let work = |gap: f64| 7.0 * (1.0 - rate) / gap + 14.0 * variance / (gap * gap) + price * gap;
+            let least = least_work(rate, variance, price);
+            for i in 1..4_000 {
+                let gap = 1e-5 * f64::from(i);
+                assert!(work(least) <= work(gap) * (1.0 + 1e-9), "{rate} {variance}: {least} {gap}");
+            }
+        }
+        assert!(!least_work(0.35, 1e-3, f64::INFINITY).is_finite());
+        assert!(!least_work(0.35, 1e-3, 0.0).is_finite());
+        assert!(!least_work(0.35, 1e-3, f64::NAN).is_finite());
     }
 }

@@ -150,6 +150,12 @@ pub(super) trait Landscape {
         Surcharges { fair: 0.0165, dear: 0.03, cheap: 0.009 }
     }
 
+    /// How many lines of a certificate the whole cost of an answer is worth, where room under a target is chosen by that.
+    fn worth_of_cost(&self, rate: f64) -> Option<f64> {
+        let _ = rate;
+        None
+    }
+
     /// How far under a target steps look for a way at most; the last ones may go further.
     fn gap_of_steps(&self, rate: f64) -> f64 {
         rate

@@ -160,19 +160,20 @@ impl Landscape for OnLines<'_> {
     }
 
     fn fair_surcharges(&self) -> Surcharges {
-        if self.bends() {
-            Surcharges { fair: 0.0165, dear: 0.03, cheap: 0.009 }
-        } else {
-            Surcharges { fair: 0.02, dear: 0.04, cheap: 0.014 }
-        }
+        Surcharges { fair: 0.02, dear: 0.04, cheap: 0.014 }
+    }
+
+    /// Where lines bend, what room costs and what it saves differ much between people. With these numbers it adds just under 2 % to the cost of answers on Give Me Some Credit.
+    fn worth_of_cost(&self, rate: f64) -> Option<f64> {
+        let worth = 4.6e5 * libm::pow(rate.max(0.1), 0.63) * libm::pow((0.1 / rate).max(1.0), 0.35);
+        self.bends().then_some(worth)
     }
 
     fn gap_of_steps(&self, rate: f64) -> f64 {
         usual_gap(rate, true)
     }
 
-    /// Where lines bend, fewer: what the spread of their masses takes is not worth the little that it saves.
     fn fair_samples(&self) -> f64 {
-        if self.bends() { 1_600.0 } else { 10_000.0 }
+        10_000.0
     }
 }
