@@ -104,7 +104,7 @@ pub(crate) const LEAST_AIM: f64 = 0.3;
 /// dearer and saves less.
 pub(crate) fn usual_gap(rate: f64, bend: bool) -> f64 {
     let times = 0.35 / rate;
-    let room = if bend { 0.018 * times.sqrt() } else { (0.022 * libm::pow(times, 0.75)).min(0.08) };
+    let room = if bend { 0.018 * times.sqrt() } else { (0.022 * libm::pow(times, 0.85)).min(0.08) };
     // A line wins the gap times 1/(1-r) at most: very small rates need a wide one.
     (rate * room.min(0.15)).max(LEAST_GAP).min((1.0 - LEAST_AIM) * rate)
 }
