@@ -127,7 +127,7 @@ const HEADER: &str = "\
 const COLUMNS: &str = "\
 - **with an answer**: recourse accuracy, the share of the people with a point that the model accepts. What follows is about these points.
 - **certified**: share of the people with a certificate (confidence 0.999 each). Where rates are exact, as before linear models, the engine
-  certifies any method's points that hold; elsewhere only those of `probe` are tested.
+  certifies any method's points that hold; elsewhere this board has only those of `probe` tested, while `probe compare` and `probe recourse` test every method's.
 - **mean rate**: share of plain draws that the model refuses, scored by the model alone. **at most r**: share of the points whose rate is not above r
   by more than four standard errors.
 - **cost to best known**: mean cost over the mean of the cheapest points known for the same people: of all rows here whose rate is at most r, exactly or on lines, and of our solver without a certificate from three

@@ -62,11 +62,12 @@ pub(super) fn section(python: &Path, options: &Options) -> Result<report::Part> 
     figures.insert("to_batched_range".to_owned(), range(plain().map(middle), 1));
     figures.insert("to_further_range".to_owned(), range(further().map(middle), 1));
     let share = |row: &Row| 100.0 * row.above as f64 / row.audited as f64;
-    figures.insert("their_above_range".to_owned(), range(rows.iter().filter(ratio).map(share), 0));
-    if let (Some(a), Some(b)) = (plain().next_back(), further().next_back()) {
+    let ours = rows.iter().rfind(|row| row.ratio.is_none());
+    if let (Some(a), Some(b), Some(ours)) = (plain().next_back(), further().next_back(), ours) {
+        figures.insert("their_above_range".to_owned(), range([a, b].into_iter().map(share), 0));
         figures.insert("many_to_batched".to_owned(), figure(middle(a)));
         figures.insert("many_to_further".to_owned(), figure(middle(b)));
-        figures.insert("many_per_cpu_second".to_owned(), figure(a.per_second * middle(a)));
+        figures.insert("many_per_cpu_second".to_owned(), figure(ours.per_second));
     }
     let lines: Vec<String> = rows.iter().map(render).collect();
     Ok(report::Part {

@@ -83,7 +83,7 @@ pub enum Reason {
     InfeasibleWithinBounds,
     /// A favourable point exists, but not with so few changes.
     InfeasibleWithinMaxChanges,
-    /// Favourable points exist, but none with so low a rate.
+    /// Favourable points exist, but none with so low a rate: proven for linear models, and as far as the search saw for others.
     RateNotReachable,
     /// The budget does not reach the target.
     BudgetExhausted,

@@ -84,6 +84,31 @@ fn a_rate_out_of_reach_comes_with_the_best_one() {
 }
 
 #[test]
+fn a_first_yes_that_is_never_safe_does_not_end_the_search() {
+    // The score depends on s = x0 + x1 alone: a yes between 0.3 and 0.35, which noise of 0.1 hardly ever hits, and from 1.6 on, where one feature alone does not get.
+    let model = shallow(
+        2,
+        (vec![1.0; 8], vec![-0.05, -0.325, -0.6, -1.5]),
+        (vec![4.0, -8.0, 4.0, 10.0], -1.0),
+        Activation::Relu,
+    );
+    let max_rate = 0.05;
+    let mut setup = plain_setup(model, max_rate);
+    setup.noise = Arc::new(Gaussian::isotropic(2, 0.1).unwrap());
+    setup.actions.intersect(0.0, 1.0).unwrap();
+    let people = [0.0, 0.0, 0.02, 0.01, 0.1, 0.0, 0.0, 0.7];
+    let below = |sum: f64, end: f64| 0.5 * libm::erfc((sum - end) / 0.02_f64.sqrt() / 2.0_f64.sqrt());
+    for (person, answer) in people.chunks(2).zip(answers(setup, &people)) {
+        assert_eq!(answer.status, Status::Certified, "{answer:?}");
+        let sum = answer.point[0] + answer.point[1];
+        let rate = below(sum, 1.6) - (below(sum, 0.35) - below(sum, 0.3));
+        assert!(rate <= max_rate, "{rate}");
+        let least = 1.6 + 1.644_853_626_951_473 * 0.02_f64.sqrt() - person[0] - person[1];
+        assert!(answer.cost.unwrap() <= 1.02 * least, "{answer:?} {least}");
+    }
+}
+
+#[test]
 fn nothing_may_change() {
     let (model, people) = denied(4);
     let d = model.n_features();

@@ -321,8 +321,9 @@ impl<'a> Search<'a> {
             }
             rate = aim;
             reached = self.finish(factual, (&mut rate, target), &mut here, &mut best)?;
-            if let Some(lines) = self.landscape.closer().filter(|_| reached) {
-                // Steps do not take back what jumps.
+            if reached {
+                // Steps do not take back what jumps, nor what bends on the way.
+                let lines = self.landscape.closer().unwrap_or(settle::FINEST);
                 self.shorten(factual, upper_quantile(rate), lines, &mut here)?;
             }
         }

@@ -1,8 +1,8 @@
-//! Where steps end without an answer on scores that jump: one feature after the other to wherever the margin is largest, over all of its
+//! Where steps end without an answer, because scores jump or bend: one feature after the other to wherever the margin is largest, over all of its
 //! range. Slow, and for those few whom nothing else helps.
 
 use super::super::super::Reason;
-use super::{COARSE, Incumbent, Look, Search};
+use super::{COARSE, GLANCE, Incumbent, Look, Search};
 use crate::error::Result;
 use std::sync::Arc;
 
@@ -10,6 +10,8 @@ use std::sync::Arc;
 const PLACES: usize = 16;
 const ROUNDS: usize = 8;
 const VAIN: usize = 2;
+/// Points that are started from besides the person and the best so far.
+const STARTS: usize = 4;
 /// Margin to spare that is looked for, at first and where the last steps lose it again: fewer samples see less sharply.
 pub(super) const ROOMS: [f64; 2] = [0.1, 0.4];
 /// Lines, or as many samples as are worth them, for one look.
@@ -35,9 +37,11 @@ impl Search<'_> {
         }
         let mut starts = vec![factual.to_vec()];
         if best.most != factual && self.is_admissible(factual, &best.most) {
+            // Steps see more where lines bend than is there.
+            best.slack = self.worth(factual, &best.most, z, COARSE)?;
             starts.push(best.most.clone());
         }
-        self.landscape.starts_into(factual, &task, &mut starts);
+        starts.extend(self.other_starts(factual, z)?);
         best.cost = f64::INFINITY;
         for mut here in starts {
             let worth = self.worth(factual, &here, z, LINES)?;
@@ -59,10 +63,28 @@ impl Search<'_> {
         Ok(false)
     }
 
+    /// What the landscape proposes to start from; of many, those with most margin.
+    fn other_starts(&mut self, factual: &[f64], z: f64) -> Result<Vec<Vec<f64>>> {
+        let task = Arc::clone(&self.task);
+        let mut starts = Vec::new();
+        self.landscape.starts_into(factual, &task, &mut starts);
+        if starts.len() <= STARTS {
+            return Ok(starts);
+        }
+        let mut worths = Vec::with_capacity(starts.len());
+        for start in starts.into_iter().filter(|start| task.actions.violations(factual, start).is_empty()) {
+            worths.push((self.worth(factual, &start, z, GLANCE)?, start));
+        }
+        // Stable: of equals the first.
+        worths.sort_by(|a, b| b.0.total_cmp(&a.0));
+        worths.truncate(STARTS);
+        Ok(worths.into_iter().map(|(_, start)| start).collect())
+    }
+
     /// [`Search::slack`], by which points that are refused themselves differ by their score, too.
     fn worth(&mut self, factual: &[f64], x: &[f64], z: f64, lines: usize) -> Result<f64> {
         self.restrict_support(factual, x);
-        let slack = self.slack(x, z, Look::Lines(lines))?;
+        let slack = self.closer_slack(x, z, lines)?;
         if self.favourable {
             return Ok(slack);
         }

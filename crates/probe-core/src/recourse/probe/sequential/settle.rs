@@ -116,7 +116,7 @@ impl Search<'_> {
     }
 
     /// [`Search::slack`] on many lines. Where lines bend the gradient stays that of before, which costs far more than the slack.
-    fn closer_slack(&mut self, x: &[f64], z: f64, lines: usize) -> Result<f64> {
+    pub(super) fn closer_slack(&mut self, x: &[f64], z: f64, lines: usize) -> Result<f64> {
         let hint = (!self.hint.is_empty()).then_some(&self.hint[..]);
         let place = Place { from: &self.factual, to: x, active: &self.support };
         match self.landscape.closer_slack(place, z, lines, hint)? {

@@ -1,11 +1,11 @@
 //! Other starts than the person, where steps from there end at a change of several features: within bounds a network whose score bends has many such ends, of
-//! which the first is the dearest by far for some people. Answers that change one feature or two are hardly ever beaten, and most people have one.
+//! which the first is the dearest by far for some people. Answers that change one feature are hardly ever beaten, and most people have one.
 
 use super::{Incumbent, Look, Search};
 use crate::error::Result;
 
 /// Changes of more features than this are looked at again.
-const FEW_CHANGES: usize = 2;
+const FEW_CHANGES: usize = 1;
 /// How far first steps go when they start once more from the person, in the largest standard deviations of the noise; they went as far as they liked before.
 const RADII: [f64; 2] = [3.0, 1.0];
 /// Shares of what a single feature may move, and from how many of the points with most margin steps start.

@@ -94,8 +94,8 @@ pub(super) trait Landscape {
         let _ = (x, edges);
     }
 
-    /// Values of feature `j` within a range, one between each two jumps of the score and one beyond the outermost; none where it does
-    /// not jump.
+    /// Values of feature `j` within a range, to look at where nothing else helps: one between each two jumps of the score and one beyond the outermost, or
+    /// evenly spread where it does not jump; none where the range has no end.
     fn stops_into(&self, j: usize, range: (f64, f64), stops: &mut Vec<f64>) {
         let _ = (j, range, stops);
     }

@@ -5,9 +5,15 @@ use super::{Landscape, Place, Seen, Surcharges};
 use crate::error::Result;
 use crate::invalidation::{Lines, Look as Places, Pool, usual_gap};
 use crate::math::normal::upper_tail;
+use crate::math::sobol::ScrambledSobol;
 use crate::model::Mlp;
-use crate::recourse::{Reason, shortcoming};
+use crate::recourse::{Reason, Task, shortcoming};
 use crate::schema::Actions;
+use crate::seed::Purpose;
+
+/// Where nothing else helps: steps between the places of a feature that are looked at, and points to start from.
+const STOPS: usize = 64;
+const STARTS: usize = 256;
 
 pub(super) struct OnLines<'a> {
     lines: Lines<'a>,
@@ -143,6 +149,31 @@ impl Landscape for OnLines<'_> {
 
     fn precision(&self) -> f64 {
         2e-4
+    }
+
+    fn stops_into(&self, _: usize, (low, high): (f64, f64), stops: &mut Vec<f64>) {
+        if (high - low).is_finite() && low < high {
+            stops.extend((0..=STOPS).map(|i| low + (high - low) * (i as f64 / STOPS as f64)));
+        }
+    }
+
+    /// Evenly spread over what may change and has two ends.
+    fn starts_into(&self, person: &[f64], task: &Task, starts: &mut Vec<Vec<f64>>) {
+        let ends = |j: usize| {
+            let range = task.actions.interval(j, person[j]).filter(|_| task.actions.is_mutable_numeric(j));
+            range.filter(|(low, high)| low < high && (high - low).is_finite()).map(|range| (j, range))
+        };
+        let open: Vec<_> = (0..person.len()).filter_map(ends).collect();
+        let points = ScrambledSobol::new(open.len(), &mut task.seed.stream(Purpose::Search, STARTS as u64));
+        let mut shares = vec![0.0; open.len()];
+        for i in 0..STARTS {
+            points.uniform_into(i, &mut shares);
+            let mut start = person.to_vec();
+            for ((j, (low, high)), share) in open.iter().zip(&shares) {
+                start[*j] = low + share * (high - low);
+            }
+            starts.push(start);
+        }
     }
 
     fn shortcoming(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
