@@ -87,14 +87,8 @@ pub(crate) fn placeholders(key: &str) -> Option<&'static [&'static str]> {
 
 /// The phrase whose name is most like `key`: the one with which it shares most pairs of neighbouring letters.
 pub(crate) fn nearest(key: &str) -> &'static str {
-    let pairs = |text: &str| text.as_bytes().windows(2).map(<[u8]>::to_vec).collect::<Vec<_>>();
-    let wanted = pairs(key);
-    let likeness = |name: &str| {
-        let of = pairs(name);
-        let shared = wanted.iter().filter(|pair| of.contains(pair)).count();
-        (200 * shared) / (wanted.len() + of.len()).max(1)
-    };
-    PHRASES.iter().map(|(name, _)| *name).max_by_key(|name| likeness(name)).unwrap_or("")
+    let names = PHRASES.iter().map(|(name, _)| (strsim::sorensen_dice(name, key), *name));
+    names.max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |(_, name)| name)
 }
 
 /// The templates of whole letters, with what may stand in them.

@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         0 => String::new(),
         n => format!(" {n} found but not certified,"),
     };
-    let each = if options > 1 { format!(", {options} answers each") } else { String::new() };
+    let each = if options > 1 { format!(", {options} answers each, all counted") } else { String::new() };
     printer.note(&format!(
         "{} people{each}: {} certified, {} found above r,{uncertified} {} without recourse, {} favourable already",
         summary.rows_in, tally.certified, tally.above, tally.none, tally.favourable

@@ -63,7 +63,7 @@ impl ColumnPlan {
             None => Err(Error::MissingColumn {
                 file: file.to_owned(),
                 column: name.clone(),
-                hint: hint(name, header),
+                hint: hint(name, header, wanted),
             }),
         };
         let features = wanted.features.iter().map(&mut find).collect::<Result<Vec<_>>>()?;
@@ -178,12 +178,21 @@ pub(crate) fn check_distinct(header: &[String], file: &str) -> Result<()> {
     }
 }
 
-/// A guess at which column was meant: one that differs only in case, spaces, underscores or hyphens.
-fn hint(name: &str, header: &[String]) -> String {
+/// How alike names are, at least, of which one is taken for a slip of the pen: one letter in four may differ.
+const ALIKE: f64 = 0.75;
+
+/// A guess at which column was meant: the one that nobody asked for whose name is most alike, whatever its case, spaces, underscores or hyphens.
+fn hint(name: &str, header: &[String], wanted: &Columns) -> String {
     let bare = |text: &str| -> String {
         text.chars().filter(|c| !matches!(c, ' ' | '_' | '-')).flat_map(char::to_lowercase).collect()
     };
-    if let Some(close) = header.iter().find(|column| bare(column) == bare(name)) {
+    let free =
+        header.iter().filter(|column| !wanted.features.contains(column) && !wanted.ids.contains(column));
+    let close = free
+        .map(|column| (strsim::normalized_damerau_levenshtein(&bare(column), &bare(name)), column))
+        .filter(|(alike, _)| *alike >= ALIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    if let Some((_, close)) = close {
         return format!(" (did you mean '{close}'?)");
     }
     if let [only] = header
@@ -228,6 +237,13 @@ mod tests {
             message(plan(&["a", "Net Income"], &["a", "net_income"], &[], false)),
             "p.csv: no column 'net_income' (did you mean 'Net Income'?)"
         );
+        assert_eq!(
+            message(plan(&["debt", "saving"], &["debt", "savings"], &[], false)),
+            "p.csv: no column 'savings' (did you mean 'saving'?)"
+        );
+        // Not a column that is asked for itself, nor one that is merely as short.
+        assert_eq!(message(plan(&["x101"], &["x101", "x100"], &[], false)), "p.csv: no column 'x100'");
+        assert_eq!(message(plan(&["x2"], &["x1"], &[], false)), "p.csv: no column 'x1'");
         assert!(message(plan(&["a;b"], &["a", "b"], &[], false)).contains("separated by ';'"));
         assert_eq!(
             message(plan(&["a", "zip"], &["a"], &[], false)),
