@@ -73,7 +73,8 @@ pub(crate) fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model =
         info.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(':').nth(1));
-    format!("{cores} cores ({})", model.map_or("unknown processor", str::trim))
+    let are = if cores == 1 { "core" } else { "cores" };
+    format!("{cores} {are} ({})", model.map_or("unknown processor", str::trim))
 }
 
 #[cfg(test)]
