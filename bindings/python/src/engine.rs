@@ -40,8 +40,10 @@ struct Asked {
 
 /// The names of what can be asked.
 pub(crate) fn flags() -> impl Iterator<Item = String> {
-    let names: Vec<String> =
-        Asked::command().get_arguments().filter_map(|arg| arg.get_long().map(str::to_owned)).collect();
+    let names: Vec<String> = Asked::command()
+        .get_arguments()
+        .filter_map(|arg| arg.get_long().map(str::to_owned))
+        .collect();
     names.into_iter()
 }
 
@@ -72,7 +74,8 @@ pub(crate) struct Engine {
     raised: Raised,
 }
 
-/// How tables are read: columns that are no features are passed over or refused; threads; who hears of progress.
+/// How tables are read: columns that are no features are passed over or refused; threads; who hears
+/// of progress.
 #[derive(FromPyObject)]
 struct How {
     /// Columns that texts tell of people.
@@ -84,7 +87,10 @@ struct How {
 
 #[pymethods]
 impl Engine {
-    /// The engine of `model` for what `flags` ask; `noise` is the content of the noise file that they name; `reference` are rows like those it was trained on. The switches say whether the model's own schema is ignored, and whether recourse is sought: without it, it scores and rates only.
+    /// The engine of `model` for what `flags` ask; `noise` is the content of the noise file that
+    /// they name; `reference` are rows like those it was trained on. The switches say whether the
+    /// model's own schema is ignored, and whether recourse is sought: without it, it scores and
+    /// rates only.
     #[new]
     #[pyo3(signature = (model, schema, flags, reference, noise, switches))]
     fn new(
@@ -98,7 +104,8 @@ impl Engine {
     ) -> PyResult<Self> {
         let (ignore_schema, seeks) = switches;
         let places = ["model", "people"].map(str::to_owned);
-        let asked = Asked::try_parse_from(places.into_iter().chain(flags)).map_err(|error| refuse(&error))?;
+        let asked = Asked::try_parse_from(places.into_iter().chain(flags))
+            .map_err(|error| refuse(&error))?;
         let units = match schema {
             Some(schema) => Units::Given(schema.schema.clone()),
             None if ignore_schema => Units::Ignored,
@@ -110,7 +117,8 @@ impl Engine {
             let listener = Listener::default();
             let Asked { ask, seek, assurance, wishes, seed } = &asked;
             let means = Means { units, noise };
-            let mut question = Question::of(&model.file, means, (ask, Some(seek), *seed), &listener)?;
+            let mut question =
+                Question::of(&model.file, means, (ask, Some(seek), *seed), &listener)?;
             question.wish(wishes);
             question.promise(assurance, ask.confidence, || {
                 anyhow::bail!("--confidence-scope file: say how many rows there are with rows")
@@ -170,17 +178,28 @@ impl Engine {
         fields.extend(feature_fields(&self.question.setup, chunks.plan()));
         let (relax, cancelled) = (self.asked.wishes.relax, Cancel::default());
         let scratch = || recourse::Worker::new(&self.engine, relax);
-        let table =
-            stream(py, (chunks, fields, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
+        let table = stream(
+            py,
+            (chunks, fields, how.threads),
+            how.progress,
+            &cancelled,
+            scratch,
+            |worker, chunk| {
                 self.question.check_rows(chunk)?;
                 worker.answer(chunk, NO_FACTORS, &cancelled)?;
                 worker.columns(chunk)
-            });
+            },
+        );
         self.checked(table)
     }
 
     /// The same as columns of NumPy.
-    fn recourse_columns<'py>(&self, py: Python<'py>, people: PyTable, how: How) -> PyResult<Vec<Whole<'py>>> {
+    fn recourse_columns<'py>(
+        &self,
+        py: Python<'py>,
+        people: PyTable,
+        how: How,
+    ) -> PyResult<Vec<Whole<'py>>> {
         let (options, relax) = (self.n_options(), self.asked.wishes.relax);
         let n_people: usize = people.batches().iter().map(|batch| batch.num_rows()).sum();
         let mut fields = recourse::fields(options, relax);
@@ -189,11 +208,12 @@ impl Engine {
         let mut sheet = Sheet::new(py, fields, n_people * options).map_err(raise)?;
         let (parts, cancelled) = (sheet.parts().map_err(raise)?, Cancel::default());
         let scratch = || recourse::Worker::new(&self.engine, relax);
-        let done = each(py, (chunks, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
-            self.question.check_rows(chunk)?;
-            worker.answer(chunk, NO_FACTORS, &cancelled)?;
-            parts.put(chunk.first_row() as usize * options, worker.columns(chunk)?)
-        });
+        let done =
+            each(py, (chunks, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
+                self.question.check_rows(chunk)?;
+                worker.answer(chunk, NO_FACTORS, &cancelled)?;
+                parts.put(chunk.first_row() as usize * options, worker.columns(chunk)?)
+            });
         self.checked(done)?;
         let texts = parts.into_texts();
         sheet.into_columns(texts)
@@ -206,7 +226,11 @@ impl Engine {
             py,
             people,
             how,
-            |worker: &mut recourse::Worker<'_>, chunk| match worker.objects(&self.question, chunk, None)? {
+            |worker: &mut recourse::Worker<'_>, chunk| match worker.objects(
+                &self.question,
+                chunk,
+                None,
+            )? {
                 Batch::Json(rows) => Ok(json_texts(&rows)),
                 _ => Ok(Vec::new()),
             },
@@ -239,7 +263,9 @@ impl Engine {
             py,
             people,
             how,
-            |worker: &mut recourse::Worker<'_>, chunk| match worker.letters(&letters, chunk, &self.meta)? {
+            |worker: &mut recourse::Worker<'_>, chunk| match worker
+                .letters(&letters, chunk, &self.meta)?
+            {
                 Batch::Prose(texts) => Ok(texts),
                 _ => Ok(Vec::new()),
             },
@@ -247,7 +273,13 @@ impl Engine {
         )
     }
 
-    fn frontier(&self, py: Python<'_>, people: PyTable, how: How, flags: Vec<String>) -> PyResult<PyTable> {
+    fn frontier(
+        &self,
+        py: Python<'_>,
+        people: PyTable,
+        how: How,
+        flags: Vec<String>,
+    ) -> PyResult<PyTable> {
         let AskedRates { rates: Rates { rates } } =
             AskedRates::try_parse_from(flags).map_err(|error| refuse(&error))?;
         frontier::check(&rates, &self.question.setup).map_err(raise)?;
@@ -256,12 +288,18 @@ impl Engine {
         fields.extend(feature_fields(&self.question.setup, chunks.plan()));
         let cancelled = Cancel::default();
         let scratch = || frontier::Worker::new(&self.engine, &rates);
-        let table =
-            stream(py, (chunks, fields, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
+        let table = stream(
+            py,
+            (chunks, fields, how.threads),
+            how.progress,
+            &cancelled,
+            scratch,
+            |worker, chunk| {
                 self.question.check_rows(chunk)?;
                 worker.answer(chunk, &cancelled)?;
                 worker.columns(chunk)
-            });
+            },
+        );
         self.checked(table)
     }
 
@@ -274,7 +312,8 @@ impl Engine {
         flags: Vec<String>,
         origins: Option<PyTable>,
     ) -> PyResult<PyTable> {
-        let AskedMeasure { measure } = AskedMeasure::try_parse_from(flags).map_err(|error| refuse(&error))?;
+        let AskedMeasure { measure } =
+            AskedMeasure::try_parse_from(flags).map_err(|error| refuse(&error))?;
         let origins = origins.map(|table| reader("people", table)).transpose()?;
         let rater = Rater::new(&self.question, &measure, origins.is_some(), || {
             let Some(reader) = origins else { return Ok(None) };
@@ -314,8 +353,12 @@ impl Engine {
                 scores.resize(chunk.n_rows(), 0.0);
                 self.engine.score_batch(Rows::new(rows, n)?, scores)?;
                 Ok(Batch::Columns(vec![
-                    Column::integers((0..chunk.n_rows()).map(|row| chunk.first_row() as i64 + row as i64)),
-                    Column::texts(scores.iter().map(|&score| if score > 0.0 { "true" } else { "false" })),
+                    Column::integers(
+                        (0..chunk.n_rows()).map(|row| chunk.first_row() as i64 + row as i64),
+                    ),
+                    Column::texts(
+                        scores.iter().map(|&score| if score > 0.0 { "true" } else { "false" }),
+                    ),
                     Column::floats(scores.iter().map(|score| score + threshold)),
                 ]))
             },
@@ -333,7 +376,8 @@ impl Engine {
         let (ids, ignore_extra) = (how.ids.clone(), how.ignore_extra);
         let wanted = Columns { ids, ignore_extra, ..columns_of_people(&self.question.setup) };
         let chunks = reader(name, table)?.select(&wanted).map_err(|error| raise(error.into()))?;
-        // Rows in memory are handed out by the number where a person is microseconds: measured, fewer or more at a time were slower.
+        // Rows in memory are handed out by the number where a person is microseconds: measured,
+        // fewer or more at a time were slower.
         let rows = work.portion().unwrap_or(4096);
         Ok(chunks.with_limit(ChunkLimit { rows, bytes: usize::MAX }))
     }
@@ -350,15 +394,16 @@ impl Engine {
         let chunks = self.read_as("people", people, &how, self.work)?;
         let told: Mutex<BTreeMap<u64, Vec<String>>> = Mutex::default();
         let cancelled = Cancel::default();
-        let done = each(py, (chunks, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
-            self.question.check_rows(chunk)?;
-            worker.answer(chunk, NO_FACTORS, &cancelled)?;
-            let texts = tell(worker, chunk)?;
-            if let Ok(mut told) = told.lock() {
-                told.insert(chunk.first_row(), texts);
-            }
-            Ok(())
-        });
+        let done =
+            each(py, (chunks, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
+                self.question.check_rows(chunk)?;
+                worker.answer(chunk, NO_FACTORS, &cancelled)?;
+                let texts = tell(worker, chunk)?;
+                if let Ok(mut told) = told.lock() {
+                    told.insert(chunk.first_row(), texts);
+                }
+                Ok(())
+            });
         self.checked(done)?;
         Ok(told.into_inner().unwrap_or_default().into_values().flatten().collect())
     }
@@ -374,7 +419,10 @@ fn or_raised(raised: &Raised, error: PyErr) -> PyErr {
     Python::attach(|py| {
         let text = error.value(py).to_string();
         let raised = raised.lock().ok()?;
-        raised.iter().find(|(why, _)| text.contains(why.as_str())).map(|(_, error)| error.clone_ref(py))
+        raised
+            .iter()
+            .find(|(why, _)| text.contains(why.as_str()))
+            .map(|(_, error)| error.clone_ref(py))
     })
     .unwrap_or(error)
 }

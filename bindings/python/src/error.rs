@@ -1,7 +1,10 @@
-//! From errors of the engine to exceptions, in the words of the command line but with Python's names.
+//! From errors of the engine to exceptions, in the words of the command line but with Python's
+//! names.
 
 use probe_service::one_line;
-use pyo3::exceptions::{PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyTypeError, PyValueError,
+};
 use pyo3::{PyErr, import_exception};
 
 import_exception!(probe_recourse.errors, UnsupportedError);
@@ -10,7 +13,8 @@ import_exception!(probe_recourse.errors, UnsupportedError);
 pub(crate) fn raise(error: anyhow::Error) -> PyErr {
     let mut text = pythonic(&one_line(&error));
     if let Some(probe_io::Error::UnexpectedColumn { column, .. }) = error.downcast_ref() {
-        text += &format!(" (ids=['{column}'] carries it through, ignore_extra=True passes over it)");
+        text +=
+            &format!(" (ids=['{column}'] carries it through, ignore_extra=True passes over it)");
     }
     for cause in error.chain() {
         if let Some(probe_core::Error::Unsupported { .. }) = cause.downcast_ref() {
@@ -18,7 +22,9 @@ pub(crate) fn raise(error: anyhow::Error) -> PyErr {
         }
         match cause.downcast_ref::<probe_io::Error>() {
             Some(probe_io::Error::Cancelled) => return PyKeyboardInterrupt::new_err(()),
-            Some(probe_io::Error::Core { source: probe_core::Error::Unsupported { .. }, .. }) => {
+            Some(probe_io::Error::Core {
+                source: probe_core::Error::Unsupported { .. }, ..
+            }) => {
                 return UnsupportedError::new_err(text);
             }
             _ => {}
@@ -46,7 +52,8 @@ pub(crate) fn refuse(error: &clap::Error) -> PyErr {
 
 /// Whether this is a flag of a question, and not something of the user's own.
 fn is_flag(name: &str) -> bool {
-    const OTHERS: [&str; 7] = ["from", "rates", "estimator", "samples", "id", "ignore-extra", "costs"];
+    const OTHERS: [&str; 7] =
+        ["from", "rates", "estimator", "samples", "id", "ignore-extra", "costs"];
     OTHERS.contains(&name) || crate::engine::flags().any(|flag| flag == name)
 }
 
@@ -56,10 +63,12 @@ pub(crate) fn pythonic(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find("--") {
         let (before, after) = (&rest[..at], &rest[at + 2..]);
-        let name_end = after.find(|c: char| !(c.is_ascii_lowercase() || c == '-')).unwrap_or(after.len());
+        let name_end =
+            after.find(|c: char| !(c.is_ascii_lowercase() || c == '-')).unwrap_or(after.len());
         let name = &after[..name_end];
         out.push_str(before);
-        if !is_flag(name.trim_end_matches('-')) || before.ends_with(|c: char| c.is_alphanumeric() || c == '-')
+        if !is_flag(name.trim_end_matches('-'))
+            || before.ends_with(|c: char| c.is_alphanumeric() || c == '-')
         {
             out.push_str("--");
             rest = after;

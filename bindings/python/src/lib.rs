@@ -1,4 +1,5 @@
-//! The engine for Python: a thin layer below the package `probe_recourse`, which has the names, types and texts that people see.
+//! The engine for Python: a thin layer below the package `probe_recourse`, which has the names,
+//! types and texts that people see.
 
 mod convert;
 mod engine;

@@ -40,7 +40,8 @@ impl Model {
         Ok(Self { file, raised: Raised::default() })
     }
 
-    /// A function of the bytes of rows of `f64`, and of their number, that gives the bytes of a score each.
+    /// A function of the bytes of rows of `f64`, and of their number, that gives the bytes of a
+    /// score each.
     #[staticmethod]
     fn black_box(score: Py<PyAny>, features: Vec<String>, name: &str) -> PyResult<Self> {
         let raised = Raised::default();

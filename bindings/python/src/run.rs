@@ -21,13 +21,15 @@ thread_local! {
     static CANCEL: RefCell<Option<Cancel>> = const { RefCell::new(None) };
 }
 
-/// Whether the work of this thread is to stop: for functions of Python, which are asked many times for each person.
+/// Whether the work of this thread is to stop: for functions of Python, which are asked many times
+/// for each person.
 pub(crate) fn is_cancelled() -> bool {
-    CANCEL.with_borrow(|cancel| cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)))
+    CANCEL
+        .with_borrow(|cancel| cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)))
 }
 
-/// Runs `work` over all chunks of `reader` and gives the table that it makes, with columns `fields`. `progress` is called with the number of
-/// rows done.
+/// Runs `work` over all chunks of `reader` and gives the table that it makes, with columns
+/// `fields`. `progress` is called with the number of rows done.
 pub(crate) fn stream<S>(
     py: Python<'_>,
     (reader, fields, threads): (Chunks, Vec<Field>, usize),
@@ -40,7 +42,8 @@ pub(crate) fn stream<S>(
     let (writer, schema) =
         TableWriter::create_arrow(fields, batches.clone()).map_err(|error| raise(error.into()))?;
     run(py, (reader, writer, threads), progress, cancelled, scratch, work)?;
-    let batches = std::mem::take(&mut *batches.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    let batches =
+        std::mem::take(&mut *batches.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     PyTable::try_new(batches, schema)
 }
 
@@ -53,8 +56,8 @@ pub(crate) fn each<S>(
     scratch: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, &Chunk) -> anyhow::Result<()> + Sync,
 ) -> PyResult<()> {
-    let (writer, _) =
-        TableWriter::create_arrow(Vec::new(), Batches::default()).map_err(|error| raise(error.into()))?;
+    let (writer, _) = TableWriter::create_arrow(Vec::new(), Batches::default())
+        .map_err(|error| raise(error.into()))?;
     run(py, (reader, writer, threads), progress, cancelled, scratch, |space, chunk| {
         work(space, chunk)?;
         Ok(Batch::Columns(Vec::new()))
@@ -85,7 +88,8 @@ fn run<S>(
             });
             let mut interrupted = None;
             let mut told = 0;
-            while let Err(RecvTimeoutError::Timeout) = wait.recv_timeout(PATIENCE) as Result<(), _> {
+            while let Err(RecvTimeoutError::Timeout) = wait.recv_timeout(PATIENCE) as Result<(), _>
+            {
                 let rows = done.load(Ordering::Relaxed);
                 let heard = Python::attach(|py| {
                     py.check_signals()?;

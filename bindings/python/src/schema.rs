@@ -49,6 +49,7 @@ impl Schema {
     }
 
     fn to_json(&self) -> PyResult<String> {
-        serde_json::to_string(&self.schema).map_err(|error| PyValueError::new_err(error.to_string()))
+        serde_json::to_string(&self.schema)
+            .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 }

@@ -1,4 +1,5 @@
-//! Answers as columns of NumPy, made at their whole length and written part by part by whoever works on it: pandas takes them as they are.
+//! Answers as columns of NumPy, made at their whole length and written part by part by whoever
+//! works on it: pandas takes them as they are.
 
 use anyhow::{Context as _, Result, bail};
 use numpy::{PyArray1, PyArrayMethods as _, PyReadwriteArray1};
@@ -72,21 +73,25 @@ impl<'py> Sheet<'py> {
     }
 
     /// The columns; `texts` are those that workers met.
-    pub(crate) fn into_columns(self, texts: Vec<Option<Vec<Option<String>>>>) -> PyResult<Vec<Whole<'py>>> {
-        let columns = self.fields.iter().zip(self.arrays).zip(texts).map(|((field, array), texts)| {
-            let values = match array {
-                Array::Integers(values) => values.as_any().clone(),
-                // Whole numbers stay so where none is missing.
-                Array::Floats(values)
-                    if field.kind() == FieldKind::Integer
-                        && !values.as_array().iter().any(|v| v.is_nan()) =>
-                {
-                    values.cast_array::<i64>(false)?.into_any()
-                }
-                Array::Floats(values) => values.as_any().clone(),
-            };
-            Ok((field.name().to_owned(), values, texts))
-        });
+    pub(crate) fn into_columns(
+        self,
+        texts: Vec<Option<Vec<Option<String>>>>,
+    ) -> PyResult<Vec<Whole<'py>>> {
+        let columns =
+            self.fields.iter().zip(self.arrays).zip(texts).map(|((field, array), texts)| {
+                let values = match array {
+                    Array::Integers(values) => values.as_any().clone(),
+                    // Whole numbers stay so where none is missing.
+                    Array::Floats(values)
+                        if field.kind() == FieldKind::Integer
+                            && !values.as_array().iter().any(|v| v.is_nan()) =>
+                    {
+                        values.cast_array::<i64>(false)?.into_any()
+                    }
+                    Array::Floats(values) => values.as_any().clone(),
+                };
+                Ok((field.name().to_owned(), values, texts))
+            });
         columns.collect()
     }
 }
@@ -96,11 +101,17 @@ impl<'a> Parts<'a> {
     pub(crate) fn put(&self, first: usize, batch: Batch<'_>) -> Result<()> {
         let Batch::Columns(columns) = batch else { bail!("rows that are no columns") };
         let n_rows = check_columns(&columns, self.fields)?;
-        let part = self.take(first, n_rows).context("rows that are not there, or not there any more")?;
+        let part =
+            self.take(first, n_rows).context("rows that are not there, or not there any more")?;
         for ((part, column), texts) in part.into_iter().zip(&columns).zip(&self.texts) {
             match (part, column) {
                 (Part::Floats(out), Column::Numbers(values)) => {
-                    fill(out, values.iter().map(|value| if value.is_finite() { *value } else { f64::NAN }));
+                    fill(
+                        out,
+                        values
+                            .iter()
+                            .map(|value| if value.is_finite() { *value } else { f64::NAN }),
+                    );
                 }
                 (Part::Floats(out), Column::Floats(cells)) => {
                     fill(out, cells.iter().map(|cell| cell.value().unwrap_or(f64::NAN)));
@@ -126,7 +137,8 @@ impl<'a> Parts<'a> {
             let mut by_number: Vec<(i64, Option<String>)> =
                 texts.into_iter().map(|(text, number)| (number, text)).collect();
             by_number.sort_unstable_by_key(|(number, _)| *number);
-            (field.kind() == FieldKind::Text).then(|| by_number.into_iter().map(|(_, text)| text).collect())
+            (field.kind() == FieldKind::Text)
+                .then(|| by_number.into_iter().map(|(_, text)| text).collect())
         };
         self.texts.into_iter().zip(self.fields).map(found).collect()
     }
@@ -169,7 +181,8 @@ fn fill<T>(out: &mut [T], values: impl Iterator<Item = T>) {
 
 /// Writes the numbers of the texts, which new ones get.
 fn number(out: &mut [i64], cells: &[Option<Cow<'_, str>>], texts: &Mutex<Texts>) -> Result<()> {
-    // Words such as those of a status lie in one place each, by which they are known again without being read.
+    // Words such as those of a status lie in one place each, by which they are known again without
+    // being read.
     let mut met: Vec<(Option<&str>, i64)> = Vec::new();
     for (out, cell) in out.iter_mut().zip(cells) {
         let text = cell.as_deref();

@@ -21,9 +21,13 @@ pub(crate) fn time<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Took)> {
     Ok((result, Took { wall, cpu }))
 }
 
-/// Medians of at most `most` measurements, fewer where they take longer than `enough` seconds together. Work that is done sooner
-/// than the clocks are fine is repeated within a measurement.
-pub(crate) fn median_of(most: usize, enough: f64, mut work: impl FnMut() -> Result<()>) -> Result<Took> {
+/// Medians of at most `most` measurements, fewer where they take longer than `enough` seconds
+/// together. Work that is done sooner than the clocks are fine is repeated within a measurement.
+pub(crate) fn median_of(
+    most: usize,
+    enough: f64,
+    mut work: impl FnMut() -> Result<()>,
+) -> Result<Took> {
     const SHORTEST: f64 = 0.1;
     let ((), first) = time(&mut work)?;
     if first.wall >= enough {
@@ -50,18 +54,21 @@ pub(crate) fn best_of(n: usize, mut work: impl FnMut() -> Result<()>) -> Result<
 
 /// Processor time of this thread so far; `None` where the system does not tell.
 fn cpu_seconds() -> Option<f64> {
-    // The system books time when a thread is scheduled; without this the last few milliseconds may be missing.
+    // The system books time when a thread is scheduled; without this the last few milliseconds may
+    // be missing.
     std::thread::yield_now();
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse::<f64>().ok().map(|nanoseconds| nanoseconds * 1e-9)
 }
 
-/// Processor time of programs that have ended, which this one started, to a hundredth of a second; `None` where the system does not tell.
+/// Processor time of programs that have ended, which this one started, to a hundredth of a second;
+/// `None` where the system does not tell.
 pub(crate) fn cpu_of_children() -> Option<f64> {
     /// Linux counts in these for programs, whatever it counts in itself.
     const TICKS: f64 = 100.0;
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The second field is the program's name in brackets, which may have anything in it; these two are the 16th and 17th.
+    // The second field is the program's name in brackets, which may have anything in it; these two
+    // are the 16th and 17th.
     let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(13);
     let mut next = || fields.next()?.parse::<f64>().ok();
     Some((next()? + next()?) / TICKS)
@@ -71,8 +78,10 @@ pub(crate) fn cpu_of_children() -> Option<f64> {
 pub(crate) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model =
-        info.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(':').nth(1));
+    let model = info
+        .lines()
+        .find(|line| line.starts_with("model name"))
+        .and_then(|line| line.split(':').nth(1));
     let are = if cores == 1 { "core" } else { "cores" };
     format!("{cores} {are} ({})", model.map_or("unknown processor", str::trim))
 }
@@ -102,7 +111,10 @@ mod tests {
         if cpu_seconds().is_some() {
             assert!(worked.cpu > 0.005 && slept.cpu < 0.005, "{worked:?} {slept:?}");
             let took = median_of(3, 1.0, short).unwrap();
-            assert!(took.wall >= 200e-6 && took.cpu > 20e-6 && took.cpu < 1.1 * took.wall, "{took:?}");
+            assert!(
+                took.wall >= 200e-6 && took.cpu > 20e-6 && took.cpu < 1.1 * took.wall,
+                "{took:?}"
+            );
         }
     }
 }

@@ -18,6 +18,7 @@ pub(crate) fn kept(name: &str) -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let target = program.ancestors().nth(2).context("the program lies in target/release")?;
     let folder = target.join("probe-bench").join(name);
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot create {}", folder.display()))?;
     Ok(folder)
 }

@@ -86,7 +86,8 @@ struct Row {
 }
 
 fn render(rows: &[Row]) -> String {
-    let between = |r: Repeats, unit: &str| format!("{:.2}{unit} ({:.2} to {:.2})", r.median, r.least, r.most);
+    let between =
+        |r: Repeats, unit: &str| format!("{:.2}{unit} ({:.2} to {:.2})", r.median, r.least, r.most);
     let lines: Vec<String> = rows
         .iter()
         .map(|row| {
@@ -126,16 +127,21 @@ fn linear(n: usize) -> Result<Case> {
     })
 }
 
-/// The paper's network on Adult, and people like those it denies: its own, each number moved a little, no two alike.
+/// The paper's network on Adult, and people like those it denies: its own, each number moved a
+/// little, no two alike.
 fn network(n: usize) -> Result<Case> {
-    let data = PAPER_DATA.iter().find(|data| data.name == "adult").context("no data called adult")?;
+    let data =
+        PAPER_DATA.iter().find(|data| data.name == "adult").context("no data called adult")?;
     let subject = Subject::load(data, usize::MAX)?;
     let mut stream = SEED.stream(Purpose::Data, 1);
     let d = subject.names.len();
     let mut people = Vec::with_capacity(n * d);
     for i in 0..n {
         people.extend(
-            subject.person(i % subject.n_people()).iter().map(|value| value + 1e-3 * stream.normal()),
+            subject
+                .person(i % subject.n_people())
+                .iter()
+                .map(|value| value + 1e-3 * stream.normal()),
         );
     }
     let (model, names) = (subject.model.clone(), subject.names);
@@ -149,7 +155,8 @@ fn network(n: usize) -> Result<Case> {
 }
 
 fn measure(case: &Case, interpreter: &Path, folder: &Path) -> Result<Row> {
-    let [model, names, people] = ["model.json", "names.txt", "people.f64"].map(|name| folder.join(name));
+    let [model, names, people] =
+        ["model.json", "names.txt", "people.f64"].map(|name| folder.join(name));
     ModelFile::new(case.names.clone(), case.model.clone(), None)?.save(&model)?;
     std::fs::write(&names, case.names.join("\n"))?;
     let bytes: Vec<u8> = case.people.iter().flat_map(|value| value.to_ne_bytes()).collect();

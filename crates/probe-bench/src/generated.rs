@@ -2,7 +2,9 @@
 
 use anyhow::{Context as _, Result};
 use probe_core::model::{Tree, TreeRules};
-use probe_core::{Activation, Dense, Engine, Linear, Mlp, Model, Purpose, Rows, Seed, Setup, Trees};
+use probe_core::{
+    Activation, Dense, Engine, Linear, Mlp, Model, Purpose, Rows, Seed, Setup, Trees,
+};
 use probe_train::{BoostedParams, BoostedTrainer};
 use std::sync::Arc;
 
@@ -11,12 +13,15 @@ pub(crate) const SIGMA: f64 = 0.1;
 /// People behind the cut-off of a model.
 const JUDGED: usize = 1_001;
 
-/// A network of random weights that denies half of the people: features, hidden units layer by layer, and two outputs.
+/// A network of random weights that denies half of the people: features, hidden units layer by
+/// layer, and two outputs.
 pub(crate) fn network(widths: &[usize]) -> Result<Mlp> {
     let layers = || {
         let mut stream = SEED.stream(Purpose::Data, 1);
         let mut layer = |pair: &[usize]| Dense {
-            weight: (0..pair[0] * pair[1]).map(|_| stream.normal() / (pair[0] as f64).sqrt()).collect(),
+            weight: (0..pair[0] * pair[1])
+                .map(|_| stream.normal() / (pair[0] as f64).sqrt())
+                .collect(),
             bias: vec![0.1; pair[1]],
         };
         widths.windows(2).map(&mut layer).collect()
@@ -43,12 +48,17 @@ pub(crate) fn boosted(trees: usize, d: usize) -> Result<Trees> {
     teacher.score_batch(Rows::new(&x, d)?, &mut scores)?;
     let favourable: Vec<bool> = scores.iter().map(|score| *score > 0.0).collect();
     let trainer = BoostedTrainer::new(BoostedParams { trees, ..BoostedParams::default() });
-    let fit =
-        trainer.map_err(probe_train::Error::from)?.fit(Rows::new(&x, d)?, &names(d), &favourable, SEED)?;
+    let fit = trainer.map_err(probe_train::Error::from)?.fit(
+        Rows::new(&x, d)?,
+        &names(d),
+        &favourable,
+        SEED,
+    )?;
     Ok(fit.model)
 }
 
-/// Complete trees of random cuts, whose leaves are the higher the more of the path leads to larger values. Made without training.
+/// Complete trees of random cuts, whose leaves are the higher the more of the path leads to larger
+/// values. Made without training.
 pub(crate) fn complete_trees(n: usize, depth: u32, d: usize) -> Result<Trees> {
     let mut stream = SEED.stream(Purpose::Data, 4);
     let inner = 2_usize.pow(depth) - 1;
@@ -56,7 +66,8 @@ pub(crate) fn complete_trees(n: usize, depth: u32, d: usize) -> Result<Trees> {
         let nodes = 2 * inner + 1;
         let child = |i: usize, k: usize| if i < inner { (2 * i + k) as i64 } else { -1 };
         let mut value = vec![0.0; nodes];
-        (1..nodes).for_each(|i| value[i] = value[(i - 1) / 2] + if i % 2 == 0 { 0.1 } else { -0.1 });
+        (1..nodes)
+            .for_each(|i| value[i] = value[(i - 1) / 2] + if i % 2 == 0 { 0.1 } else { -0.1 });
         Tree {
             feature: (0..nodes).map(|_| stream.below(d)).collect(),
             threshold: (0..nodes).map(|_| 0.2 + 0.6 * stream.uniform()).collect(),

@@ -1,5 +1,5 @@
-//! Scoring rows in batches: our loops against the same layers by a maintained matrix product (`matrixmultiply`) and against plain
-//! loops, on one thread.
+//! Scoring rows in batches: our loops against the same layers by a maintained matrix product
+//! (`matrixmultiply`) and against plain loops, on one thread.
 
 use crate::clock::best_of;
 use crate::say;
@@ -8,7 +8,8 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 use probe_core::{Activation, Dense, Mlp, Model as _, Purpose, Rows, Seed};
 
 const SHAPES: [&[usize]; 3] = [&[20, 50, 2], &[10, 50, 2], &[100, 256, 256, 2]];
-/// Rows that the product takes at a time, the best of a few that were tried: small enough to stay in cache.
+/// Rows that the product takes at a time, the best of a few that were tried: small enough to stay
+/// in cache.
 const BLOCKS: [usize; 4] = [64, 256, 1024, 4096];
 
 pub(crate) fn run() -> Result<()> {
@@ -30,7 +31,9 @@ pub(crate) fn run() -> Result<()> {
         let mut check = vec![0.0; n];
         // In turns, so that other work on the machine meets both.
         for _ in 0..5 {
-            ours = ours.min(best_of(8, || Ok(model.score_batch(Rows::new(&x, widths[0])?, &mut scores)?))?);
+            ours = ours.min(best_of(8, || {
+                Ok(model.score_batch(Rows::new(&x, widths[0])?, &mut scores)?)
+            })?);
             for block in BLOCKS {
                 theirs = theirs.min(best_of(2, || {
                     product.score(view, block, &mut check);
@@ -98,7 +101,8 @@ impl Product {
             .hidden()
             .iter()
             .map(|layer| {
-                let weight = Array2::from_shape_vec((layer.n_out(), layer.n_in()), layer.weight().to_vec())?;
+                let weight =
+                    Array2::from_shape_vec((layer.n_out(), layer.n_in()), layer.weight().to_vec())?;
                 Ok((weight.reversed_axes(), Array1::from_vec(layer.bias().to_vec())))
             })
             .collect::<Result<_>>()?;

@@ -32,8 +32,16 @@ const CASES: &[Case] = &[
     Case { name: "l1, bounds, at most 3 changes", people: 20_000, change: |s| limited(s, "l1") },
     Case { name: "l2, bounds, at most 3 changes", people: 2_000, change: |s| limited(s, "l2") },
     Case { name: "linf, bounds, at most 3 changes", people: 2_000, change: |s| limited(s, "linf") },
-    Case { name: "l1, bounds, noise on changed features", people: 20_000, change: |s| changed(s, "l1") },
-    Case { name: "l2, bounds, noise on changed features", people: 1_000, change: |s| changed(s, "l2") },
+    Case {
+        name: "l1, bounds, noise on changed features",
+        people: 20_000,
+        change: |s| changed(s, "l1"),
+    },
+    Case {
+        name: "l2, bounds, noise on changed features",
+        people: 1_000,
+        change: |s| changed(s, "l2"),
+    },
     Case { name: "l1, bounds, four one-hot groups of three", people: 20_000, change: grouped },
 ];
 
@@ -106,7 +114,13 @@ fn render(rows: &[Row]) -> String {
          | question | all cores | one core | per CPU second | certified |\n|---|---|---|---|---|"
     )];
     for Row { name, all, one, cpu, certified } in rows {
-        lines.push(format!("| {name} | {} | {} | {} | {:.1} % |", all, one, cpu, 100.0 * certified));
+        lines.push(format!(
+            "| {name} | {} | {} | {} | {:.1} % |",
+            all,
+            one,
+            cpu,
+            100.0 * certified
+        ));
     }
     lines.join("\n")
 }
@@ -129,7 +143,8 @@ fn measure(case: &Case) -> Result<Row> {
     let (mut all, mut one, mut cpu) = (Vec::new(), Vec::new(), Vec::new());
     let mut timed = |pool: &rayon::ThreadPool| {
         // The clock stands inside the pool: processor time is that of the thread it is asked on.
-        pool.install(|| time(|| Ok(engine.recourse_into(rows, &mut answers)?))).map(|(_, took)| took)
+        pool.install(|| time(|| Ok(engine.recourse_into(rows, &mut answers)?)))
+            .map(|(_, took)| took)
     };
     timed(&cores)?;
     for _ in 0..REPEATS {

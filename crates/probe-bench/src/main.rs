@@ -1,4 +1,5 @@
-//! What is claimed about speed, memory and cost, measured side by side in one run: `cargo xtask bench`.
+//! What is claimed about speed, memory and cost, measured side by side in one run: `cargo xtask
+//! bench`.
 //!
 //! Timings are compared as ratios within one run; machines differ.
 
@@ -61,31 +62,41 @@ enum What {
     },
     /// Many people at once: certified or not, and frontiers, on one thread and on all
     Throughput(throughput::Options),
-    /// One person at a time: percentiles of the time that a certified answer takes, in the library, by the command and from Python
+    /// One person at a time: percentiles of the time that a certified answer takes, in the library,
+    /// by the command and from Python
     Latency(latency::Options),
     /// How far from what the machine can do: arithmetic, sampling, files
     Limits(limits::Options),
-    /// How time grows with people, features, units, layers, trees, threads and smaller rates; makes pictures
+    /// How time grows with people, features, units, layers, trees, threads and smaller rates; makes
+    /// pictures
     Scaling(scaling::Options),
-    /// Instructions of a handful of kernels under valgrind, against those stored in benches/counts.json
+    /// Instructions of a handful of kernels under valgrind, against those stored in
+    /// benches/counts.json
     Counts(counts::Options),
-    /// A million different people through the Adult network by one command, and a thousand of the answers audited
+    /// A million different people through the Adult network by one command, and a thousand of the
+    /// answers audited
     Million(million::Options),
-    /// Networks on the paper's data: certificates, costs and speed; a full run writes docs/networks.md
+    /// Networks on the paper's data: certificates, costs and speed; a full run writes
+    /// docs/networks.md
     Networks(networks::Options),
-    /// The same people by batched PyTorch searches, the paper's procedure and packages of the registry; a full run writes docs/peers.md
+    /// The same people by batched PyTorch searches, the paper's procedure and packages of the
+    /// registry; a full run writes docs/peers.md
     Peers(peers::Options),
-    /// Real people in raw form: rules, flips and rates of printed rows, checked anew; a full run writes docs/people.md
+    /// Real people in raw form: rules, flips and rates of printed rows, checked anew; a full run
+    /// writes docs/people.md
     People(people::Options),
-    /// Models of XGBoost and LightGBM as we read them, against the library itself, on ten thousand rows each
+    /// Models of XGBoost and LightGBM as we read them, against the library itself, on ten thousand
+    /// rows each
     Models,
     /// The Python package on data frames, against the library itself, and its memory
     Frames(frames::Options),
     /// Scoring rows in batches, against a matrix product
     Kernels,
-    /// Trees on real data: certificates, costs and speed, and exact rates; a full run writes docs/trees.md
+    /// Trees on real data: certificates, costs and speed, and exact rates; a full run writes
+    /// docs/trees.md
     Trees(trees::Options),
-    /// Every method on every data set and kind of model: answers, rates, costs, rules; a full run writes docs/quality.md
+    /// Every method on every data set and kind of model: answers, rates, costs, rules; a full run
+    /// writes docs/quality.md
     Board(board::Options),
     /// The README's figures, from those that were measured
     Report(report::Options),

@@ -1,5 +1,5 @@
-//! A million different people through the Adult network, from CSV to CSV by one command: time, memory, its progress bar, and a thousand of the
-//! answers audited.
+//! A million different people through the Adult network, from CSV to CSV by one command: time,
+//! memory, its progress bar, and a thousand of the answers audited.
 
 use crate::networks::{Measured, Subject, by_lines, by_plain_draws};
 use crate::process::{Watched, watch, watch_in_terminal};
@@ -80,7 +80,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     ensure!(people >= 10, "at least ten people");
     let probe = &options.probe;
-    let probe = probe.canonicalize().with_context(|| format!("no binary at {}", probe.display()))?;
+    let probe =
+        probe.canonicalize().with_context(|| format!("no binary at {}", probe.display()))?;
     let subject = Subject::load(&PAPER_DATA[0], 1)?;
     let encoded = PAPER_DATA[0].load(&folders::data(), Seed(0))?;
     let folder = tempfile::tempdir_in(folders::kept("million")?)?;
@@ -96,7 +97,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let answers = check(&subject, folder.path(), people, audited)?;
     let text = render(&runs, &answers);
     say(&text);
-    ensure!(answers.above == (0, 0), "{:?} of {} answers are above r", answers.above, answers.audited);
+    ensure!(
+        answers.above == (0, 0),
+        "{:?} of {} answers are above r",
+        answers.above,
+        answers.audited
+    );
     if (people, audited) != (PEOPLE, AUDITED) {
         return Ok(());
     }
@@ -129,7 +135,8 @@ fn write_people(path: &Path, names: &[String], people: &mut Resampler<'_>, n: us
 fn command(probe: &Path, folder: &Path, people: usize) -> Result<Run> {
     let megabytes = std::fs::metadata(folder.join("people.csv"))?.len() as f64 / 1e6;
     let (rate, sigma) = (RATE.to_string(), SIGMA.to_string());
-    let words = ["recourse", "model.json", "people.csv", "-r", &rate, "--sigma", &sigma, "-o", "out.csv"];
+    let words =
+        ["recourse", "model.json", "people.csv", "-r", &rate, "--sigma", &sigma, "-o", "out.csv"];
     let shown = folder.join("shown.txt");
     let has_script = Command::new("script").arg("--version").stdout(Stdio::null()).status().is_ok();
     let (watched, bar) = if has_script {
@@ -147,7 +154,8 @@ fn command(probe: &Path, folder: &Path, people: usize) -> Result<Run> {
 fn bar_of(shown: &str) -> Bar {
     let mut seen = BTreeSet::new();
     for piece in shown.split('%').filter(|piece| piece.contains(['━', '─'])) {
-        let digits = piece.trim_end().rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        let digits =
+            piece.trim_end().rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
         seen.extend(digits.parse::<u32>().ok().filter(|percent| *percent <= 100));
     }
     Bar { steps: seen.len(), last: seen.last().copied().unwrap_or(0) }
@@ -162,10 +170,12 @@ fn check(subject: &Subject, folder: &Path, n: usize, audited: usize) -> Result<A
     }
     let mut rows = csv::Reader::from_path(folder.join("out.csv"))?;
     let header = rows.headers()?.clone();
-    let place =
-        |name: &str| header.iter().position(|h| h == name).with_context(|| format!("no column {name}"));
+    let place = |name: &str| {
+        header.iter().position(|h| h == name).with_context(|| format!("no column {name}"))
+    };
     let status = place("status")?;
-    let columns: Vec<usize> = subject.names.iter().map(|name| place(name)).collect::<Result<_>>()?;
+    let columns: Vec<usize> =
+        subject.names.iter().map(|name| place(name)).collect::<Result<_>>()?;
     let mut asked = csv::Reader::from_path(folder.join("people.csv"))?;
     let (mut from, mut to) = (csv::StringRecord::new(), csv::StringRecord::new());
     let (mut read, mut certified, mut points) = (0, 0, Vec::new());
@@ -174,9 +184,11 @@ fn check(subject: &Subject, folder: &Path, n: usize, audited: usize) -> Result<A
         ensure!(asked.read_record(&mut from)?, "more answers than people");
         certified += usize::from(&to[status] == "certified");
         if chosen.contains(&read) {
-            let number = |text: &str| text.parse::<f64>().with_context(|| format!("row {read}: {text}"));
+            let number =
+                |text: &str| text.parse::<f64>().with_context(|| format!("row {read}: {text}"));
             let person = from.iter().map(number).collect::<Result<Vec<f64>>>()?;
-            let point = columns.iter().map(|&column| number(&to[column])).collect::<Result<Vec<f64>>>()?;
+            let point =
+                columns.iter().map(|&column| number(&to[column])).collect::<Result<Vec<f64>>>()?;
             ensure!(subject.model.score(&person)? <= 0.0, "row {read} was not denied");
             if &to[status] == "certified" {
                 points.push(point);
@@ -206,10 +218,13 @@ fn quoted(runs: &[Run], answers: &Answers) -> Figures {
     let mut figures = Figures::new();
     if let [few, many] = runs {
         figures.insert("seconds".to_owned(), format!("{:.0}", many.watched.seconds));
-        figures
-            .insert("per_second".to_owned(), fixed((many.people as f64 / many.watched.seconds).round(), 0));
+        figures.insert(
+            "per_second".to_owned(),
+            fixed((many.people as f64 / many.watched.seconds).round(), 0),
+        );
         figures.insert("peak_mb".to_owned(), format!("{:.0}", many.watched.peak as f64 / 1024.0));
-        figures.insert("peak_mb_tenth".to_owned(), format!("{:.0}", few.watched.peak as f64 / 1024.0));
+        figures
+            .insert("peak_mb_tenth".to_owned(), format!("{:.0}", few.watched.peak as f64 / 1024.0));
     }
     figures.insert("certified".to_owned(), fixed(answers.certified as f64, 0));
     figures.insert("audited".to_owned(), fixed(answers.audited as f64, 0));

@@ -1,4 +1,5 @@
-//! Margins of other libraries' models, as we read them, against the library itself: ten thousand rows each, on thresholds and beside them.
+//! Margins of other libraries' models, as we read them, against the library itself: ten thousand
+//! rows each, on thresholds and beside them.
 
 use crate::{folders, python, say};
 use anyhow::{Context as _, Result, ensure};
@@ -7,7 +8,8 @@ use probe_io::ModelFile;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Environments, each with one version of every library it is about, and where the script is that makes the models.
+/// Environments, each with one version of every library it is about, and where the script is that
+/// makes the models.
 const ENVIRONMENTS: [(&str, &str); 4] = [
     ("models/old", "models"),
     ("models/new", "models"),
@@ -35,7 +37,10 @@ pub(crate) fn run() -> Result<()> {
     let mut faults = Vec::new();
     for (name, script) in ENVIRONMENTS {
         for path in make(name, script)? {
-            let title = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let title = path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default();
             let found = compare(&path).with_context(|| title.clone())?;
             let Found { rows, missing, largest, differ, wrong } = found;
             say(&format!("| {title} | {rows} | {missing} | {largest:.1e} | {differ} |"));

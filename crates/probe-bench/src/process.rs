@@ -20,8 +20,14 @@ pub(crate) fn watch(command: &mut Command, every: Duration) -> Result<Watched> {
     follow(child, started, every, || Some(id))
 }
 
-/// Runs a command line of the shell in a terminal of its own, by `script` of util-linux, which writes what is shown to `shown`.
-pub(crate) fn watch_in_terminal(line: &str, folder: &Path, shown: &Path, every: Duration) -> Result<Watched> {
+/// Runs a command line of the shell in a terminal of its own, by `script` of util-linux, which
+/// writes what is shown to `shown`.
+pub(crate) fn watch_in_terminal(
+    line: &str,
+    folder: &Path,
+    shown: &Path,
+    every: Duration,
+) -> Result<Watched> {
     let mut command = Command::new("script");
     // The shell becomes the program, so that `script` has it as its child.
     command.args(["-qefc", &format!("stty cols 100; exec {line}")]).arg(shown).current_dir(folder);
@@ -34,7 +40,8 @@ pub(crate) fn watch_in_terminal(line: &str, folder: &Path, shown: &Path, every: 
 
 fn spawn(command: &mut Command) -> Result<(Child, Instant)> {
     let started = Instant::now();
-    let child = command.spawn().with_context(|| format!("cannot start {:?}", command.get_program()))?;
+    let child =
+        command.spawn().with_context(|| format!("cannot start {:?}", command.get_program()))?;
     Ok((child, started))
 }
 

@@ -12,7 +12,9 @@ pub(crate) fn scripts(name: &str) -> PathBuf {
 
 /// What to say where there is no environment.
 pub(crate) fn needs(name: &str) -> String {
-    format!("It needs Python 3 with venv, and a way for pip to get benches/{name}/requirements.txt.")
+    format!(
+        "It needs Python 3 with venv, and a way for pip to get benches/{name}/requirements.txt."
+    )
 }
 
 /// Installs our own package, as a wheel, and nothing that it needs.
@@ -25,7 +27,8 @@ pub(crate) fn install(python: &Path, wheel: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The Python of an environment under the target folder that has what the scripts of `name` need; set up on first use.
+/// The Python of an environment under the target folder that has what the scripts of `name` need;
+/// set up on first use.
 pub(crate) fn environment(name: &str) -> Result<PathBuf> {
     let folder = folders::kept(name)?.join("venv");
     let python = folder.join("bin/python");
@@ -35,7 +38,9 @@ pub(crate) fn environment(name: &str) -> Result<PathBuf> {
     if std::fs::read_to_string(&stamp).is_ok_and(|have| have == wanted) {
         return Ok(python);
     }
-    eprintln!("setting up Python in the target folder; this downloads benches/{name}/requirements.txt");
+    eprintln!(
+        "setting up Python in the target folder; this downloads benches/{name}/requirements.txt"
+    );
     let steps: [(&Path, Vec<&std::ffi::OsStr>); 2] = [
         (Path::new("python3"), vec!["-m".as_ref(), "venv".as_ref(), folder.as_ref()]),
         (

@@ -1,4 +1,5 @@
-//! As many people as are asked for, like those of a table: its rows drawn with replacement, their numbers moved a little, no two alike.
+//! As many people as are asked for, like those of a table: its rows drawn with replacement, their
+//! numbers moved a little, no two alike.
 
 use anyhow::{Result, ensure};
 use probe_core::{Key, Model, Purpose, Seed, Stream};
@@ -23,10 +24,17 @@ pub(crate) struct Resampler<'a> {
 }
 
 impl<'a> Resampler<'a> {
-    /// From rows in scaled space, whose columns named `feature=value` stand for categories and stay as they are.
+    /// From rows in scaled space, whose columns named `feature=value` stand for categories and stay
+    /// as they are.
     pub(crate) fn new(model: &'a dyn Model, names: &[String], rows: &'a [f64], seed: Seed) -> Self {
         let numeric = names.iter().map(|name| !name.contains('=')).collect();
-        Self { model, rows, numeric, stream: seed.stream(Purpose::Data, 0x6d69_6c6c), seen: HashSet::new() }
+        Self {
+            model,
+            rows,
+            numeric,
+            stream: seed.stream(Purpose::Data, 0x6d69_6c6c),
+            seen: HashSet::new(),
+        }
     }
 
     /// The next person.
@@ -35,7 +43,8 @@ impl<'a> Resampler<'a> {
         for _ in 0..PATIENCE {
             let row = self.stream.below(self.rows.len() / d);
             person.copy_from_slice(&self.rows[row * d..][..d]);
-            for (value, _) in person.iter_mut().zip(&self.numeric).filter(|(_, numeric)| **numeric) {
+            for (value, _) in person.iter_mut().zip(&self.numeric).filter(|(_, numeric)| **numeric)
+            {
                 let moved = (*value + JITTER * self.stream.normal()).clamp(0.0, 1.0);
                 *value = (moved * DECIMALS).round() / DECIMALS;
             }

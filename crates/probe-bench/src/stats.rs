@@ -28,8 +28,9 @@ pub(crate) fn range_of_figures(values: impl Iterator<Item = f64>) -> String {
 }
 
 fn between(values: impl Iterator<Item = f64>, text: impl Fn(f64) -> String) -> String {
-    let (low, high) = values
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (value.min(low), value.max(high)));
+    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+        (value.min(low), value.max(high))
+    });
     let [low, high] = [low, high].map(text);
     if low == high { low } else { format!("{low} to {high}") }
 }
@@ -40,7 +41,8 @@ pub(crate) fn figure(value: f64) -> String {
     if unit > 1.0 { rounded((value / unit).round() * unit, 3) } else { rounded(value, 3) }
 }
 
-/// The smallest of sorted values that at least a share `p` of them do not exceed; NaN without values.
+/// The smallest of sorted values that at least a share `p` of them do not exceed; NaN without
+/// values.
 pub(crate) fn percentile(sorted: &[f64], p: f64) -> f64 {
     // The product is a little above a whole number where it should be one: 0.99 · 100.
     let place = (p * sorted.len() as f64 - 1e-9).ceil().max(1.0) as usize;
@@ -79,8 +81,9 @@ impl std::fmt::Display for Repeats {
     }
 }
 
-/// The slope of the straight line nearest to the logarithms of `points` by least squares: the power with which the second grows with the
-/// first. `None` for fewer than two different places, or numbers without a logarithm.
+/// The slope of the straight line nearest to the logarithms of `points` by least squares: the power
+/// with which the second grows with the first. `None` for fewer than two different places, or
+/// numbers without a logarithm.
 pub(crate) fn power(points: &[(f64, f64)]) -> Option<f64> {
     let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
     let n = logs.len() as f64;
@@ -94,7 +97,8 @@ pub(crate) fn power(points: &[(f64, f64)]) -> Option<f64> {
     (n >= 2.0 && slope.is_finite()).then_some(slope)
 }
 
-/// Of points in the order of the first number, those in the upper half of its range, on a scale of logarithms; the last two at least.
+/// Of points in the order of the first number, those in the upper half of its range, on a scale of
+/// logarithms; the last two at least.
 pub(crate) fn upper_half(points: &[(f64, f64)]) -> &[(f64, f64)] {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return points };
     // A little lower, for a middle that is a point itself.
@@ -145,7 +149,8 @@ mod tests {
 
     #[test]
     fn powers_are_found_through_factors() {
-        let cubes: Vec<(f64, f64)> = [1.0, 2.0, 5.0, 9.0].map(|x: f64| (x, 7.0 * x.powi(3))).to_vec();
+        let cubes: Vec<(f64, f64)> =
+            [1.0, 2.0, 5.0, 9.0].map(|x: f64| (x, 7.0 * x.powi(3))).to_vec();
         assert!((power(&cubes).unwrap() - 3.0).abs() < 1e-12);
         let falling: Vec<(f64, f64)> = [0.1, 0.01, 0.001].map(|x: f64| (x, 2.0 / x)).to_vec();
         assert!((power(&falling).unwrap() + 1.0).abs() < 1e-12);

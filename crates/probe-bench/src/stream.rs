@@ -1,4 +1,5 @@
-//! `probe recourse` from CSV to CSV, against merely reading and writing the same file with the `csv` crate.
+//! `probe recourse` from CSV to CSV, against merely reading and writing the same file with the
+//! `csv` crate.
 
 use crate::process::watch;
 use crate::report::{self, BENCHMARKS, Figures, Part};
@@ -26,7 +27,8 @@ pub(crate) struct Row {
     pub(crate) people: usize,
     pub(crate) megabytes: f64,
     pub(crate) copy: Repeats,
-    /// On all threads and on one: seconds, over those of a copy in the same turn, and the most memory in KiB.
+    /// On all threads and on one: seconds, over those of a copy in the same turn, and the most
+    /// memory in KiB.
     pub(crate) all: Way,
     pub(crate) one: Way,
 }
@@ -40,7 +42,8 @@ pub(crate) struct Way {
 }
 
 pub(crate) fn run(probe: &Path, people: usize) -> Result<()> {
-    let probe = &probe.canonicalize().with_context(|| format!("no binary at {}", probe.display()))?;
+    let probe =
+        &probe.canonicalize().with_context(|| format!("no binary at {}", probe.display()))?;
     let folder = tempfile::tempdir()?;
     let names: Vec<String> = (0..D).map(|j| format!("x{j}")).collect();
     let mut stream = Seed(1).stream(Purpose::Data, 1);

@@ -1,4 +1,5 @@
-//! Many people at once: certified answers, answers without a certificate, and frontiers, on one thread and on all.
+//! Many people at once: certified answers, answers without a certificate, and frontiers, on one
+//! thread and on all.
 
 use crate::clock::time;
 use crate::latency::linear_people;
@@ -93,7 +94,11 @@ fn cases([linear, networks, of_trees]: [usize; 3]) -> Result<Vec<Case>> {
     for data in &PAPER_DATA {
         let subject = Subject::load(data, networks)?;
         let setup = subject.engine(SIGMA, RATE)?.setup().clone();
-        cases.push(Case { title: format!("{} network", data.title), setup, people: subject.people });
+        cases.push(Case {
+            title: format!("{} network", data.title),
+            setup,
+            people: subject.people,
+        });
     }
     for data in [&PAPER_DATA[0], &HELOC] {
         for subject in trees::subjects(data, "", of_trees)? {
@@ -108,7 +113,8 @@ fn measure(case: &Case, pools: &[ThreadPool; 2]) -> Result<Row> {
     let d = case.setup.names.len();
     let rows = Rows::new(&case.people, d)?;
     let fewer = Rows::new(&case.people[..rows.n_rows().div_ceil(FEWER) * d], d)?;
-    let asked = |certify: bool| Engine::new(Setup { max_rate: RATE, certify, ..case.setup.clone() });
+    let asked =
+        |certify: bool| Engine::new(Setup { max_rate: RATE, certify, ..case.setup.clone() });
     let (with, without) = (asked(true)?, asked(false)?);
     let mut answers = vec![Answer::new(d); rows.n_rows()];
     let mut plain = answers.clone();
@@ -149,7 +155,8 @@ fn render(rows: &[Row]) -> String {
         RATES.len()
     )];
     for row in rows {
-        let speeds: Vec<String> = row.speeds.iter().map(|s| format!("{} | {}", s.one, s.all)).collect();
+        let speeds: Vec<String> =
+            row.speeds.iter().map(|s| format!("{} | {}", s.one, s.all)).collect();
         lines.push(format!(
             "| {} | {} | {:.1} % | {} |",
             row.title,

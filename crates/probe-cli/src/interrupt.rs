@@ -1,7 +1,9 @@
-//! Ctrl-C and its kin: no half-written file, no temporary file, and an exit status of 128 and the signal's number, as shells have it.
+//! Ctrl-C and its kin: no half-written file, no temporary file, and an exit status of 128 and the
+//! signal's number, as shells have it.
 //!
-//! While an output is open ([`holding_output`]) the signal is only noted, and whoever writes stops soon and cleans up. At
-//! any other time there is nothing to clean up, and the process ends at once.
+//! While an output is open ([`holding_output`]) the signal is only noted, and whoever writes stops
+//! soon and cleans up. At any other time there is nothing to clean up, and the process ends at
+//! once.
 
 use crate::printer::Printer;
 use probe_io::Error;
@@ -25,8 +27,11 @@ static WRITTEN: AtomicBool = AtomicBool::new(false);
 pub(crate) fn listen() {
     use nix::sys::signal::{SigSet, Signal};
     let mut signals = SigSet::empty();
-    [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().for_each(|signal| signals.add(signal));
-    // Held back in this thread and in those that it starts, and waited for in one of their own: so that it is known which one it was.
+    [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]
+        .into_iter()
+        .for_each(|signal| signals.add(signal));
+    // Held back in this thread and in those that it starts, and waited for in one of their own: so
+    // that it is known which one it was.
     if signals.thread_block().is_err() {
         return;
     }
@@ -80,7 +85,8 @@ impl Drop for Hold {
     }
 }
 
-/// Runs `work`, which writes an output and looks at [`CANCELLED`] or is short. Fails at once if the signal came before.
+/// Runs `work`, which writes an output and looks at [`CANCELLED`] or is short. Fails at once if the
+/// signal came before.
 pub(crate) fn holding_output<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let _hold = Hold::new()?;
     let done = work()?;

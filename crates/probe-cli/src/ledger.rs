@@ -1,4 +1,5 @@
-//! What `--audit` keeps of a run: a record for each answer, in the order of the rows, whichever thread made it.
+//! What `--audit` keeps of a run: a record for each answer, in the order of the rows, whichever
+//! thread made it.
 
 use anyhow::{Context as _, Result};
 use probe_io::{AuditTrail, Chain};
@@ -65,7 +66,8 @@ impl Ledger {
     /// Appends the records to the file.
     pub(crate) fn commit(self) -> Result<Chain> {
         self.pass(u64::MAX);
-        let waiting = self.0.into_inner().map_err(|_| anyhow::anyhow!("--audit: a worker failed"))?;
+        let waiting =
+            self.0.into_inner().map_err(|_| anyhow::anyhow!("--audit: a worker failed"))?;
         match waiting.fault {
             Some(fault) => Err(fault.context("--audit")),
             None => waiting.trail.commit().context("--audit"),

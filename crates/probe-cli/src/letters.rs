@@ -21,7 +21,8 @@ pub(crate) fn letters_of<'e>(
 ) -> Result<Option<Letters<'e>>> {
     let path = args.explain_out.as_deref();
     if args.explain.is_none() && path.is_none() {
-        let idle = [("--language", args.language.is_some()), ("--templates", args.templates.is_some())];
+        let idle =
+            [("--language", args.language.is_some()), ("--templates", args.templates.is_some())];
         return match idle.iter().find(|(_, given)| *given) {
             Some((flag, _)) => Err(Usage::of(flag, "it belongs to --explain").into()),
             None => Ok(None),
@@ -37,7 +38,8 @@ fn kind(args: &Explain, tables: &Tables) -> Result<Kind> {
         Some(path) => ("--explain-out", Some(path)),
         None => ("--explain", tables.output.as_deref()),
     };
-    let ending = path.and_then(Path::extension).and_then(|ending| ending.to_str()).map(str::to_lowercase);
+    let ending =
+        path.and_then(Path::extension).and_then(|ending| ending.to_str()).map(str::to_lowercase);
     let by_ending = match ending.as_deref() {
         Some("txt") => Some(Form::Text),
         Some("md") => Some(Form::Markdown),
@@ -46,8 +48,7 @@ fn kind(args: &Explain, tables: &Tables) -> Result<Kind> {
         _ => None,
     };
     let Some(form) = args.explain.or(by_ending) else {
-        let what =
-            "the ending stands for no form of letters (txt, md, html, json, jsonl); --explain says which";
+        let what = "the ending stands for no form of letters (txt, md, html, json, jsonl); --explain says which";
         return Err(Usage::of(flag, what).into());
     };
     // The table has its own format, unless the letters stand in its place.
@@ -122,8 +123,10 @@ impl Post {
     /// Makes the letters the file's content.
     pub(crate) fn commit(self) -> Result<()> {
         self.pass(u64::MAX);
-        let waiting =
-            self.waiting.into_inner().map_err(|_| anyhow::anyhow!("--explain-out: a worker failed"))?;
+        let waiting = self
+            .waiting
+            .into_inner()
+            .map_err(|_| anyhow::anyhow!("--explain-out: a worker failed"))?;
         match waiting.fault {
             Some(fault) => Err(fault.context("--explain-out")),
             None => waiting.writer.finish().context("--explain-out"),

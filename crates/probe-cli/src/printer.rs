@@ -1,4 +1,5 @@
-//! The only place that writes to the terminal: notes and progress to standard error, results to standard output.
+//! The only place that writes to the terminal: notes and progress to standard error, results to
+//! standard output.
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::presets::UTF8_FULL_CONDENSED;
@@ -75,13 +76,16 @@ impl Printer {
         !self.quiet && std::io::stderr().is_terminal()
     }
 
-    /// A bar over bytes of input or rows, or a count where the size is unknown; hidden where nobody watches.
+    /// A bar over bytes of input or rows, or a count where the size is unknown; hidden where nobody
+    /// watches.
     pub(crate) fn progress(&self, size: Option<u64>) -> ProgressBar {
         if !self.shows_progress() {
             return ProgressBar::hidden();
         }
         let (bar, template) = match size {
-            Some(size) => (ProgressBar::new(size), "{bar:30.cyan/dim} {percent:>3}%  {msg}  {eta} left"),
+            Some(size) => {
+                (ProgressBar::new(size), "{bar:30.cyan/dim} {percent:>3}%  {msg}  {eta} left")
+            }
             None => (ProgressBar::new_spinner(), "{spinner:.cyan} {msg}  {elapsed}"),
         };
         if let Ok(style) = ProgressStyle::with_template(template) {

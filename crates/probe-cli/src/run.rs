@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 use indicatif::HumanCount;
 use probe_core::Setup;
 use probe_io::{
-    AtomicOutput, Batch, Chunk, ChunkLimit, Columns, Field, Format, Job, Prose, Summary, TableReader,
-    TableWriter, run_pipeline,
+    AtomicOutput, Batch, Chunk, ChunkLimit, Columns, Field, Format, Job, Prose, Summary,
+    TableReader, TableWriter, run_pipeline,
 };
 use probe_service::flags::Ask;
 use probe_service::people::{columns_of_people, feature_fields};
@@ -19,8 +19,17 @@ use std::io::Write as _;
 use std::path::Path;
 
 /// Keys of JSON rows that are no columns of the other formats.
-const JSON_KEYS: [&str; 9] =
-    ["from", "to", "changes", "claimed_rate", "tolerance", "shortfall", "relaxations", "exact", "meta"];
+const JSON_KEYS: [&str; 9] = [
+    "from",
+    "to",
+    "changes",
+    "claimed_rate",
+    "tolerance",
+    "shortfall",
+    "relaxations",
+    "exact",
+    "meta",
+];
 
 /// What a streaming command needs besides its work.
 pub(crate) struct Stream<'a> {
@@ -80,8 +89,8 @@ impl<'a> Stream<'a> {
         matches!(self.format(), Format::Json | Format::Jsonl)
     }
 
-    /// Runs `work` over all people of `setup`. `fields` are the output columns before those of the features (left out unless
-    /// `with_features`) and the ids.
+    /// Runs `work` over all people of `setup`. `fields` are the output columns before those of the
+    /// features (left out unless `with_features`) and the ids.
     pub(crate) fn run<S>(
         &self,
         setup: &Setup,
@@ -91,7 +100,8 @@ impl<'a> Stream<'a> {
         scratch: impl Fn() -> S + Sync,
         work: impl for<'c> Fn(&mut S, &'c Chunk) -> Result<Batch<'c>> + Sync,
     ) -> Result<Summary> {
-        let features: Vec<String> = setup.encoding.features().iter().map(|f| f.name.clone()).collect();
+        let features: Vec<String> =
+            setup.encoding.features().iter().map(|f| f.name.clone()).collect();
         let wanted = Columns {
             ids: self.tables.id.clone(),
             ignore_extra: self.tables.ignore_extra,
@@ -103,7 +113,8 @@ impl<'a> Stream<'a> {
             self.warn_of_ending();
         }
         let size = text_size(&self.ask.people, self.tables.input_format);
-        // Where people are slow the file is read long before they are answered: they are counted first.
+        // Where people are slow the file is read long before they are answered: they are counted
+        // first.
         let people = match size {
             Some(_) if self.work != Work::Light && self.printer.shows_progress() => {
                 TableReader::open(&self.ask.people, self.tables.input_format)?.count_rows().ok()
@@ -145,7 +156,8 @@ impl<'a> Stream<'a> {
 
     /// Warns of an output file whose ending stands for no format.
     fn warn_of_ending(&self) {
-        let Some(path) = self.tables.output.as_deref().filter(|_| self.tables.format.is_none()) else {
+        let Some(path) = self.tables.output.as_deref().filter(|_| self.tables.format.is_none())
+        else {
             return;
         };
         if let (None, Some(ending)) = (Format::of_ending(path), path.extension()) {
@@ -179,12 +191,14 @@ impl<'a> Stream<'a> {
 
     /// Fails where the answers would replace what they are made from.
     fn check_output(&self) -> Result<()> {
-        let Some(output) = self.tables.output.as_deref().and_then(|path| path.canonicalize().ok()) else {
+        let Some(output) = self.tables.output.as_deref().and_then(|path| path.canonicalize().ok())
+        else {
             return Ok(());
         };
         for (what, path) in [("model", &self.ask.model), ("people", &self.ask.people)] {
             if path.canonicalize().is_ok_and(|path| path == output) {
-                let problem = format!("{} is the {what} file, which would be overwritten", output.display());
+                let problem =
+                    format!("{} is the {what} file, which would be overwritten", output.display());
                 return Err(Usage::of("--output", problem).into());
             }
         }
@@ -198,14 +212,19 @@ impl<'a> Stream<'a> {
             return Ok(TableReader::open(path, Some(format))?);
         }
         match File::open(path) {
-            Ok(file) => Ok(TableReader::from_read(&path.display().to_string(), bar.wrap_read(file), format)?),
+            Ok(file) => Ok(TableReader::from_read(
+                &path.display().to_string(),
+                bar.wrap_read(file),
+                format,
+            )?),
             // The reader words the error.
             Err(_) => Ok(TableReader::open(path, Some(format))?),
         }
     }
 }
 
-/// Fails where the file of a flag would replace what it is made from, or share a file with the table.
+/// Fails where the file of a flag would replace what it is made from, or share a file with the
+/// table.
 pub(crate) fn check_path(flag: &str, path: &Path, tables: &Tables, ask: &Ask) -> Result<()> {
     let same = |other: &Path| match (path.canonicalize(), other.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
@@ -219,7 +238,8 @@ pub(crate) fn check_path(flag: &str, path: &Path, tables: &Tables, ask: &Ask) ->
     match inputs.into_iter().find(|(_, input)| same(input)) {
         None => Ok(()),
         Some((what, _)) => {
-            let problem = format!("{} is the {what} file, which would be overwritten", path.display());
+            let problem =
+                format!("{} is the {what} file, which would be overwritten", path.display());
             Err(Usage::of(flag, problem).into())
         }
     }

@@ -1,7 +1,7 @@
 //! The invalidation rate of a point: in closed form, and by trying it out.
 //!
-//! For a linear score under Gaussian noise the rate is exact (Theorem 1 of arXiv:2203.06768), also far out in the
-//! tail where sampling sees nothing.
+//! For a linear score under Gaussian noise the rate is exact (Theorem 1 of arXiv:2203.06768), also
+//! far out in the tail where sampling sees nothing.
 //!
 //! ```text
 //! cargo run --release -p probe-core --example closed_form_rate
@@ -9,14 +9,17 @@
 #![expect(clippy::print_stdout, reason = "an example shows its result")]
 
 use probe_core::{
-    ClosedForm, Covariance, Gaussian, InvalidationRate, Linear, MonteCarlo, Purpose, Query, Result, Seed,
+    ClosedForm, Covariance, Gaussian, InvalidationRate, Linear, MonteCarlo, Purpose, Query, Result,
+    Seed,
 };
 
 fn main() -> Result<()> {
     let model = Linear::new(vec![2.0, -1.0], 0.0, 0.0)?;
     let independent = Gaussian::isotropic(2, 0.1)?;
-    // Whoever misses the first feature upwards tends to miss the second upwards too; both fall short on average.
-    let correlated = Gaussian::new(vec![-0.02, 0.01], Covariance::Full(vec![0.01, 0.006, 0.006, 0.01]))?;
+    // Whoever misses the first feature upwards tends to miss the second upwards too; both fall
+    // short on average.
+    let correlated =
+        Gaussian::new(vec![-0.02, 0.01], Covariance::Full(vec![0.01, 0.006, 0.006, 0.01]))?;
     let active = [true, true];
 
     println!("{:<12} {:>6} {:>12} {:>24}", "noise", "score", "exact rate", "of 100,000 drawn");

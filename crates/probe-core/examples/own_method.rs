@@ -1,17 +1,19 @@
-//! A recourse method of your own: `RecourseMethod` prepares a `Solver`, which gives each thread a `Worker`.
+//! A recourse method of your own: `RecourseMethod` prepares a `Solver`, which gives each thread a
+//! `Worker`.
 //!
-//! A method proposes; others judge. One inside this crate is a line in `METHODS` and judged by the engine.
-//! Run it with `cargo run --release -p probe-core --example own_method`.
+//! A method proposes; others judge. One inside this crate is a line in `METHODS` and judged by the
+//! engine. Run it with `cargo run --release -p probe-core --example own_method`.
 #![expect(clippy::print_stdout, reason = "an example shows its result")]
 
 use probe_core::theory::first_order;
 use probe_core::{
-    ClosedForm, Engine, Error, Goal, Linear, Proposal, Reason, RecourseMethod, Result, Rows, Setup, Solver,
-    Task, Verdict, Worker,
+    ClosedForm, Engine, Error, Goal, Linear, Proposal, Reason, RecourseMethod, Result, Rows, Setup,
+    Solver, Task, Verdict, Worker,
 };
 use std::sync::Arc;
 
-/// Small steps along the gradient until the first-order rate is low enough: the shortest way, not the cheapest.
+/// Small steps along the gradient until the first-order rate is low enough: the shortest way, not
+/// the cheapest.
 struct Climb;
 
 /// Shared by all threads. A worker may own buffers; this one needs none.
@@ -40,9 +42,13 @@ impl Solver for Climber {
 
 impl Worker for Climber {
     fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
-        let Goal::Rate(target) = goal else { return Err(unsupported("it takes a rate, not a budget")) };
-        let model = self.0.model.as_differentiable().ok_or_else(|| unsupported("it needs a gradient"))?;
-        let noise = self.0.noise.as_gaussian().ok_or_else(|| unsupported("it needs Gaussian noise"))?;
+        let Goal::Rate(target) = goal else {
+            return Err(unsupported("it takes a rate, not a budget"));
+        };
+        let model =
+            self.0.model.as_differentiable().ok_or_else(|| unsupported("it needs a gradient"))?;
+        let noise =
+            self.0.noise.as_gaussian().ok_or_else(|| unsupported("it needs Gaussian noise"))?;
         let (mut active, mut gradient) = (vec![true; factual.len()], vec![0.0; factual.len()]);
         proposal.point.copy_from_slice(factual);
         proposal.verdict = Verdict::Short(Reason::RateNotReachable);
@@ -73,7 +79,10 @@ fn main() -> Result<()> {
     let exact = engine.recourse(Rows::single(&person))?.remove(0);
     for (name, point) in [("climb", &climbed.point), ("probe", &exact.point)] {
         let rate = engine.rate(point, Some(&person), &ClosedForm)?.rate;
-        println!("{name}: rate {rate:.4}, cost {:.4}, {point:.4?}", task.cost.between(&person, point));
+        println!(
+            "{name}: rate {rate:.4}, cost {:.4}, {point:.4?}",
+            task.cost.between(&person, point)
+        );
         assert!(task.actions.violations(&person, point).is_empty() && rate <= 0.1);
     }
     Ok(())

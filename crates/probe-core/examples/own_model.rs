@@ -1,14 +1,14 @@
 //! A model of your own: implement `Model` and `Differentiable`, and its first-order rate follows.
 //!
-//! The rate is then an approximation, and says so; sampling gives the truth. Recourse for such models is not there
-//! yet: the engine refuses them by name.
+//! The rate is then an approximation, and says so; sampling gives the truth. Recourse for such
+//! models is not there yet: the engine refuses them by name.
 //!
 //! Run it with `cargo run --release -p probe-core --example own_model`.
 #![expect(clippy::print_stdout, reason = "an example shows its result")]
 
 use probe_core::{
-    ClosedForm, Differentiable, Engine, Error, Gaussian, InvalidationRate, Model, MonteCarlo, Purpose, Query,
-    Result, Rows, Seed, Setup,
+    ClosedForm, Differentiable, Engine, Error, Gaussian, InvalidationRate, Model, MonteCarlo,
+    Purpose, Query, Result, Rows, Seed, Setup,
 };
 use std::sync::Arc;
 

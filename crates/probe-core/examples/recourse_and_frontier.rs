@@ -9,7 +9,8 @@ use probe_core::{Direction, Engine, Feature, Linear, Result, Rows, Schema, Setup
 use std::sync::Arc;
 
 fn main() -> Result<()> {
-    // What people can do, in their own units. `scale` maps raw values to the 0..1 that the model was trained on.
+    // What people can do, in their own units. `scale` maps raw values to the 0..1 that the model
+    // was trained on.
     let schema = Schema::new(vec![
         Feature { mutable: false, scale: Some([18.0, 80.0]), ..Feature::numeric("age") },
         Feature {

@@ -1,11 +1,12 @@
 //! Probabilistically robust recourse.
 //!
-//! A model said no to a person. This crate finds the least costly change that turns the no into a yes and keeps it a
-//! yes with a probability that the person chooses, although nobody carries out advice exactly. The person picks
-//! $r$, the share of noisy implementations that may fail; the answer is the cheapest admissible point whose true
-//! invalidation rate is at most $r$.
+//! A model said no to a person. This crate finds the least costly change that turns the no into a
+//! yes and keeps it a yes with a probability that the person chooses, although nobody carries out
+//! advice exactly. The person picks $r$, the share of noisy implementations that may fail; the
+//! answer is the cheapest admissible point whose true invalidation rate is at most $r$.
 //!
-//! The method is PROBE (Pawelczyk et al., ICLR 2023, arXiv:2203.06768). Symbols are listed in `docs/notation.md`.
+//! The method is PROBE (Pawelczyk et al., ICLR 2023, arXiv:2203.06768). Symbols are listed in
+//! `docs/notation.md`.
 //!
 //! # Quick start
 //!
@@ -33,8 +34,8 @@
 //! # Ok::<(), probe_core::Error>(())
 //! ```
 //!
-//! The folder `examples` has five more: scoring, closed-form rates, limits in raw units with a frontier, a model of your
-//! own, and a method of your own.
+//! The folder `examples` has five more: scoring, closed-form rates, limits in raw units with a
+//! frontier, a model of your own, and a method of your own.
 //!
 //! # Map
 //!
@@ -74,21 +75,25 @@ pub mod theory;
 
 pub use cost::Cost;
 pub use engine::{
-    Answer, Engine, Limit, Relaxation, Relaxed, Session, Setup, Shortfall, Side, Slack, Status, Tolerance,
+    Answer, Engine, Limit, Relaxation, Relaxed, Session, Setup, Shortfall, Side, Slack, Status,
+    Tolerance,
 };
 pub use error::{Error, ParamError, Result};
 pub use invalidation::{
-    ClosedForm, Enumeration, Estimate, Exact, ExactOrSampled, InvalidationRate, LineSampling, MonteCarlo,
-    Query, SmoothedMonteCarlo, SobolMonteCarlo, affine_rate,
+    ClosedForm, Enumeration, Estimate, Exact, ExactOrSampled, InvalidationRate, LineSampling,
+    MonteCarlo, Query, SmoothedMonteCarlo, SobolMonteCarlo, affine_rate,
 };
-pub use model::{Activation, BlackBox, Dense, Differentiable, Linear, Mlp, Model, ModelShift, Trees};
+pub use model::{
+    Activation, BlackBox, Dense, Differentiable, Linear, Mlp, Model, ModelShift, Trees,
+};
 pub use noise::{Covariance, Effort, Gaussian, Independent, Noise, NoiseOn, Residuals};
 pub use recourse::{
-    Goal, METHODS, MethodOptions, Notes, Proposal, Reason, RecourseMethod, Reference, Solver, Task, Verdict,
-    Worker,
+    Goal, METHODS, MethodOptions, Notes, Proposal, Reason, RecourseMethod, Reference, Solver, Task,
+    Verdict, Worker,
 };
 pub use rows::{Rows, RowsMut};
 pub use schema::{
-    Actions, Coding, Direction, Encoding, Feature, Grid, Group, ModelInput, Room, Schema, Space, Violation,
+    Actions, Coding, Direction, Encoding, Feature, Grid, Group, ModelInput, Room, Schema, Space,
+    Violation,
 };
 pub use seed::{Key, Purpose, Seed, Stream};

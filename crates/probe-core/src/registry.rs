@@ -1,4 +1,5 @@
-//! Names to things: one explicit slice per kind, so that the command line, the bindings and the docs all list the same.
+//! Names to things: one explicit slice per kind, so that the command line, the bindings and the
+//! docs all list the same.
 
 use crate::error::{Error, Result};
 

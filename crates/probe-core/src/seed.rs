@@ -1,4 +1,5 @@
-//! Deterministic randomness: a stream is named by what it is for and whom it is for, never by row number or thread.
+//! Deterministic randomness: a stream is named by what it is for and whom it is for, never by row
+//! number or thread.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -40,7 +41,8 @@ impl Seed {
     }
 }
 
-/// A 64-bit hash of a person's values and the settings that matter; any partitioning of the people gives the same keys.
+/// A 64-bit hash of a person's values and the settings that matter; any partitioning of the people
+/// gives the same keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Key(u64);
 
@@ -73,7 +75,8 @@ impl Key {
     }
 }
 
-/// A reproducible stream of random numbers; wraps ChaCha8 so that no dependency's type or sampler shows.
+/// A reproducible stream of random numbers; wraps ChaCha8 so that no dependency's type or sampler
+/// shows.
 #[derive(Debug, Clone)]
 pub struct Stream {
     rng: ChaCha8Rng,
@@ -103,7 +106,8 @@ impl Stream {
         }
     }
 
-    /// Standard normal, by Marsaglia's polar method (own sampler: a dependency's bump cannot move results).
+    /// Standard normal, by Marsaglia's polar method (own sampler: a dependency's bump cannot move
+    /// results).
     pub fn normal(&mut self) -> f64 {
         if let Some(z) = self.spare.take() {
             return z;
@@ -131,7 +135,10 @@ mod tests {
         assert_ne!(first(1, Purpose::Rate, 2), first(2, Purpose::Rate, 2));
         assert_ne!(first(1, Purpose::Rate, 2), first(1, Purpose::Audit, 2));
         assert_ne!(first(1, Purpose::Rate, 2), first(1, Purpose::Rate, 3));
-        assert_ne!(Key::default().values(&[1.0, 2.0]).finish(), Key::default().values(&[2.0, 1.0]).finish());
+        assert_ne!(
+            Key::default().values(&[1.0, 2.0]).finish(),
+            Key::default().values(&[2.0, 1.0]).finish()
+        );
         assert_eq!(Key::default().values(&[0.0]).finish(), Key::default().values(&[-0.0]).finish());
     }
 
@@ -141,7 +148,8 @@ mod tests {
         let n = 400_000;
         let draws: Vec<f64> = (0..n).map(|_| stream.normal()).collect();
         let moment = |p: i32| draws.iter().map(|z| z.powi(p)).sum::<f64>() / n as f64;
-        // Standard errors of the first four moments: sqrt(1, 2, 15, 96) / sqrt(n); four of them allowed.
+        // Standard errors of the first four moments: sqrt(1, 2, 15, 96) / sqrt(n); four of them
+        // allowed.
         let bound = |variance: f64| 4.0 * (variance / n as f64).sqrt();
         assert!(moment(1).abs() < bound(1.0));
         assert!((moment(2) - 1.0).abs() < bound(2.0));

@@ -1,13 +1,14 @@
-//! Every entry of every registry, held to what its trait promises. A new entry is tested here without a new line.
+//! Every entry of every registry, held to what its trait promises. A new entry is tested here
+//! without a new line.
 
 use probe_core::cost::{Item, NORMS, Norm, Scratch};
 use probe_core::evaluation::{Case, METRICS, evaluate};
 use probe_core::invalidation::RATES;
 use probe_core::noise::NOISES;
 use probe_core::{
-    Actions, Answer, ClosedForm, Cost, Direction, Engine, Error, Estimate, Feature, Gaussian, Group,
-    InvalidationRate, Linear, METHODS, Model, ModelInput, MonteCarlo, NoiseOn, Purpose, Query, Reason, Room,
-    Rows, RowsMut, Schema, Seed, Setup, Status, Stream, affine_rate,
+    Actions, Answer, ClosedForm, Cost, Direction, Engine, Error, Estimate, Feature, Gaussian,
+    Group, InvalidationRate, Linear, METHODS, Model, ModelInput, MonteCarlo, NoiseOn, Purpose,
+    Query, Reason, Room, Rows, RowsMut, Schema, Seed, Setup, Status, Stream, affine_rate,
 };
 use probe_testkit::{Absolute, MonteCarlo as Sampled, Relative, assert_close};
 use proptest::prelude::*;
@@ -18,7 +19,10 @@ use std::sync::Arc;
 fn names_are_unique_and_say_what_the_item_says() {
     let unique = |kind: &str, names: Vec<&str>| {
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{kind}: {names:?}");
-        assert!(names.iter().all(|n| !n.is_empty() && !n.contains(char::is_whitespace)), "{kind}: {names:?}");
+        assert!(
+            names.iter().all(|n| !n.is_empty() && !n.contains(char::is_whitespace)),
+            "{kind}: {names:?}"
+        );
     };
     macro_rules! check {
         ($($registry:ident),*) => {$(
@@ -57,7 +61,8 @@ fn subgradients_agree_with_central_differences() {
             let mut weights = || (0..5).map(|_| 0.2 + draw.uniform()).collect::<Vec<_>>();
             let cost = Cost::new(entry.name, weights(), weights()).unwrap();
             let from: Vec<f64> = (0..5).map(|_| draw.normal()).collect();
-            let to: Vec<f64> = from.iter().map(|x| x + (0.1 + draw.uniform()) * sign(&mut draw)).collect();
+            let to: Vec<f64> =
+                from.iter().map(|x| x + (0.1 + draw.uniform()) * sign(&mut draw)).collect();
             let mut found = [0.0; 5];
             cost.subgradient(&from, &to, &mut found);
             for j in 0..5 {
@@ -148,11 +153,21 @@ fn nothing_drawn_at_random_is_cheaper_than_the_cheapest_and_a_budget_buys_it_bac
             assert!(norm.cheapest(&items, &scratch, needed, &mut best));
             let cost = cost_of(norm, &items, &best);
             assert!(gain_of(&items, &best) >= needed * (1.0 - 1e-14));
-            assert_close!(norm.finish(norm.total_of(cost)), cost, Relative(1e-15), "{}", entry.name);
+            assert_close!(
+                norm.finish(norm.total_of(cost)),
+                cost,
+                Relative(1e-15),
+                "{}",
+                entry.name
+            );
             for _ in 0..100 {
                 let moves: Vec<f64> = caps.iter().map(|cap| cap * draw.uniform()).collect();
                 let enough = gain_of(&items, &moves) >= needed;
-                assert!(!enough || cost_of(norm, &items, &moves) >= cost * (1.0 - 1e-12), "{}", entry.name);
+                assert!(
+                    !enough || cost_of(norm, &items, &moves) >= cost * (1.0 - 1e-12),
+                    "{}",
+                    entry.name
+                );
             }
             let mut bought = vec![0.0; items.len()];
             norm.furthest(&items, 0.0, cost, &mut bought);
@@ -179,7 +194,8 @@ fn noises_have_the_deviation_they_were_asked_for_and_repeat() {
         // The mean of any product of draws, and four of its standard errors.
         let moment = |f: &dyn Fn(&[f64]) -> f64| {
             let mean = draws.chunks(3).map(f).sum::<f64>() / N as f64;
-            let variance = draws.chunks(3).map(|row| (f(row) - mean).powi(2)).sum::<f64>() / N as f64;
+            let variance =
+                draws.chunks(3).map(|row| (f(row) - mean).powi(2)).sum::<f64>() / N as f64;
             (mean, 4.0 * (variance / N as f64).sqrt())
         };
         for i in 0..3 {
@@ -192,7 +208,11 @@ fn noises_have_the_deviation_they_were_asked_for_and_repeat() {
             }
         }
         let options = BTreeMap::from([("no-such-option".to_owned(), 1.0)]);
-        assert!(entry.item.build(sd.to_vec(), &options).is_err(), "{}: unknown options fail", entry.name);
+        assert!(
+            entry.item.build(sd.to_vec(), &options).is_err(),
+            "{}: unknown options fail",
+            entry.name
+        );
     }
 }
 
@@ -229,7 +249,8 @@ fn rates_agree_with_the_exact_rate_of_a_linear_score() {
 
 const D: usize = 6;
 
-/// Questions that every method is asked: noise masks × raw or scaled model input, with bounds, directions and immutables.
+/// Questions that every method is asked: noise masks × raw or scaled model input, with bounds,
+/// directions and immutables.
 fn setups() -> Vec<Setup> {
     let mut draw = stream(3);
     let weights: Vec<f64> = (0..D).map(|_| 2.0 * draw.normal()).collect();
@@ -249,8 +270,8 @@ fn setups() -> Vec<Setup> {
         let model = Arc::new(Linear::new(weights.clone(), -1.5, 0.25).expect("finite weights"));
         for noise_on in [NoiseOn::All, NoiseOn::Mutable, NoiseOn::Changed] {
             for norm in NORMS {
-                let mut setup =
-                    Setup::new(model.clone(), schema.names(), Some(&schema), 0.1).expect("a valid set-up");
+                let mut setup = Setup::new(model.clone(), schema.names(), Some(&schema), 0.1)
+                    .expect("a valid set-up");
                 setup.set_norm(norm.name).expect("a registered norm");
                 setup.noise_on = noise_on;
                 setups.push(setup);
@@ -284,10 +305,13 @@ fn check_answer(engine: &Engine, person: &[f64], answer: &Answer, sampled: bool)
     if answer.status != Status::Certified {
         if answer.reason == Some(Reason::RateIgnored) {
             assert!(
-                answer.status == Status::Found && answer.score_after > 0.0 && answer.rate > setup.max_rate
+                answer.status == Status::Found
+                    && answer.score_after > 0.0
+                    && answer.rate > setup.max_rate
             );
         }
-        let by_a_hair = answer.status == Status::Found && answer.rate <= setup.max_rate * (1.0 + 1e-9);
+        let by_a_hair =
+            answer.status == Status::Found && answer.rate <= setup.max_rate * (1.0 + 1e-9);
         assert!(!by_a_hair, "a target must not be missed by rounding: {answer:?}");
         return;
     }
@@ -346,8 +370,10 @@ fn metrics_are_defined_finite_and_repeatable() {
     for setup in setups() {
         let engine = Engine::new(setup).unwrap();
         let answers = engine.recourse(people).unwrap();
-        let certified = answers.iter().position(|a| a.status == Status::Certified).expect("somebody");
-        let case = Case { engine: &engine, person: people.row(certified), answer: &answers[certified] };
+        let certified =
+            answers.iter().position(|a| a.status == Status::Certified).expect("somebody");
+        let case =
+            Case { engine: &engine, person: people.row(certified), answer: &answers[certified] };
         for entry in METRICS {
             let value = entry.item.measure(&case).unwrap().expect("defined for a certified answer");
             assert!(value.is_finite() && value >= 0.0, "{} {value}", entry.name);
@@ -375,7 +401,8 @@ fn scores_do_not_depend_on_the_batch() {
 
 fn room() -> impl Strategy<Value = Room> {
     let side = || prop_oneof![Just(f64::INFINITY), 0.0..2.0f64];
-    let direction = prop_oneof![Just(Direction::Any), Just(Direction::Increase), Just(Direction::Decrease)];
+    let direction =
+        prop_oneof![Just(Direction::Any), Just(Direction::Increase), Just(Direction::Decrease)];
     (side(), side(), -1.0..1.0f64, any::<bool>(), direction).prop_map(
         |(down, up, middle, mutable, direction)| Room {
             low: middle - down,
@@ -388,15 +415,16 @@ fn room() -> impl Strategy<Value = Room> {
 
 /// Three numeric features beside a one-hot group of three; any limits.
 fn actions() -> impl Strategy<Value = Actions> {
-    let allowed =
-        prop_oneof![Just(Vec::new()), prop::collection::vec(prop::collection::vec(any::<bool>(), 3), 3)];
-    (prop::collection::vec(room(), 6), allowed, prop::option::of(0..5usize), any::<bool>()).prop_map(
-        |(rooms, allowed, k, strict)| {
+    let allowed = prop_oneof![
+        Just(Vec::new()),
+        prop::collection::vec(prop::collection::vec(any::<bool>(), 3), 3)
+    ];
+    (prop::collection::vec(room(), 6), allowed, prop::option::of(0..5usize), any::<bool>())
+        .prop_map(|(rooms, allowed, k, strict)| {
             let group = Group::one_hot(vec![1, 3, 4]).allowing(allowed);
             let actions = Actions::new(rooms).with_groups(vec![group]).expect("a valid group");
             actions.with_max_changes(k).with_strict_bounds(strict)
-        },
-    )
+        })
 }
 
 proptest! {

@@ -39,12 +39,14 @@ fn no_layer_uses_one_below_it() {
     let mut wrong = Vec::new();
     for file in files {
         let relative = file.strip_prefix(&root).expect("inside the source folder");
-        let module = relative.iter().next().expect("a component").to_string_lossy().replace(".rs", "");
+        let module =
+            relative.iter().next().expect("a component").to_string_lossy().replace(".rs", "");
         if module == "lib" {
             continue;
         }
         let depth = LAYERS.iter().position(|l| *l == module);
-        let depth = depth.unwrap_or_else(|| panic!("module {module} is in no layer: add it to LAYERS"));
+        let depth =
+            depth.unwrap_or_else(|| panic!("module {module} is in no layer: add it to LAYERS"));
         let text = std::fs::read_to_string(&file).expect("a readable source file");
         // Unit tests may look anywhere.
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();

@@ -1,13 +1,15 @@
-//! The exact linear solver against independent references: 10,000 random instances with all costs, bounds, directions,
-//! immutables, groups, limits on changes and noise masks. The references enumerate or call an LP/MILP solver and share
-//! no code with the engine.
+//! The exact linear solver against independent references: 10,000 random instances with all costs,
+//! bounds, directions, immutables, groups, limits on changes and noise masks. The references
+//! enumerate or call an LP/MILP solver and share no code with the engine.
 
 use probe_core as core;
 use probe_core::{
     Actions, Answer, Cost, Engine, Gaussian, Linear, Purpose, Reason, Room, Seed, Setup, Status,
 };
 use probe_testkit::checker;
-use probe_testkit::{Direction, Group, Instance, Mask, Norm, Shape, Spread, best_rate, max_robust, solve};
+use probe_testkit::{
+    Direction, Group, Instance, Mask, Norm, Shape, Spread, best_rate, max_robust, solve,
+};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -61,7 +63,10 @@ fn in_scope(instance: &Instance) -> bool {
 
 fn instance(seed: u64) -> Instance {
     let mut stream = Seed(seed).stream(Purpose::Data, 2);
-    (0..).map(|_| Instance::random(&mut stream, Shape::default())).find(in_scope).expect("most are in scope")
+    (0..)
+        .map(|_| Instance::random(&mut stream, Shape::default()))
+        .find(in_scope)
+        .expect("most are in scope")
 }
 
 fn answer(instance: &Instance, norm: Norm, budget: Option<f64>) -> Answer {
@@ -82,7 +87,8 @@ fn near(a: f64, b: f64, tolerance: f64) -> bool {
 fn verify(seed: u64, norm: Norm) -> Result<Status, String> {
     let instance = instance(seed);
     let answer = answer(&instance, norm, None);
-    let fail = |what: String| Err(format!("seed {seed} {norm:?}: {what}\n{instance:#?}\n{answer:#?}"));
+    let fail =
+        |what: String| Err(format!("seed {seed} {norm:?}: {what}\n{instance:#?}\n{answer:#?}"));
     if answer.status == Status::Favourable {
         // Only people on the boundary itself may be seen as favourable, by the order of summation.
         let tie = answer.score_before <= 1e-14 * (1.0 + instance.bias.abs());
@@ -128,7 +134,8 @@ fn verify(seed: u64, norm: Norm) -> Result<Status, String> {
     Ok(answer.status)
 }
 
-/// Runs `check` on `n` seeds in parallel and fails with the first message; returns how many were certified.
+/// Runs `check` on `n` seeds in parallel and fails with the first message; returns how many were
+/// certified.
 fn all_pass(n: u64, check: impl Fn(u64) -> Result<Status, String> + Send + Sync) -> usize {
     let results: Vec<_> = (0..n).into_par_iter().map(check).collect();
     let failures: Vec<&String> = results.iter().filter_map(|r| r.as_ref().err()).collect();
@@ -140,7 +147,10 @@ fn all_pass(n: u64, check: impl Fn(u64) -> Result<Status, String> + Send + Sync)
 fn equals_the_reference_on_ten_thousand_instances_per_cost() {
     for norm in Norm::ALL {
         let certified = all_pass(10_000, |seed| verify(seed, norm));
-        assert!(certified > 5_000, "only {certified} had an answer: the instances have lost their bite");
+        assert!(
+            certified > 5_000,
+            "only {certified} had an answer: the instances have lost their bite"
+        );
     }
 }
 
@@ -187,7 +197,8 @@ fn a_frontier_is_its_single_answers() {
     let certified = all_pass(2_000, |seed| {
         let instance = instance(seed);
         let norm = Norm::ALL[(seed % 3) as usize];
-        let engine = Engine::new(setup(&instance, norm).expect("a valid set-up")).expect("supported");
+        let engine =
+            Engine::new(setup(&instance, norm).expect("a valid set-up")).expect("supported");
         let frontier = engine.session().frontier(&instance.person, &rates).expect("a frontier");
         let mut cheapest = 0.0;
         for (answer, rate) in frontier.iter().zip(rates) {
@@ -199,7 +210,8 @@ fn a_frontier_is_its_single_answers() {
             if *answer != expected {
                 return Err(format!("seed {seed} r {rate}: {answer:?} but alone {expected:?}"));
             }
-            let cost = answer.cost.filter(|_| answer.status == Status::Certified).unwrap_or(f64::INFINITY);
+            let cost =
+                answer.cost.filter(|_| answer.status == Status::Certified).unwrap_or(f64::INFINITY);
             if cost < cheapest {
                 return Err(format!("seed {seed} r {rate}: cheaper than a laxer rate"));
             }
@@ -210,7 +222,8 @@ fn a_frontier_is_its_single_answers() {
     assert!(certified > 1_000);
 }
 
-/// An instance with unit weights, noise on changed features, and the given bounds, costs and deviations.
+/// An instance with unit weights, noise on changed features, and the given bounds, costs and
+/// deviations.
 fn noisy_changes(
     low: &[f64],
     high: &[f64],
@@ -235,8 +248,8 @@ fn noisy_changes(
 
 #[test]
 fn items_that_may_stay_do_not_count_as_full_in_the_noise_bound() {
-    // Features without noise may stay; features with a forced start may stay at it. Counting either at its cap once made the
-    // bound on the noise to come too small, and cut off the optimum.
+    // Features without noise may stay; features with a forced start may stay at it. Counting either
+    // at its cap once made the bound on the noise to come too small, and cut off the optimum.
     let silent = noisy_changes(
         &[f64::NEG_INFINITY; 5],
         &[2.4, 2.3, 1.4, 1.4, 0.4],
@@ -258,7 +271,10 @@ fn items_that_may_stay_do_not_count_as_full_in_the_noise_bound() {
     for instance in [silent, forced] {
         let found = answer(&instance, Norm::L1, None);
         let reference = solve(&instance, Norm::L1).expect("an optimum");
-        assert!(near(found.cost.unwrap_or(f64::NAN), reference.cost, 1e-9), "{found:?} {reference:?}");
+        assert!(
+            near(found.cost.unwrap_or(f64::NAN), reference.cost, 1e-9),
+            "{found:?} {reference:?}"
+        );
     }
 }
 
@@ -277,7 +293,8 @@ fn equal_features_do_not_multiply_the_search() {
 
 #[test]
 fn a_bound_that_rounds_across_spaces_is_still_reached() {
-    // scaled = (raw + 5) / 6.297: the raw bound is near zero, where raw ulps are finer than scaled ones.
+    // scaled = (raw + 5) / 6.297: the raw bound is near zero, where raw ulps are finer than scaled
+    // ones.
     let mut feature = core::Feature::numeric("a");
     (feature.center, feature.scale_by) = (Some(-5.0), Some(6.297));
     let schema = core::Schema::new(vec![feature, core::Feature::numeric("b")]);

@@ -6,8 +6,9 @@ use probe_core::evaluation::measure;
 use probe_core::math::normal::{upper_quantile, upper_tail};
 use probe_core::model::{Aggregate, Split, Tree, TreeRules, Trees};
 use probe_core::{
-    Actions, Answer, Engine, Error, Exact, Feature, Group, Linear, METHODS, Model, ModelInput, MonteCarlo,
-    NoiseOn, Purpose, Reason, Room, Rows, RowsMut, Schema, Seed, Setup, Space, Status, Stream,
+    Actions, Answer, Engine, Error, Exact, Feature, Group, Linear, METHODS, Model, ModelInput,
+    MonteCarlo, NoiseOn, Purpose, Reason, Room, Rows, RowsMut, Schema, Seed, Setup, Space, Status,
+    Stream,
 };
 use std::sync::Arc;
 
@@ -42,7 +43,8 @@ fn walked(model: &Trees, x: &[f64]) -> f64 {
         let mut at = 0;
         while tree.left[at] >= 0 {
             let value = x[tree.feature[at]];
-            let left = if value.is_nan() { tree.default_left[at] } else { value <= tree.threshold[at] };
+            let left =
+                if value.is_nan() { tree.default_left[at] } else { value <= tree.threshold[at] };
             at = if left { tree.left[at] as usize } else { tree.right[at] as usize };
         }
         sum + tree.value[at]
@@ -95,7 +97,8 @@ fn trees_without_a_feature_score_as_if_it_were_missing() {
     let d = 4;
     for aggregate in [Aggregate::Sum, Aggregate::Mean, Aggregate::Vote] {
         for (split, single) in [(Split::AtMost, false), (Split::Below, true)] {
-            let model = ensemble(d, 12, TreeRules { split, single, aggregate, base: 0.0 }, &mut stream);
+            let model =
+                ensemble(d, 12, TreeRules { split, single, aggregate, base: 0.0 }, &mut stream);
             let space = Space::new(vec![-0.3; d], vec![0.7; d], ModelInput::Raw);
             for pattern in 0..1_u32 << d {
                 let gaps: Vec<bool> = (0..d).map(|j| pattern >> j & 1 == 1).collect();
@@ -109,8 +112,10 @@ fn trees_without_a_feature_score_as_if_it_were_missing() {
                         assert!(splits.into_iter().all(|i| !gaps[tree.feature[i]]));
                     }
                     for _ in 0..20 {
-                        let other: Vec<f64> = (0..d).map(|_| 2.0 * stream.uniform() - 0.5).collect();
-                        let x: Vec<f64> = (0..d).map(|j| if gaps[j] { GAP } else { other[j] }).collect();
+                        let other: Vec<f64> =
+                            (0..d).map(|_| 2.0 * stream.uniform() - 0.5).collect();
+                        let x: Vec<f64> =
+                            (0..d).map(|j| if gaps[j] { GAP } else { other[j] }).collect();
                         let expected = full.score(&x).unwrap();
                         assert_eq!(rest.score(&other).unwrap().to_bits(), expected.to_bits());
                         assert_eq!(rest.score(&x).unwrap().to_bits(), expected.to_bits());
@@ -134,7 +139,8 @@ fn two_steps(default_left: bool) -> Arc<Trees> {
     Arc::new(Trees::new(2, vec![tree], TreeRules::default(), 0.0).unwrap())
 }
 
-/// Whatever the noise is on: x0 is not missed, so the cheapest answer is a known distance behind the step.
+/// Whatever the noise is on: x0 is not missed, so the cheapest answer is a known distance behind
+/// the step.
 #[test]
 fn the_answer_to_a_step_is_known() {
     for (default_left, step) in [(true, 0.7), (false, 0.3)] {
@@ -142,7 +148,8 @@ fn the_answer_to_a_step_is_known() {
             for max_rate in [0.35, 0.1] {
                 let mut setup = setup(two_steps(default_left), max_rate);
                 setup.noise_on = noise_on;
-                // Bounds do not bind what is missing, and nothing moves it: neither 0 nor its own value is inside.
+                // Bounds do not bind what is missing, and nothing moves it: neither 0 nor its own
+                // value is inside.
                 let far = Room { low: 5.0, high: 6.0, ..Room::default() };
                 setup.actions = Actions::new(vec![far, Room::default()]).with_strict_bounds(true);
                 setup.ranges = vec![Some([5.0, 6.0]); 2];
@@ -151,8 +158,12 @@ fn the_answer_to_a_step_is_known() {
                 assert_eq!(bits(&answer.point[..1]), bits(&[GAP]));
                 assert_eq!(answer.outside_range, Some(1), "only x1 is where nobody was");
                 let rate = upper_tail((answer.point[1] - step) / 0.1);
-                assert!(rate <= max_rate && (answer.rate - rate).abs() < 1e-12, "{answer:?} {rate}");
-                let (cost, least) = (answer.cost.unwrap(), step - 0.1 + 0.1 * upper_quantile(max_rate));
+                assert!(
+                    rate <= max_rate && (answer.rate - rate).abs() < 1e-12,
+                    "{answer:?} {rate}"
+                );
+                let (cost, least) =
+                    (answer.cost.unwrap(), step - 0.1 + 0.1 * upper_quantile(max_rate));
                 assert!(cost >= least - 1e-12 && cost < 1.04 * least, "{cost} {least}");
                 // The rate of the same point, asked for by itself.
                 let engine = Engine::without_method(setup).unwrap();
@@ -164,7 +175,8 @@ fn the_answer_to_a_step_is_known() {
     }
 }
 
-/// The stated rate holds on a million draws around the printed row, its gaps kept, scored by walking the trees of the file.
+/// The stated rate holds on a million draws around the printed row, its gaps kept, scored by
+/// walking the trees of the file.
 #[test]
 fn certified_rates_hold_with_the_gaps_in_place() {
     const DRAWS: usize = 1_000_000;
@@ -172,7 +184,9 @@ fn certified_rates_hold_with_the_gaps_in_place() {
     let d = 5;
     let model = ensemble(d, 20, TreeRules::default(), &mut stream);
     let people = denied(&model, 5, &mut stream);
-    for (noise_on, max_rate) in [(NoiseOn::All, 0.1), (NoiseOn::Mutable, 0.3), (NoiseOn::Changed, 0.1)] {
+    for (noise_on, max_rate) in
+        [(NoiseOn::All, 0.1), (NoiseOn::Mutable, 0.3), (NoiseOn::Changed, 0.1)]
+    {
         let mut setup = setup(model.clone(), max_rate);
         setup.noise_on = noise_on;
         let noise = setup.noise.clone();
@@ -225,8 +239,11 @@ fn the_same_bits_in_any_order_on_any_number_of_threads() {
     let model = ensemble(d, 8, TreeRules::default(), &mut stream);
     let mut people = Vec::new();
     for pattern in 0..40_u32 {
-        people
-            .push((0..d).map(|j| if pattern >> j & 1 == 1 { GAP } else { 0.3 * stream.uniform() }).collect());
+        people.push(
+            (0..d)
+                .map(|j| if pattern >> j & 1 == 1 { GAP } else { 0.3 * stream.uniform() })
+                .collect(),
+        );
     }
     let answers = |threads: usize, people: &[Vec<f64>]| {
         let engine = Engine::new(setup(model.clone(), 0.3)).unwrap();
@@ -252,7 +269,11 @@ fn a_frontier_keeps_the_gaps() {
     let rates = [0.3, 0.1, 0.02];
     let front = engine.frontier(Rows::new(&[GAP, 0.1], 2).unwrap(), &rates).unwrap();
     for (answer, rate) in front[0].iter().zip(rates) {
-        assert_eq!((answer.status, answer.point[0].is_nan()), (Status::Certified, true), "{answer:?}");
+        assert_eq!(
+            (answer.status, answer.point[0].is_nan()),
+            (Status::Certified, true),
+            "{answer:?}"
+        );
         let least = 0.6 + 0.1 * upper_quantile(rate);
         let cost = answer.cost.unwrap();
         assert!(cost >= least - 1e-12 && cost < 1.04 * least, "{cost} {least}");
@@ -262,8 +283,10 @@ fn a_frontier_keeps_the_gaps() {
 /// Raw input, other units: the gap is one in any of them.
 #[test]
 fn units_do_not_matter_to_what_is_missing() {
-    let scaled =
-        |name: &str, zero: f64, one: f64| Feature { scale: Some([zero, one]), ..Feature::numeric(name) };
+    let scaled = |name: &str, zero: f64, one: f64| Feature {
+        scale: Some([zero, one]),
+        ..Feature::numeric(name)
+    };
     let mut schema = Schema::new(vec![scaled("x0", -2.0, 3.0), scaled("x1", 0.0, 10.0)]);
     schema.model_input = Some(ModelInput::Raw);
     let mut setup = Setup::new(two_steps(false), names(2), Some(&schema), 0.1).unwrap();
@@ -277,7 +300,8 @@ fn units_do_not_matter_to_what_is_missing() {
     assert!(upper_tail((answer.point[1] - 0.3) / 1.0) <= 0.1);
 }
 
-/// The joint tolerance is shared out over the features that are missed: with x0 there are two, without it one.
+/// The joint tolerance is shared out over the features that are missed: with x0 there are two,
+/// without it one.
 #[test]
 fn tolerances_leave_out_what_is_missing() {
     let mut setup = setup(two_steps(true), 0.3);
@@ -290,7 +314,8 @@ fn tolerances_leave_out_what_is_missing() {
         let tolerance = engine.tolerance(&person, &answer).unwrap().unwrap();
         let slack = tolerance.at_target.iter().find(|slack| slack.feature == 1).unwrap();
         assert!(
-            tolerance.kappa > 0.0 && tolerance.at_target.iter().all(|s| x0.is_finite() || s.feature == 1)
+            tolerance.kappa > 0.0
+                && tolerance.at_target.iter().all(|s| x0.is_finite() || s.feature == 1)
         );
         assert!((slack.jointly * noisy.sqrt() - slack.alone).abs() < 1e-15, "{tolerance:?}");
     }
@@ -308,7 +333,8 @@ fn a_category_with_a_gap_stays() {
         value: vec![0.0, -1.0, 2.0],
         default_left: vec![true; 3],
     };
-    let model = Arc::new(Trees::new(4, vec![stump(1), stump(3)], TreeRules::default(), 0.0).unwrap());
+    let model =
+        Arc::new(Trees::new(4, vec![stump(1), stump(3)], TreeRules::default(), 0.0).unwrap());
     let mut setup = setup(model, 0.1);
     let groups = vec![Group::one_hot(vec![0, 1]), Group::one_hot(vec![2, 3])];
     setup.actions = Actions::free(4).with_groups(groups).unwrap();
@@ -321,7 +347,10 @@ fn a_category_with_a_gap_stays() {
             engine.session().recourse(&person, &mut answer).unwrap();
             assert_eq!(bits(&answer.point[..2]), bits(&person[..2]), "{method}: {answer:?}");
             let broken = setup.actions.violations(&person, &answer.point);
-            assert!(answer.status == Status::None || broken.is_empty(), "{method}: {answer:?} {broken:?}");
+            assert!(
+                answer.status == Status::None || broken.is_empty(),
+                "{method}: {answer:?} {broken:?}"
+            );
         }
     }
 }
@@ -399,8 +428,9 @@ fn what_the_model_does_not_take_is_refused_and_named() {
 fn a_gap_of_the_person_is_one_of_the_point() {
     let engine = Engine::without_method(setup(two_steps(true), 0.1)).unwrap();
     let estimator = MonteCarlo { samples: 10 };
-    let message =
-        |point: &[f64], from: &[f64]| engine.rate(point, Some(from), &estimator).unwrap_err().to_string();
+    let message = |point: &[f64], from: &[f64]| {
+        engine.rate(point, Some(from), &estimator).unwrap_err().to_string()
+    };
     let text = message(&[0.2, 0.9], &[GAP, 0.1]);
     assert!(text.contains("'x0', which the point has and the person has not"), "{text}");
     let text = message(&[GAP, 0.9], &[0.2, 0.1]);
@@ -408,7 +438,8 @@ fn a_gap_of_the_person_is_one_of_the_point() {
     assert!(engine.rate(&[GAP, 0.9], None, &estimator).is_ok());
 }
 
-/// A feature that is tied to a missing one stays, but people miss it all the same: the rate is that without the relation.
+/// A feature that is tied to a missing one stays, but people miss it all the same: the rate is that
+/// without the relation.
 #[test]
 fn what_is_tied_to_a_gap_keeps_its_noise() {
     let mut stream = Seed(77).stream(Purpose::Data, 0);
@@ -435,7 +466,8 @@ fn what_is_tied_to_a_gap_keeps_its_noise() {
         assert_eq!(answer.point[0], person[0]);
         if answer.status == Status::Certified {
             certified += 1;
-            let rate = free.rate(&answer.point, Some(&person), &Exact { boxes: 1 << 10 }).unwrap().rate;
+            let rate =
+                free.rate(&answer.point, Some(&person), &Exact { boxes: 1 << 10 }).unwrap().rate;
             assert!((rate - answer.rate).abs() < 1e-9 && rate <= 0.2, "{rate} {answer:?}");
         }
     }

@@ -1,10 +1,11 @@
-//! The paper's algorithms behind the engine: limits kept, an end to every search, the same bits on any number of threads.
+//! The paper's algorithms behind the engine: limits kept, an end to every search, the same bits on
+//! any number of threads.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use probe_core::{
-    Activation, Dense, Engine, Gaussian, MethodOptions, Mlp, Model, NoiseOn, Purpose, Reason, Rows, Seed,
-    Setup, Status, Stream,
+    Activation, Dense, Engine, Gaussian, MethodOptions, Mlp, Model, NoiseOn, Purpose, Reason, Rows,
+    Seed, Setup, Status, Stream,
 };
 use std::sync::Arc;
 
@@ -55,7 +56,11 @@ fn immutables_and_bounds_are_kept_and_most_people_get_an_answer() {
             for (person, answer) in rows.iter().zip(engine.recourse(rows).unwrap()) {
                 assert_eq!(answer.point[0].to_bits(), person[0].to_bits());
                 assert_eq!(engine.setup().actions.violations(person, &answer.point), []);
-                assert_eq!(answer.reason.is_none(), answer.status == Status::Certified, "{answer:?}");
+                assert_eq!(
+                    answer.reason.is_none(),
+                    answer.status == Status::Certified,
+                    "{answer:?}"
+                );
                 favourable += usize::from(answer.score_after > 0.0);
             }
             assert!(favourable >= 8, "{method} on {activation:?}: {favourable} of 12");
@@ -74,7 +79,8 @@ fn a_dead_network_ends_the_search_with_a_reason() {
         assert_eq!((answer.status, answer.reason), (Status::None, Some(Reason::NotFound)));
         let mut stuck = setup(&dead, method, &[]);
         (0..D).for_each(|j| stuck.actions.fix(j));
-        let answer = Engine::new(stuck).unwrap().recourse(Rows::single(&[0.2; D])).unwrap().remove(0);
+        let answer =
+            Engine::new(stuck).unwrap().recourse(Rows::single(&[0.2; D])).unwrap().remove(0);
         assert_eq!((answer.status, answer.reason), (Status::None, Some(Reason::NoAdmissibleMove)));
     }
 }
@@ -85,7 +91,8 @@ fn the_paper_s_text_misses_targets_that_its_released_settings_reach() {
     let rows = Rows::new(&people, D).unwrap();
     let reached = |options: &[&str]| {
         let mut strict = setup(&model, "probe-gradient", options);
-        // Noise of 0.5: the score's deviation is near 1, where loss and hinge balance at a rate of about 0.35.
+        // Noise of 0.5: the score's deviation is near 1, where loss and hinge balance at a rate of
+        // about 0.35.
         strict.noise = Arc::new(Gaussian::isotropic(D, 0.5).unwrap());
         strict.max_rate = 0.05;
         strict.certify = false;

@@ -4,8 +4,8 @@
 
 use probe_core::math::normal::{upper_quantile, upper_tail};
 use probe_core::{
-    Actions, Activation, Answer, Covariance, Dense, Engine, Gaussian, Mlp, MonteCarlo, NoiseOn, Purpose,
-    Room, Rows, Seed, Setup, Side, Status,
+    Actions, Activation, Answer, Covariance, Dense, Engine, Gaussian, Mlp, MonteCarlo, NoiseOn,
+    Purpose, Room, Rows, Seed, Setup, Side, Status,
 };
 use std::sync::Arc;
 
@@ -13,9 +13,11 @@ const SD: [f64; 3] = [0.1, 0.2, 0.05];
 const RATE: f64 = 0.3;
 const DRAWS: usize = 50_000;
 
-/// Layers of random weights, or `2 a + b - c - 2` as a rectifier of it less a rectifier of its negative.
+/// Layers of random weights, or `2 a + b - c - 2` as a rectifier of it less a rectifier of its
+/// negative.
 fn network(affine: bool) -> Mlp {
-    let layer = |weight: &[f64], bias: &[f64]| Dense { weight: weight.to_vec(), bias: bias.to_vec() };
+    let layer =
+        |weight: &[f64], bias: &[f64]| Dense { weight: weight.to_vec(), bias: bias.to_vec() };
     if affine {
         let first = layer(&[2.0, 1.0, -1.0, -2.0, -1.0, 1.0], &[-2.0, 2.0]);
         return Mlp::new(vec![first, layer(&[1.0, -1.0], &[0.0])], Activation::Relu, 0.0).unwrap();
@@ -39,7 +41,8 @@ fn engine(affine: bool, change: impl Fn(&mut Setup)) -> Engine {
 /// Certified answers with the people they are for.
 fn answers(engine: &Engine) -> Vec<([f64; 3], Answer)> {
     let mut stream = Seed(8).stream(Purpose::Search, 1);
-    let people: Vec<[f64; 3]> = (0..40).map(|_| std::array::from_fn(|_| 0.7 * stream.normal())).collect();
+    let people: Vec<[f64; 3]> =
+        (0..40).map(|_| std::array::from_fn(|_| 0.7 * stream.normal())).collect();
     let found = engine.recourse(Rows::new(people.as_flattened(), 3).unwrap()).unwrap();
     people.into_iter().zip(found).filter(|(_, a)| a.status == Status::Certified).collect()
 }
@@ -85,7 +88,8 @@ fn every_miss_in_the_ellipsoid_keeps_the_target() {
             let square: f64 = (0..3).map(|j| (miss[j] / SD[j]).powi(2)).sum();
             assert!(square <= tolerance.kappa.powi(2) * (1.0 + 1e-12), "outside the ellipsoid");
             let point: Vec<f64> = answer.point.iter().zip(miss).map(|(x, b)| x + b).collect();
-            let rate = engine.rate(&point, Some(&person), &MonteCarlo { samples: DRAWS }).unwrap().rate;
+            let rate =
+                engine.rate(&point, Some(&person), &MonteCarlo { samples: DRAWS }).unwrap().rate;
             assert!(rate <= RATE + four_errors, "{rate} after a miss of {miss:?}");
             highest = highest.max(rate);
             tried += 1;
@@ -122,7 +126,10 @@ fn slacks_are_in_raw_units_and_absent_where_nothing_is_proven() {
     assert!((tolerance.kappa - kappa).abs() < 1e-12);
     for slack in &tolerance.at_target {
         assert!((slack.alone - kappa * SD[slack.feature]).abs() < 1e-12);
-        assert!((slack.jointly * 3f64.sqrt() - slack.alone).abs() < 1e-12, "three features are noisy");
+        assert!(
+            (slack.jointly * 3f64.sqrt() - slack.alone).abs() < 1e-12,
+            "three features are noisy"
+        );
     }
     let changed = (0..3).filter(|&j| person[j] != answer.point[j]).count();
     assert_eq!(tolerance.at_target.len(), changed);
@@ -140,7 +147,8 @@ fn slacks_are_in_raw_units_and_absent_where_nothing_is_proven() {
     let full = Arc::new(Gaussian::new(vec![0.0; 3], Covariance::Full(correlated)).unwrap());
     let other = engine(true, |setup| setup.noise = full.clone());
     assert_eq!(other.tolerance(&person, &answer).unwrap(), None);
-    let laplace = probe_core::noise::NoiseSpec::parse("laplace:0.1").unwrap().build(SD.to_vec()).unwrap();
+    let laplace =
+        probe_core::noise::NoiseSpec::parse("laplace:0.1").unwrap().build(SD.to_vec()).unwrap();
     let other = engine(true, |setup| setup.noise = laplace.clone());
     assert_eq!(other.tolerance(&person, &answer).unwrap(), None);
     // Noise on what changes alone: fewer features share the box.
@@ -190,13 +198,15 @@ fn a_tolerance_that_is_asked_for_is_there_and_holds_at_its_ends() {
         for corner in 0..1 << tolerance.at_target.len() {
             let mut miss = [0.0; 3];
             for (k, slack) in tolerance.at_target.iter().enumerate() {
-                miss[slack.feature] = if corner >> k & 1 == 0 { slack.jointly } else { -slack.jointly };
+                miss[slack.feature] =
+                    if corner >> k & 1 == 0 { slack.jointly } else { -slack.jointly };
             }
             misses.push(miss);
         }
         for miss in misses {
             let point: Vec<f64> = answer.point.iter().zip(miss).map(|(x, b)| x + b).collect();
-            let rate = engine.rate(&point, Some(person), &MonteCarlo { samples: DRAWS }).unwrap().rate;
+            let rate =
+                engine.rate(&point, Some(person), &MonteCarlo { samples: DRAWS }).unwrap().rate;
             assert!(rate <= RATE + four_errors, "{rate} after a miss of {miss:?}");
             highest = highest.max(rate);
             tried += 1;
@@ -245,7 +255,8 @@ fn without_room_to_spare_the_answer_is_the_plain_one() {
     assert_eq!((plain.status, roomy.status), (Status::Certified, Status::Certified));
     assert!((roomy.cost.unwrap() / plain.cost.unwrap() - 1.0).abs() < 0.01, "{roomy:?} {plain:?}");
     // Where no tolerance would be proven, asking for one changes nothing.
-    let laplace = probe_core::noise::NoiseSpec::parse("laplace:0.1").unwrap().build(SD.to_vec()).unwrap();
+    let laplace =
+        probe_core::noise::NoiseSpec::parse("laplace:0.1").unwrap().build(SD.to_vec()).unwrap();
     let ask = |tolerance: bool| {
         let engine = engine(true, |setup| {
             (setup.noise, setup.tolerance, setup.aim) = (laplace.clone(), tolerance, None);

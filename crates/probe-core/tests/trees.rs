@@ -1,4 +1,5 @@
-//! Recourse on trees, end to end: known answers, certificates that hold when somebody else samples, honest refusals.
+//! Recourse on trees, end to end: known answers, certificates that hold when somebody else samples,
+//! honest refusals.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -6,8 +7,8 @@ use probe_core::math::normal::{upper_quantile, upper_tail};
 use probe_core::model::{Aggregate, Tree, TreeRules, Trees};
 use probe_core::noise::{Effort, NoiseSpec};
 use probe_core::{
-    Answer, BlackBox, Engine, MethodOptions, Model, NoiseOn, Purpose, Reason, Rows, Seed, Setup, Status,
-    Stream,
+    Answer, BlackBox, Engine, MethodOptions, Model, NoiseOn, Purpose, Reason, Rows, Seed, Setup,
+    Status, Stream,
 };
 use std::sync::Arc;
 
@@ -107,7 +108,8 @@ fn the_answer_to_a_step_is_known() {
 #[test]
 fn the_answer_to_a_corner_is_known() {
     let no = || Shape::Leaf(0.1);
-    let corner = model(2, &[split(0, 0.5, no(), split(1, 0.5, no(), Shape::Leaf(0.9)))], Aggregate::Mean);
+    let corner =
+        model(2, &[split(0, 0.5, no(), split(1, 0.5, no(), Shape::Leaf(0.9)))], Aggregate::Mean);
     for max_rate in [0.35_f64, 0.1] {
         let answer = answer(setup(corner.clone(), max_rate), &[0.2, 0.1]);
         assert_eq!((answer.status, answer.changed), (Status::Certified, 2), "{answer:?}");
@@ -144,7 +146,8 @@ fn certified_rates_hold_in_an_audit() {
                 let mut draws = vec![0.0; DRAWS * d];
                 noise.sample_into(&mut stream, probe_core::RowsMut::new(&mut draws, d).unwrap());
                 let refused = draws.chunks_exact(d).filter(|errors| {
-                    let x: Vec<f64> = answer.point.iter().zip(*errors).map(|(x, e)| x + e).collect();
+                    let x: Vec<f64> =
+                        answer.point.iter().zip(*errors).map(|(x, e)| x + e).collect();
                     model.score(&x).unwrap() <= 0.0
                 });
                 let rate = refused.count() as f64 / DRAWS as f64;
@@ -171,15 +174,20 @@ fn rugged(d: usize, n: usize, wild: f64, stream: &mut Stream) -> Arc<Trees> {
     model(d, &shapes, Aggregate::Sum)
 }
 
-/// No slope sees that a feature can be taken back altogether where others go further: where it was never tried, three of these answers were to be had at less than 0.95 of
-/// their cost, one at 0.79. Draws of our own say what holds, four standard errors below the target and more.
+/// No slope sees that a feature can be taken back altogether where others go further: where it was
+/// never tried, three of these answers were to be had at less than 0.95 of their cost, one at 0.79.
+/// Draws of our own say what holds, four standard errors below the target and more.
 #[test]
 fn no_answer_moves_a_feature_that_others_make_up_for() {
     const DRAWS: usize = 4_000;
     let mut several = 0;
-    for (wild, d, n, r) in
-        [(3.0, 4, 15, 0.1), (3.0, 8, 15, 0.35), (3.0, 8, 50, 0.1), (6.0, 4, 15, 0.35), (6.0, 8, 15, 0.1)]
-    {
+    for (wild, d, n, r) in [
+        (3.0, 4, 15, 0.1),
+        (3.0, 8, 15, 0.35),
+        (3.0, 8, 50, 0.1),
+        (6.0, 4, 15, 0.35),
+        (6.0, 8, 15, 0.1),
+    ] {
         let mut stream = Seed(7).stream(Purpose::Data, 1);
         for number in 0..8 {
             let model = rugged(d, n, wild, &mut stream);
@@ -188,7 +196,8 @@ fn no_answer_moves_a_feature_that_others_make_up_for() {
             let answers = engine.recourse(Rows::new(&people, d).unwrap()).unwrap();
             let errors: Vec<f64> = (0..d * DRAWS).map(|_| 0.1 * stream.normal()).collect();
             let rate = |point: &[f64]| {
-                let noisy = |e: &[f64]| point.iter().zip(e).map(|(x, e)| x + e).collect::<Vec<f64>>();
+                let noisy =
+                    |e: &[f64]| point.iter().zip(e).map(|(x, e)| x + e).collect::<Vec<f64>>();
                 let is_no = |e: &&[f64]| model.score(&noisy(e)).unwrap() <= 0.0;
                 errors.chunks_exact(d).filter(is_no).count() as f64 / DRAWS as f64
             };
@@ -200,7 +209,8 @@ fn no_answer_moves_a_feature_that_others_make_up_for() {
                 let cost = answer.cost.unwrap();
                 for j in (0..d).filter(|&j| answer.point[j] != person[j]) {
                     for share in [1.0, 1.05, 1.1, 1.2, 1.3] {
-                        let further = person.iter().zip(&answer.point).map(|(x, p)| x + share * (p - x));
+                        let further =
+                            person.iter().zip(&answer.point).map(|(x, p)| x + share * (p - x));
                         let mut point: Vec<f64> = further.collect();
                         point[j] = person[j];
                         let less: f64 = point.iter().zip(person).map(|(p, x)| (p - x).abs()).sum();
@@ -224,7 +234,8 @@ fn the_same_bits_on_one_thread_and_on_many() {
     let people = denied(&model, 12, &mut stream);
     let answers = |threads: usize, order: &[usize]| {
         let engine = Engine::new(setup(model.clone(), 0.2)).unwrap();
-        let rows: Vec<f64> = order.iter().flat_map(|&i| people[i * 5..(i + 1) * 5].to_vec()).collect();
+        let rows: Vec<f64> =
+            order.iter().flat_map(|&i| people[i * 5..(i + 1) * 5].to_vec()).collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| engine.recourse(Rows::new(&rows, 5).unwrap()).unwrap())
     };
@@ -232,7 +243,10 @@ fn the_same_bits_on_one_thread_and_on_many() {
     let backwards: Vec<usize> = (0..12).rev().collect();
     let (one, many) = (answers(1, &forwards), answers(4, &backwards));
     for (a, b) in one.iter().zip(many.iter().rev()) {
-        assert_eq!((&a.point, a.rate, a.rate_upper, a.status), (&b.point, b.rate, b.rate_upper, b.status));
+        assert_eq!(
+            (&a.point, a.rate, a.rate_upper, a.status),
+            (&b.point, b.rate, b.rate_upper, b.status)
+        );
     }
 }
 
@@ -275,14 +289,22 @@ fn noise_on_what_changes_counts_only_that() {
 fn hopeless_cases_end_with_a_reason() {
     let never = model(2, &[Shape::Leaf(-1.0)], Aggregate::Sum);
     let answer = answer(setup(never, 0.1), &[0.5, 0.5]);
-    assert_eq!((answer.status, answer.reason), (Status::None, Some(Reason::NoAdmissibleMove)), "{answer:?}");
+    assert_eq!(
+        (answer.status, answer.reason),
+        (Status::None, Some(Reason::NoAdmissibleMove)),
+        "{answer:?}"
+    );
     let step = model(1, &[split(0, 0.9, Shape::Leaf(-1.0), Shape::Leaf(1.0))], Aggregate::Sum);
     let mut bounded = setup(step.clone(), 0.01);
     bounded.actions.intersect(0.0, 1.0).unwrap();
     let mut found = Answer::new(1);
     Engine::new(bounded).unwrap().session().recourse(&[0.2], &mut found).unwrap();
     // At the bound the rate is Φ(−1).
-    assert_eq!((found.status, found.reason), (Status::Found, Some(Reason::RateNotReachable)), "{found:?}");
+    assert_eq!(
+        (found.status, found.reason),
+        (Status::Found, Some(Reason::RateNotReachable)),
+        "{found:?}"
+    );
     assert!((found.best_rate.unwrap() - upper_tail(1.0)).abs() < 0.01, "{found:?}");
     let mut out_of_reach = setup(step, 0.1);
     out_of_reach.actions.intersect(0.0, 0.8).unwrap();
@@ -292,14 +314,17 @@ fn hopeless_cases_end_with_a_reason() {
 
 #[test]
 fn a_distilled_tree_s_answer_is_judged_on_the_model_and_not_on_the_tree() {
-    // One split cannot say that both features matter: the tree takes the more telling one, and is wrong where the other is low.
-    let shape = split(0, 0.5, Shape::Leaf(-1.0), split(1, 0.3, Shape::Leaf(-1.0), Shape::Leaf(1.0)));
+    // One split cannot say that both features matter: the tree takes the more telling one, and is
+    // wrong where the other is low.
+    let shape =
+        split(0, 0.5, Shape::Leaf(-1.0), split(1, 0.3, Shape::Leaf(-1.0), Shape::Leaf(1.0)));
     let mut setup = setup(model(2, &[shape], Aggregate::Sum), 0.1);
     setup.method = "probe-tree".to_owned();
     setup.options = MethodOptions::parse(["depth=1"]).unwrap();
     let engine = Engine::new(setup).unwrap();
     let notes = engine.notes().unwrap();
-    // Noise leaves P(x0 > 0.5) = 0.5 and P(x1 < 0.3) = 0.3 but for 4e-5, the cut is within 1e-3; four standard errors of 10,000 points.
+    // Noise leaves P(x0 > 0.5) = 0.5 and P(x1 < 0.3) = 0.3 but for 4e-5, the cut is within 1e-3;
+    // four standard errors of 10,000 points.
     let fidelity = notes.values.iter().find(|(name, _)| *name == "fidelity").unwrap().1;
     assert!((fidelity - 0.85).abs() < 4.0 * (0.85f64 * 0.15 / 1e4).sqrt() + 1e-3, "{fidelity}");
     assert!(notes.text.contains(&format!("{:.1} %", 100.0 * fidelity)), "{}", notes.text);
@@ -331,7 +356,10 @@ fn a_tolerance_is_held_by_everybody_who_uses_it_up() {
         engine.session().recourse(person, &mut answer).unwrap();
         assert!(answer.status == Status::Certified && answer.rate_upper < 0.095, "{answer:?}");
         let tolerance = engine.tolerance(person, &answer).unwrap().unwrap();
-        assert!(tolerance.kappa > 0.02 && tolerance.at_target.len() == answer.changed, "{tolerance:?}");
+        assert!(
+            tolerance.kappa > 0.02 && tolerance.at_target.len() == answer.changed,
+            "{tolerance:?}"
+        );
         for slack in &tolerance.at_target {
             for way in [-1.0, 1.0] {
                 let mut missed = answer.point.clone();
@@ -347,7 +375,8 @@ fn a_tolerance_is_held_by_everybody_who_uses_it_up() {
     }
 }
 
-/// A cut at 0.5, seen from 0: under noise that grows with the move δ the rate is the normal tail at ((1 + a)δ - 0.5)/√(σ² + ρ²δ²).
+/// A cut at 0.5, seen from 0: under noise that grows with the move δ the rate is the normal tail at
+/// ((1 + a)δ - 0.5)/√(σ² + ρ²δ²).
 #[test]
 fn noise_that_grows_with_the_effort_is_that_of_the_move() {
     let stump = model(1, &[split(0, 0.5, Shape::Leaf(-1.0), Shape::Leaf(1.0))], Aggregate::Sum);
@@ -359,7 +388,8 @@ fn noise_that_grows_with_the_effort_is_that_of_the_move() {
             if truth(x) > 0.05 { low = x } else { high = x }
         }
         let scores = stump.clone();
-        let hidden = BlackBox::new(1, move |rows, out: &mut [f64]| scores.score_batch(rows, out)).unwrap();
+        let hidden =
+            BlackBox::new(1, move |rows, out: &mut [f64]| scores.score_batch(rows, out)).unwrap();
         let models: [Arc<dyn Model>; 2] = [stump.clone(), Arc::new(hidden)];
         for model in models {
             let mut setup = Setup::new(model, vec!["x".to_owned()], None, 0.03).unwrap();
@@ -403,7 +433,10 @@ fn certificates_under_noise_that_grows_with_the_effort_hold_when_somebody_else_s
         }
         let rate = refused as f64 / DRAWS as f64;
         let error = (0.1 * 0.9 / DRAWS as f64).sqrt();
-        assert!(answer.status != Status::Certified || rate <= 0.1 + 4.0 * error, "{rate} {answer:?}");
+        assert!(
+            answer.status != Status::Certified || rate <= 0.1 + 4.0 * error,
+            "{rate} {answer:?}"
+        );
     }
     assert!(certified >= 4, "{certified} of 6");
 }

@@ -1,4 +1,5 @@
-//! Answers on trees that no step from the person leads to, and reasons that claim no more than is known.
+//! Answers on trees that no step from the person leads to, and reasons that claim no more than is
+//! known.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -55,7 +56,8 @@ fn two_features_that_only_help_together_are_found_from_afar() {
 fn a_feature_without_noise_crosses_its_cut_and_no_more() {
     let trees = vec![all_above(&[(0, 0.6), (1, 0.9), (2, 0.7)], 1.0); 3];
     let mut setup = setup(3, trees, 0.1, 0.1);
-    setup.noise = Arc::new(Gaussian::new(vec![0.0; 3], Covariance::Diagonal(vec![0.1, 0.0, 0.0])).unwrap());
+    setup.noise =
+        Arc::new(Gaussian::new(vec![0.0; 3], Covariance::Diagonal(vec![0.1, 0.0, 0.0])).unwrap());
     let found = answer(setup, &[0.1, 0.1, 0.1]);
     assert_eq!(found.status, Status::Certified, "{found:?}");
     let least = 0.5 + 0.8 + 0.6 + 0.1 * upper_quantile(0.1);
@@ -86,8 +88,12 @@ fn reasons_claim_what_is_known() {
     };
     // Beyond the bounds, so that nothing matters; better, but never good enough.
     assert_eq!(reason(vec![all_above(&[(0, 1.5)], 1.0)], &[0.5, 0.5]), Reason::NoAdmissibleMove);
-    assert_eq!(reason(vec![all_above(&[(0, 0.7)], -0.5)], &[0.5, 0.5]), Reason::InfeasibleWithinBounds);
-    // Each tree could say yes, but not both at once: that is more than the bound on their sum knows.
+    assert_eq!(
+        reason(vec![all_above(&[(0, 0.7)], -0.5)], &[0.5, 0.5]),
+        Reason::InfeasibleWithinBounds
+    );
+    // Each tree could say yes, but not both at once: that is more than the bound on their sum
+    // knows.
     let mut below = all_above(&[(0, 0.4)], 0.8);
     below.value.swap(1, 2);
     let opposed = vec![all_above(&[(0, 0.6)], 0.8), below];
@@ -108,7 +114,8 @@ fn accepting(cuts: &[f64], says: &[f64]) -> Tree {
 
 #[test]
 fn the_nearer_of_two_places_is_found_wherever_the_person_is() {
-    // Yes up to 0.08, and between 0.28 and 0.475: wide enough for the lower end not to matter at the nearest point.
+    // Yes up to 0.08, and between 0.28 and 0.475: wide enough for the lower end not to matter at
+    // the nearest point.
     let tree = accepting(&[0.08, 0.28, 0.475], &[1.0, -1.0, 1.0, -1.0]);
     let least = 0.475 - 0.02 * upper_quantile(0.05);
     for copies in [1, 5] {
@@ -120,7 +127,11 @@ fn the_nearer_of_two_places_is_found_wherever_the_person_is() {
             assert_eq!(found.status, Status::Certified, "{person}: {found:?}");
             assert!(found.point[0] > 0.28, "{person}: {found:?}");
             let cost = found.cost.unwrap();
-            assert!(cost < 1.02 * (person - least) + 1e-3, "{person}: {found:?}, least {}", person - least);
+            assert!(
+                cost < 1.02 * (person - least) + 1e-3,
+                "{person}: {found:?}, least {}",
+                person - least
+            );
         }
     }
 }
@@ -130,7 +141,9 @@ fn a_place_that_is_accepted_but_too_narrow_is_told() {
     // Half a deviation on either side of 0.3 is accepted.
     let tree = accepting(&[0.25, 0.35], &[-1.0, 1.0, -1.0]);
     let best = 2.0 * upper_tail(0.5);
-    for (whole, person) in [(false, 0.8), (false, 0.5), (false, 0.4), (true, 8.0), (true, 5.0), (true, 4.0)] {
+    for (whole, person) in
+        [(false, 0.8), (false, 0.5), (false, 0.4), (true, 8.0), (true, 5.0), (true, 4.0)]
+    {
         let model = Arc::new(Trees::new(1, vec![tree.clone()], TreeRules::default(), 0.0).unwrap());
         let mut feature = Feature::numeric("n");
         (feature.min, feature.max) = (Some(0.0), Some(1.0));

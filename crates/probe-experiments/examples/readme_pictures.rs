@@ -1,5 +1,5 @@
-//! Writes the pictures of the README: the person of `probe demo`, with the demo's settings. The bytes are the same on
-//! every run.
+//! Writes the pictures of the README: the person of `probe demo`, with the demo's settings. The
+//! bytes are the same on every run.
 //!
 //! ```text
 //! cargo run --release -p probe-experiments --example readme_pictures -- docs/images

@@ -1,5 +1,5 @@
-//! Writes a report about a made-up applicant, with numbers that fit together: the model is a known linear score, the
-//! noise is Gaussian, and the recourse is computed here in closed form.
+//! Writes a report about a made-up applicant, with numbers that fit together: the model is a known
+//! linear score, the noise is Gaussian, and the recourse is computed here in closed form.
 //!
 //! ```text
 //! cargo run --example sample_report -- report.html [none|one|many|met]
@@ -7,8 +7,8 @@
 
 use probe_core::{NoiseOn, Purpose, Seed, affine_rate, math::normal::upper_quantile};
 use probe_experiments::report::{
-    Answer, Batch, Cloud, CloudAxis, Frontier, FrontierPoint, Histogram, Method, ModelCard, PersonFeature,
-    Region, Report, Sample, Settings, Status, StatusCount, Value, render,
+    Answer, Batch, Cloud, CloudAxis, Frontier, FrontierPoint, Histogram, Method, ModelCard,
+    PersonFeature, Region, Report, Sample, Settings, Status, StatusCount, Value, render,
 };
 use std::error::Error;
 
@@ -48,7 +48,11 @@ const SPLIT: [f64; 5] = [0.5, 0.35, 0.15, 0.0, 0.0];
 
 /// Scaled move of each feature that gains `gain` in score.
 fn moves(gain: f64, split: &[f64; 5]) -> Vec<f64> {
-    APPLICANT.iter().enumerate().map(|(j, row)| split.get(j).map_or(0.0, |s| s * gain / row.4)).collect()
+    APPLICANT
+        .iter()
+        .enumerate()
+        .map(|(j, row)| split.get(j).map_or(0.0, |s| s * gain / row.4))
+        .collect()
 }
 
 fn noise_in_score() -> f64 {
@@ -148,12 +152,20 @@ fn cloud(features: &[PersonFeature], score: f64) -> Cloud {
         .map(|_| {
             let noise: Vec<f64> =
                 APPLICANT.iter().map(|r| if r.5 { SIGMA * stream.normal() } else { 0.0 }).collect();
-            let noisy: f64 = score + noise.iter().zip(&APPLICANT).map(|(e, r)| e * r.4).sum::<f64>();
+            let noisy: f64 =
+                score + noise.iter().zip(&APPLICANT).map(|(e, r)| e * r.4).sum::<f64>();
             let (dx, dy) = (noise[0] * APPLICANT[0].3, noise[1] * APPLICANT[1].3);
             Sample { x: x.centre + dx, y: y.centre + dy, accepted: noisy > 0.0 }
         })
         .collect();
-    Cloud { x, y, correlation: 0.0, region: Some(Region::HalfPlane { a, b, c }), samples, others_noisy: true }
+    Cloud {
+        x,
+        y,
+        correlation: 0.0,
+        region: Some(Region::HalfPlane { a, b, c }),
+        samples,
+        others_noisy: true,
+    }
 }
 
 fn methods(ours: &FrontierPoint, flip: &FrontierPoint) -> Vec<Method> {
@@ -178,7 +190,11 @@ fn batch() -> Batch {
     let count = |status, count| StatusCount { status, count };
     Batch {
         costs: Histogram::of(&costs, 24),
-        statuses: vec![count(Status::Certified, 1_640), count(Status::Found, 118), count(Status::None, 42)],
+        statuses: vec![
+            count(Status::Certified, 1_640),
+            count(Status::Found, 118),
+            count(Status::None, 42),
+        ],
     }
 }
 

@@ -1,12 +1,15 @@
-//! The paper's data sets and networks: reading, encoding, splitting and training as its appendix says.
+//! The paper's data sets and networks: reading, encoding, splitting and training as its appendix
+//! says.
 //!
-//! Every categorical feature has two values and becomes two one-hot columns; all columns are scaled to [0, 1] by their smallest and
-//! largest value in the whole table, as the paper's library does, and are treated as continuous numbers. 80 % of the rows are
-//! for training. Networks are [d, 50, 2] with relu and softmax, trained by Adam; their margin is the difference of the two logits, so
+//! Every categorical feature has two values and becomes two one-hot columns; all columns are scaled
+//! to [0, 1] by their smallest and largest value in the whole table, as the paper's library does,
+//! and are treated as continuous numbers. 80 % of the rows are for training. Networks are [d, 50,
+//! 2] with relu and softmax, trained by Adam; their margin is the difference of the two logits, so
 //! that "favourable" is the softmax's probability above one half.
 //!
-//! What differs: the split is drawn by our seed and stratified. Class 1 is the favourable one in all three files (Give Me Some
-//! Credit's target is flipped in the file; its own 1 is the unfavourable class).
+//! What differs: the split is drawn by our seed and stratified. Class 1 is the favourable one in
+//! all three files (Give Me Some Credit's target is flipped in the file; its own 1 is the
+//! unfavourable class).
 
 use probe_core::{Linear, Mlp, Model, Rows, Seed};
 use probe_io::{Columns, Id, TableReader};
@@ -155,7 +158,8 @@ pub const HELOC: PaperData = PaperData {
 /// A table in scaled space, split.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoded {
-    /// Columns: numeric ones in the file's order, then `feature=value` for both values of each categorical one.
+    /// Columns: numeric ones in the file's order, then `feature=value` for both values of each
+    /// categorical one.
     pub names: Vec<String>,
     /// The numbers, row after row, each column from 0 to 1.
     pub values: Vec<f64>,
@@ -176,10 +180,12 @@ impl PaperData {
         let is_text = |name: &&String| self.categorical.contains(&name.as_str());
         let numeric: Vec<String> =
             table.header().iter().filter(|n| !is_text(n) && *n != self.target).cloned().collect();
-        let ids = self.categorical.iter().chain([&self.target]).map(|&name| name.to_owned()).collect();
+        let ids =
+            self.categorical.iter().chain([&self.target]).map(|&name| name.to_owned()).collect();
         let wanted = Columns { features: numeric.clone(), ids, ..Columns::default() };
         let n_text = self.categorical.len();
-        let (mut rows, mut favourable, mut texts) = (Vec::new(), Vec::new(), vec![Vec::new(); n_text]);
+        let (mut rows, mut favourable, mut texts) =
+            (Vec::new(), Vec::new(), vec![Vec::new(); n_text]);
         let mut numbers = Vec::new();
         for chunk in table.select(&wanted)? {
             let chunk = chunk?;
@@ -204,11 +210,13 @@ impl PaperData {
             }
             for value in values {
                 names.push(format!("{feature}={value}"));
-                columns.push(column.iter().map(|cell| f64::from(u8::from(cell == value))).collect());
+                columns
+                    .push(column.iter().map(|cell| f64::from(u8::from(cell == value))).collect());
             }
         }
         columns.iter_mut().for_each(|column| scale(column));
-        let values = (0..favourable.len()).flat_map(|row| columns.iter().map(move |c| c[row])).collect();
+        let values =
+            (0..favourable.len()).flat_map(|row| columns.iter().map(move |c| c[row])).collect();
         let split = Split::stratified(&favourable, DEFAULT_TEST_SHARE, seed)?;
         Ok(Encoded { names, values, favourable, split })
     }
@@ -231,9 +239,11 @@ impl PaperData {
         self.train(self.network_params(), data, seed)
     }
 
-    /// Trains the paper's logistic regression, which is the network without its hidden layer, trained in the same way.
+    /// Trains the paper's logistic regression, which is the network without its hidden layer,
+    /// trained in the same way.
     pub fn train_logistic(&self, data: &Encoded, seed: Seed) -> Result<Linear, Error> {
-        let net = self.train(MlpParams { hidden: Vec::new(), ..self.network_params() }, data, seed)?;
+        let net =
+            self.train(MlpParams { hidden: Vec::new(), ..self.network_params() }, data, seed)?;
         let (weights, bias) = net.output();
         Ok(Linear::new(weights.to_vec(), bias, 0.0)?)
     }
@@ -252,7 +262,8 @@ impl Encoded {
     /// Some rows and whether they are favourable.
     pub fn part(&self, rows: &[usize]) -> (Vec<f64>, Vec<bool>) {
         let d = self.names.len();
-        let x = rows.iter().flat_map(|&row| &self.values[row * d..(row + 1) * d]).copied().collect();
+        let x =
+            rows.iter().flat_map(|&row| &self.values[row * d..(row + 1) * d]).copied().collect();
         (x, rows.iter().map(|&row| self.favourable[row]).collect())
     }
 
@@ -264,7 +275,8 @@ impl Encoded {
         Ok(Metrics::of(&scores, &favourable)?)
     }
 
-    /// People of the test rows whom `model` denies, row after row: all of them, or `most` spread evenly over them.
+    /// People of the test rows whom `model` denies, row after row: all of them, or `most` spread
+    /// evenly over them.
     pub fn denied(&self, model: &dyn Model, most: usize) -> Result<Vec<f64>, Error> {
         let d = self.names.len();
         let (x, _) = self.part(&self.split.test);
@@ -296,21 +308,27 @@ mod tests {
     use super::*;
     use probe_io::Format;
 
-    const SMALL: PaperData = PaperData { target: "score", categorical: &["race", "sex"], ..PAPER_DATA[1] };
+    const SMALL: PaperData =
+        PaperData { target: "score", categorical: &["race", "sex"], ..PAPER_DATA[1] };
 
     fn encode(text: &'static str) -> Result<Encoded, Error> {
-        let table = TableReader::from_read("x.csv", std::io::Cursor::new(text), Format::Csv).unwrap();
+        let table =
+            TableReader::from_read("x.csv", std::io::Cursor::new(text), Format::Csv).unwrap();
         SMALL.encode(table, Seed(0))
     }
 
     #[test]
     fn two_columns_per_category_and_everything_from_0_to_1() {
         let data =
-            encode("age,race,priors,sex,score\n20,b,4,M,1\n30,a,4,F,0\n60,a,4,M,1\n60,b,4,M,0\n").unwrap();
+            encode("age,race,priors,sex,score\n20,b,4,M,1\n30,a,4,F,0\n60,a,4,M,1\n60,b,4,M,0\n")
+                .unwrap();
         assert_eq!(data.names, ["age", "priors", "race=a", "race=b", "sex=F", "sex=M"]);
         assert_eq!(data.favourable, [true, false, true, false]);
-        let expected =
-            [[0.0, 0.0, 0.0, 1.0, 0.0, 1.0], [0.25, 0.0, 1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0, 0.0, 1.0]];
+        let expected = [
+            [0.0, 0.0, 0.0, 1.0, 0.0, 1.0],
+            [0.25, 0.0, 1.0, 0.0, 1.0, 0.0],
+            [1.0, 0.0, 1.0, 0.0, 0.0, 1.0],
+        ];
         assert_eq!(data.values[..18], expected.concat());
     }
 
@@ -322,9 +340,11 @@ mod tests {
 
     #[test]
     fn denied_people_are_spread_over_the_test_rows() {
-        let rows: Vec<String> = (0..100).map(|i| format!("{i},{},M,{}", ["a", "b"][i % 2], i / 50)).collect();
+        let rows: Vec<String> =
+            (0..100).map(|i| format!("{i},{},M,{}", ["a", "b"][i % 2], i / 50)).collect();
         let text = format!("age,race,sex,score\n{}\n0,a,F,0\n", rows.join("\n"));
-        let table = TableReader::from_read("x.csv", std::io::Cursor::new(text), Format::Csv).unwrap();
+        let table =
+            TableReader::from_read("x.csv", std::io::Cursor::new(text), Format::Csv).unwrap();
         let data = SMALL.encode(table, Seed(0)).unwrap();
         let half = probe_core::Linear::new(vec![1.0, 0.0, 0.0, 0.0, 0.0], -0.5, 0.0).unwrap();
         let all = data.denied(&half, 1000).unwrap();

@@ -1,7 +1,9 @@
 //! Where the data of the experiments are to be had, and how to tell that they are the ones meant.
 //!
-//! The files are those of the recourse library CARLA (Pawelczyk et al. 2021, arXiv:2108.00783), which the paper's experiments were made with. It reads them from the
-//! repository `carla-recourse/cf-data`; that has had other versions of some files under the same names, hence the checksums.
+//! The files are those of the recourse library CARLA (Pawelczyk et al. 2021, arXiv:2108.00783),
+//! which the paper's experiments were made with. It reads them from the repository
+//! `carla-recourse/cf-data`; that has had other versions of some files under the same names, hence
+//! the checksums.
 
 /// A file and what it must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Audit records: JSON Lines that only grow, each record chained to the one before by its hash.
 //!
-//! A record is one line, `{"seq":0,"prev":"…",…,"hash":"…"}`. Its hash is the SHA-256 of the line up to `,"hash"`, which has the hash of the
-//! record before in it: whoever changes a byte must change every hash after it. Records that are cut off at the end leave no trace in the
-//! file itself; keep the last hash elsewhere to see that.
+//! A record is one line, `{"seq":0,"prev":"…",…,"hash":"…"}`. Its hash is the SHA-256 of the line
+//! up to `,"hash"`, which has the hash of the record before in it: whoever changes a byte must
+//! change every hash after it. Records that are cut off at the end leave no trace in the file
+//! itself; keep the last hash elsewhere to see that.
 
 use crate::checksum::Checksum;
 use crate::error::{Error, Result};
@@ -34,7 +35,8 @@ impl Chain {
     }
 }
 
-/// Reads a whole audit file. Fails on the first record that is not what its hash says, or that is not chained to the one before.
+/// Reads a whole audit file. Fails on the first record that is not what its hash says, or that is
+/// not chained to the one before.
 pub fn verify_audit(path: impl AsRef<Path>) -> Result<Chain> {
     let name = path.as_ref().display().to_string();
     let file = File::open(path).map_err(|source| Error::io(&name, "read", source))?;
@@ -43,7 +45,9 @@ pub fn verify_audit(path: impl AsRef<Path>) -> Result<Chain> {
     let mut line = Vec::new();
     loop {
         line.clear();
-        let n = reader.read_until(b'\n', &mut line).map_err(|source| Error::io(&name, "read", source))?;
+        let n = reader
+            .read_until(b'\n', &mut line)
+            .map_err(|source| Error::io(&name, "read", source))?;
         if n == 0 {
             return Ok(chain);
         }
@@ -56,7 +60,9 @@ pub fn verify_audit(path: impl AsRef<Path>) -> Result<Chain> {
 
 /// The hash of the record in `line`, the next of `chain`.
 fn check(line: &[u8], chain: &Chain) -> std::result::Result<String, &'static str> {
-    let line = line.strip_suffix(b"\n").ok_or("it does not end with its line: it was cut off or changed")?;
+    let line = line
+        .strip_suffix(b"\n")
+        .ok_or("it does not end with its line: it was cut off or changed")?;
     let text = std::str::from_utf8(line).map_err(|_| "it is not text: it was changed")?;
     let (content, end) = text.rsplit_once(MARK).ok_or("it has no hash: it was changed")?;
     let hash = end.strip_suffix("\"}").ok_or("it does not end with its hash: it was changed")?;
@@ -85,12 +91,14 @@ pub struct AuditTrail {
 }
 
 impl AuditTrail {
-    /// For records that are to follow those of `path`, which need not exist. Fails unless the chain there holds.
+    /// For records that are to follow those of `path`, which need not exist. Fails unless the chain
+    /// there holds.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let name = path.display().to_string();
         let fail = |source| Error::io(&name, "write", source);
-        // A place that cannot be written, or that another run writes to, is found before any work is done.
+        // A place that cannot be written, or that another run writes to, is found before any work
+        // is done.
         let file = match OpenOptions::new().append(true).open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             file => Some(file.map_err(fail)?),
@@ -101,10 +109,14 @@ impl AuditTrail {
             return Ok(Self { path, file: None, chain: Chain::new(), kept: BufWriter::new(kept) });
         };
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            return Err(Error::file(&name, "another run is writing to it; wait for it, or use another file"));
+            return Err(Error::file(
+                &name,
+                "another run is writing to it; wait for it, or use another file",
+            ));
         }
         let chain = verify_audit(&path)?;
-        let kept = tempfile::tempfile().map_err(|source| Error::io(&name, "keep records for", source))?;
+        let kept =
+            tempfile::tempfile().map_err(|source| Error::io(&name, "keep records for", source))?;
         Ok(Self { path, file: Some(file), chain, kept: BufWriter::new(kept) })
     }
 
@@ -130,7 +142,8 @@ impl AuditTrail {
         let fail = |source| Error::io(&name, "write", source);
         let mut kept = kept.into_inner().map_err(|error| fail(error.into_error()))?;
         kept.seek(SeekFrom::Start(0)).map_err(fail)?;
-        let meanwhile = || Error::file(&name, "somebody else has written to it meanwhile; run again");
+        let meanwhile =
+            || Error::file(&name, "somebody else has written to it meanwhile; run again");
         let file = match file {
             Some(file) => file,
             None => match OpenOptions::new().append(true).create_new(true).open(&path) {
@@ -149,7 +162,11 @@ impl AuditTrail {
             let hash = Checksum::of(content.as_bytes());
             let line = format!("{content}{MARK}{hash}\"}}\n");
             out.write_all(line.as_bytes()).map_err(fail)?;
-            chain = Chain { records: chain.records + 1, last: hash, bytes: chain.bytes + line.len() as u64 };
+            chain = Chain {
+                records: chain.records + 1,
+                last: hash,
+                bytes: chain.bytes + line.len() as u64,
+            };
         }
         let file = out.into_inner().map_err(|error| fail(error.into_error()))?;
         file.sync_all().map_err(fail)?;

@@ -1,4 +1,5 @@
-//! What a file holds, told by its first bytes: for messages that say what was found, not only what was not.
+//! What a file holds, told by its first bytes: for messages that say what was found, not only what
+//! was not.
 
 use crate::error::excerpt;
 use std::fmt;
@@ -25,7 +26,8 @@ pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(MARK).unwrap_or(bytes)
 }
 
-/// The first of a JSON document's own keys that is among `known`, and what follows its colon. The text may end early.
+/// The first of a JSON document's own keys that is among `known`, and what follows its colon. The
+/// text may end early.
 pub(crate) fn first_key<'a>(bytes: &'a [u8], known: &[&[u8]]) -> Option<(&'a [u8], &'a [u8])> {
     let text = without_mark(bytes).trim_ascii_start();
     let (mut depth, mut at) = (0_usize, 0);
@@ -41,7 +43,8 @@ pub(crate) fn first_key<'a>(bytes: &'a [u8], known: &[&[u8]]) -> Option<(&'a [u8
                 }
                 let key = text.get(start..at).unwrap_or_default();
                 at += 1;
-                let after = text.get(at..).and_then(|rest| rest.trim_ascii_start().strip_prefix(b":"));
+                let after =
+                    text.get(at..).and_then(|rest| rest.trim_ascii_start().strip_prefix(b":"));
                 if let (1, true, Some(after)) = (depth, known.contains(&key), after) {
                     return Some((key, after.trim_ascii_start()));
                 }

@@ -1,4 +1,5 @@
-//! The one error type of the crate. Every message names the file, and the row, column, path or value that was wrong.
+//! The one error type of the crate. Every message names the file, and the row, column, path or
+//! value that was wrong.
 
 use std::fmt;
 use std::io;
@@ -96,7 +97,9 @@ pub enum Error {
         column: String,
     },
     /// A record with too many or too few cells.
-    #[error("{file}: {place}: expected {expected} cells (one per column of the header), found {found}")]
+    #[error(
+        "{file}: {place}: expected {expected} cells (one per column of the header), found {found}"
+    )]
     Ragged {
         /// File as the user named it.
         file: String,

@@ -1,10 +1,13 @@
-//! Files of the engine: models, schemas, and tables streamed in and out. The only crate that reads disk.
+//! Files of the engine: models, schemas, and tables streamed in and out. The only crate that reads
+//! disk.
 //!
-//! - [`ModelFile`], [`load_schema`], [`load_noise`]: structured documents; errors name file and JSON path.
+//! - [`ModelFile`], [`load_schema`], [`load_noise`]: structured documents; errors name file and
+//!   JSON path.
 //! - [`TableReader`] → [`Chunks`] → [`Chunk`]: CSV, JSON Lines, JSON and Parquet in bounded memory.
 //! - [`read_pairs`]: what people were told and what they did.
 //! - [`TableWriter`]: the same formats out, whole or not at all.
-//! - [`run_pipeline`]: reader, workers and writer, in order, with the same bytes for any number of threads.
+//! - [`run_pipeline`]: reader, workers and writer, in order, with the same bytes for any number of
+//!   threads.
 //!
 //! ```
 //! use probe_io::{Batch, Column, Columns, Error, Field, Format, Job, TableReader, TableWriter, run_pipeline};
@@ -63,18 +66,22 @@ pub use audit::{AuditTrail, Chain, verify_audit};
 pub use checksum::Checksum;
 pub use error::{Error, Place, Result};
 pub use model_file::ModelFile;
-pub use noise_file::{NoiseFile, fit_to_json, load_noise, parse_noise, residuals_to_json, save_noise};
+pub use noise_file::{
+    NoiseFile, fit_to_json, load_noise, parse_noise, residuals_to_json, save_noise,
+};
 #[cfg(feature = "arrow")]
 pub use output::Batches;
 pub use output::{
-    AtomicOutput, Batch, Cell, Column, Encoded, Encoder, Field, FieldKind, JsonRows, Prose, TableWriter,
-    Verbatim, check_columns, check_distinct,
+    AtomicOutput, Batch, Cell, Column, Encoded, Encoder, Field, FieldKind, JsonRows, Prose,
+    TableWriter, Verbatim, check_columns, check_distinct,
 };
 pub use pairs::{IMPLEMENTED, Pairs, read_pairs};
 pub use pipeline::{Job, Summary, run_pipeline};
 pub use schema_file::{
-    Inferred, infer_schema, load_schema, obvious_favourable, parse_schema, save_schema, schema_to_toml,
+    Inferred, infer_schema, load_schema, obvious_favourable, parse_schema, save_schema,
+    schema_to_toml,
 };
 pub use table::{
-    Chunk, ChunkLimit, Chunks, ColumnPlan, Columns, Format, Id, RawChunk, Table, TableReader, read_table,
+    Chunk, ChunkLimit, Chunks, ColumnPlan, Columns, Format, Id, RawChunk, Table, TableReader,
+    read_table,
 };

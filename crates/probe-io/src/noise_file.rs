@@ -1,9 +1,10 @@
 //! Noise files: noise measured elsewhere, in scaled units, by feature name.
 //!
-//! `{"version": 1, "features": [..], "mean": [..], "sd": [..]}` is Gaussian, with `"covariance": [[..]]` instead of `sd` where features
-//! are missed together; the mean is zero where it is left out. `"residuals": [[..], ..]`, one row per observation in the order of
-//! `features`, is noise as it was observed and stands alone. A fit adds `"fit": {"pairs": n, "rate": r, "inflation": k, "shrinkage": l}`:
-//! what the covariance was inflated for.
+//! `{"version": 1, "features": [..], "mean": [..], "sd": [..]}` is Gaussian, with `"covariance":
+//! [[..]]` instead of `sd` where features are missed together; the mean is zero where it is left
+//! out. `"residuals": [[..], ..]`, one row per observation in the order of `features`, is noise as
+//! it was observed and stands alone. A fit adds `"fit": {"pairs": n, "rate": r, "inflation": k,
+//! "shrinkage": l}`: what the covariance was inflated for.
 
 use crate::error::{Error, Result};
 use crate::json::{self, Node};
@@ -43,7 +44,8 @@ pub fn parse_noise(bytes: &[u8], origin: &str, features: &[String]) -> Result<No
     if version.value().as_u64() != Some(VERSION) {
         return Err(version.error(format!("expected {VERSION}, found {}", version.value())));
     }
-    let names = root.need("features")?.items()?.iter().map(Node::text).collect::<Result<Vec<_>>>()?;
+    let names =
+        root.need("features")?.items()?.iter().map(Node::text).collect::<Result<Vec<_>>>()?;
     if let Some(i) = (0..names.len()).find(|&i| names[..i].contains(&names[i])) {
         return Err(root.need("features")?.error(format!("'{}' appears twice", names[i])));
     }
@@ -60,7 +62,8 @@ pub fn parse_noise(bytes: &[u8], origin: &str, features: &[String]) -> Result<No
         Some(residuals) => {
             for other in ["mean", "sd", "covariance", "fit"] {
                 if let Some(node) = root.get(other)? {
-                    return Err(node.error("residuals stand alone: they have their own mean and covariance"));
+                    return Err(node
+                        .error("residuals stand alone: they have their own mean and covariance"));
                 }
             }
             Arc::new(read_residuals(&residuals, n, &order)?)
@@ -98,13 +101,16 @@ fn read_fit(node: &Node<'_>) -> Result<f64> {
 }
 
 fn read_gaussian(root: &Node<'_>, n: usize, order: &[usize]) -> Result<Gaussian> {
-    let mean = root.get("mean")?.map_or_else(|| Ok(vec![0.0; n]), |node| node.numbers(n, "feature"))?;
+    let mean =
+        root.get("mean")?.map_or_else(|| Ok(vec![0.0; n]), |node| node.numbers(n, "feature"))?;
     let covariance = match (root.get("sd")?, root.get("covariance")?) {
         (Some(sd), None) => Covariance::Diagonal(sd.numbers(n, "feature")?),
         (None, Some(matrix)) => {
             let rows = matrix.items()?.len();
             if rows != n {
-                return Err(matrix.error(format!("expected {n} rows (one per feature), found {rows}")));
+                return Err(
+                    matrix.error(format!("expected {n} rows (one per feature), found {rows}"))
+                );
             }
             Covariance::Full(read_rows(&matrix, n)?.concat())
         }
@@ -115,9 +121,9 @@ fn read_gaussian(root: &Node<'_>, n: usize, order: &[usize]) -> Result<Gaussian>
     Gaussian::new(mean.clone(), covariance.clone()).map_err(core)?;
     let pick = |values: &[f64]| -> Vec<f64> { order.iter().map(|&i| values[i]).collect() };
     let covariance = match &covariance {
-        Covariance::Full(matrix) => {
-            Covariance::Full(order.iter().flat_map(|&i| pick(&matrix[i * n..(i + 1) * n])).collect())
-        }
+        Covariance::Full(matrix) => Covariance::Full(
+            order.iter().flat_map(|&i| pick(&matrix[i * n..(i + 1) * n])).collect(),
+        ),
         Covariance::Diagonal(sd) => Covariance::Diagonal(pick(sd)),
         other => other.clone(),
     };
@@ -184,7 +190,8 @@ mod tests {
         let noise = gaussian(text, &["c", "a"]);
         assert_eq!(noise.mean(), [3.0, 1.0]);
         assert_eq!(noise.covariance(), &Covariance::Full(vec![9.0, 0.0, 0.0, 1.0]));
-        let noise = gaussian(r#"{"version": 1, "features": ["a", "b"], "sd": [0.1, 0.2]}"#, &["b", "a"]);
+        let noise =
+            gaussian(r#"{"version": 1, "features": ["a", "b"], "sd": [0.1, 0.2]}"#, &["b", "a"]);
         assert_eq!(noise.covariance(), &Covariance::Diagonal(vec![0.2, 0.1]));
     }
 
@@ -193,7 +200,10 @@ mod tests {
         use probe_core::{Purpose, RowsMut, Seed};
         let d = noise.dim();
         let mut draws = vec![0.0; 200 * d];
-        noise.sample_into(&mut Seed(0).stream(Purpose::Data, 0), RowsMut::new(&mut draws, d).unwrap());
+        noise.sample_into(
+            &mut Seed(0).stream(Purpose::Data, 0),
+            RowsMut::new(&mut draws, d).unwrap(),
+        );
         let mut rows: Vec<Vec<f64>> = draws.chunks(d).map(<[f64]>::to_vec).collect();
         rows.sort_by(|a, b| a.partial_cmp(b).unwrap());
         rows.dedup();
@@ -202,14 +212,16 @@ mod tests {
 
     #[test]
     fn residuals_are_matched_by_name_and_written_back() {
-        let text = r#"{"version": 1, "features": ["a", "b"], "residuals": [[1, 2], [3, 4], [5, 6]]}"#;
+        let text =
+            r#"{"version": 1, "features": ["a", "b"], "residuals": [[1, 2], [3, 4], [5, 6]]}"#;
         let file = parse(text, &["b", "a"]).unwrap();
         assert_eq!((file.noise.name(), file.fitted_rate), ("residuals", None));
         let expected = vec![vec![2.0, 1.0], vec![4.0, 3.0], vec![6.0, 5.0]];
         // Each of three rows is missed by 200 draws with probability (2/3)^200.
         assert_eq!(support(&*file.noise), expected);
         assert_eq!(support(&*parse(text, &["b"]).unwrap().noise), [[2.0], [4.0], [6.0]]);
-        let written = residuals_to_json(&names(&["b", "a"]), Rows::new(&expected.concat(), 2).unwrap());
+        let written =
+            residuals_to_json(&names(&["b", "a"]), Rows::new(&expected.concat(), 2).unwrap());
         assert_eq!(support(&*parse(&written, &["b", "a"]).unwrap().noise), expected);
     }
 
@@ -230,28 +242,40 @@ mod tests {
             message(r#"{"version": 2, "features": ["a"], "sd": [1]}"#)
                 .contains("$.version: expected 1, found 2")
         );
-        assert!(message(r#"{"version": 1, "features": ["b"], "sd": [1]}"#).contains("no feature 'a'"));
         assert!(
-            message(r#"{"version": 1, "features": ["a", "a"], "sd": [1, 1]}"#).contains("'a' appears twice")
+            message(r#"{"version": 1, "features": ["b"], "sd": [1]}"#).contains("no feature 'a'")
+        );
+        assert!(
+            message(r#"{"version": 1, "features": ["a", "a"], "sd": [1, 1]}"#)
+                .contains("'a' appears twice")
         );
         assert!(message(r#"{"version": 1, "features": ["a"], "sd": [1, 2]}"#).contains("$.sd"));
         assert!(message(r#"{"version": 1, "features": ["a"], "sd": [-1]}"#).contains("noise sd 0"));
-        assert!(message(r#"{"version": 1, "features": ["a"]}"#).contains("sd or covariance, or residuals"));
+        assert!(
+            message(r#"{"version": 1, "features": ["a"]}"#)
+                .contains("sd or covariance, or residuals")
+        );
         assert!(
             message(r#"{"version": 1, "features": ["a", "b"], "covariance": [[1, 2], [2, 1]]}"#)
                 .contains("semi-definite")
         );
         let residuals = |rows: &str, more: &str| {
-            message(&format!(r#"{{"version": 1, "features": ["a", "b"], "residuals": {rows}{more}}}"#))
+            message(&format!(
+                r#"{{"version": 1, "features": ["a", "b"], "residuals": {rows}{more}}}"#
+            ))
         };
         assert!(residuals("[[1, 2], [3]]", "").contains("$.residuals[1]: expected 2 numbers"));
         assert!(
-            residuals("[[1, 2], [3, \"x\"]]", "").contains("$.residuals[1][1]: expected a finite number")
+            residuals("[[1, 2], [3, \"x\"]]", "")
+                .contains("$.residuals[1][1]: expected a finite number")
         );
         assert!(residuals("[]", "").contains("$.residuals: expected at least one row"));
-        assert!(residuals("[[1, 2]]", ", \"mean\": [0, 0]").contains("$.mean: residuals stand alone"));
-        let fit =
-            |fit: &str| message(&format!(r#"{{"version": 1, "features": ["a"], "sd": [1], "fit": {fit}}}"#));
+        assert!(
+            residuals("[[1, 2]]", ", \"mean\": [0, 0]").contains("$.mean: residuals stand alone")
+        );
+        let fit = |fit: &str| {
+            message(&format!(r#"{{"version": 1, "features": ["a"], "sd": [1], "fit": {fit}}}"#))
+        };
         assert!(fit(r#"{"rate": 0.7}"#).contains("$.fit.rate"));
         assert!(fit(r#"{"pairs": 3}"#).contains("$.fit: the field 'rate' is missing"));
         assert!(fit(r#"{"rate": 0.1, "df": 3}"#).contains("$.fit.df: unknown field"));

@@ -1,6 +1,8 @@
-//! Numbers in text: reading a finite `f64`, and writing the shortest text that reads back to the same bits.
+//! Numbers in text: reading a finite `f64`, and writing the shortest text that reads back to the
+//! same bits.
 
-/// The finite number in `text`, spaces and tabs around it allowed. `None` for anything else, NaN and infinities included.
+/// The finite number in `text`, spaces and tabs around it allowed. `None` for anything else, NaN
+/// and infinities included.
 pub(crate) fn parse(text: &[u8]) -> Option<f64> {
     let value: f64 = match fast_float2::parse(text) {
         Ok(value) => value,
@@ -27,8 +29,8 @@ pub(crate) fn trim(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// Appends the shortest text that reads back to `value`: plain notation for ordinary magnitudes, an exponent for
-/// extremes, nothing for NaN and infinities.
+/// Appends the shortest text that reads back to `value`: plain notation for ordinary magnitudes, an
+/// exponent for extremes, nothing for NaN and infinities.
 pub(crate) fn append_float(out: &mut Vec<u8>, value: f64) {
     if value.is_finite() {
         out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
@@ -105,7 +107,9 @@ mod tests {
         {
             assert_eq!(parse(text.as_bytes()), Some(value), "{text}");
         }
-        for text in ["", " ", "nan", "NaN", "inf", "-Infinity", "1e999", "x", "1,5", "1 2", "0x10", "1_000"] {
+        for text in
+            ["", " ", "nan", "NaN", "inf", "-Infinity", "1e999", "x", "1,5", "1 2", "0x10", "1_000"]
+        {
             assert_eq!(parse(text.as_bytes()), None, "{text}");
         }
     }

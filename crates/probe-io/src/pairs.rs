@@ -1,7 +1,7 @@
 //! Tables of what people were told to do and what they did, to learn their noise from.
 //!
-//! A feature `income` has the columns `income` (prescribed) and `income__implemented`. The residual is implemented less prescribed, over
-//! the feature's scale.
+//! A feature `income` has the columns `income` (prescribed) and `income__implemented`. The residual
+//! is implemented less prescribed, over the feature's scale.
 
 use crate::error::{Error, Result};
 use crate::table::{Columns, TableReader};
@@ -23,9 +23,10 @@ pub struct Pairs {
 
 /// Reads all pairs of `reader`.
 ///
-/// With `features`, one that has neither column is never missed: its residuals are 0. One of the two columns alone is an error.
-/// Without, the features are those that have a column of implemented values, in the order of the columns of prescribed ones.
-/// `schema` gives the scales. Fails on missing columns and on cells that are not finite numbers, by name and row.
+/// With `features`, one that has neither column is never missed: its residuals are 0. One of the
+/// two columns alone is an error. Without, the features are those that have a column of implemented
+/// values, in the order of the columns of prescribed ones. `schema` gives the scales. Fails on
+/// missing columns and on cells that are not finite numbers, by name and row.
 pub fn read_pairs(
     reader: TableReader,
     features: Option<&[String]>,
@@ -44,7 +45,10 @@ pub fn read_pairs(
         None => {
             for column in &header {
                 if let Some(name) = column.strip_suffix(IMPLEMENTED).filter(|name| !has(name)) {
-                    return Err(missing(name.to_owned(), &format!(", the prescribed values of '{column}'")));
+                    return Err(missing(
+                        name.to_owned(),
+                        &format!(", the prescribed values of '{column}'"),
+                    ));
                 }
             }
             let paired = |name: &&String| has(&implemented(name));
@@ -62,8 +66,9 @@ pub fn read_pairs(
     let (mut columns, mut unpaired) = (Vec::new(), Vec::new());
     for name in &all {
         if !has(name) && !has(&implemented(name)) {
-            let fixed =
-                schema.and_then(|schema| schema.feature(name)).is_some_and(|feature| !feature.mutable);
+            let fixed = schema
+                .and_then(|schema| schema.feature(name))
+                .is_some_and(|feature| !feature.mutable);
             if !fixed {
                 unpaired.push(name.clone());
             }
@@ -122,7 +127,11 @@ mod tests {
     use probe_core::Feature;
 
     fn read(text: &str, features: Option<&[&str]>, schema: Option<&Schema>) -> Result<Pairs> {
-        let reader = TableReader::from_read("pairs.csv", std::io::Cursor::new(text.to_owned()), Format::Csv)?;
+        let reader = TableReader::from_read(
+            "pairs.csv",
+            std::io::Cursor::new(text.to_owned()),
+            Format::Csv,
+        )?;
         let features: Option<Vec<String>> =
             features.map(|names| names.iter().map(|&n| n.to_owned()).collect());
         read_pairs(reader, features.as_deref(), schema)
@@ -150,8 +159,12 @@ mod tests {
         scaled.features[1].mutable = true;
         let again = read(TEXT, Some(&names), Some(&scaled)).unwrap();
         assert_eq!((again.residuals, again.unpaired), (pairs.residuals, vec!["age".to_owned()]));
-        let half = read(&TEXT.replace("who", "age"), Some(&names), Some(&scaled)).unwrap_err().to_string();
-        assert_eq!(half, "pairs.csv: no column 'age__implemented', the implemented values of 'age'");
+        let half =
+            read(&TEXT.replace("who", "age"), Some(&names), Some(&scaled)).unwrap_err().to_string();
+        assert_eq!(
+            half,
+            "pairs.csv: no column 'age__implemented', the implemented values of 'age'"
+        );
         let none = read(TEXT, Some(&["age"]), Some(&scaled)).unwrap_err().to_string();
         assert_eq!(
             none,
@@ -167,7 +180,8 @@ mod tests {
             message("a__implemented,b\n1,2\n"),
             "pairs.csv: no column 'a', the prescribed values of 'a__implemented'"
         );
-        let error = read("a,b,b__implemented\n1,2,2\n", Some(&["a"]), None).unwrap_err().to_string();
+        let error =
+            read("a,b,b__implemented\n1,2,2\n", Some(&["a"]), None).unwrap_err().to_string();
         assert_eq!(error, "pairs.csv: no column 'a__implemented', the implemented values of 'a'");
         for cell in ["nan", "", "x", "inf"] {
             let error = message(&format!("a,a__implemented\n1,2\n3,{cell}\n"));

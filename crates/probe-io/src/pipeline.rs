@@ -1,8 +1,10 @@
-//! One reader, many workers, one writer: rows leave in the order they came, and memory does not grow with the table.
+//! One reader, many workers, one writer: rows leave in the order they came, and memory does not
+//! grow with the table.
 //!
-//! The reader cuts the input into chunks, workers decode, work and encode, and the calling thread writes. A fixed number
-//! of chunks is in flight at any time: the reader waits for the writer, however uneven the work. Nobody waits for a
-//! reader that waits for input: a run that is cancelled or has failed ends at once, though standard input is open still.
+//! The reader cuts the input into chunks, workers decode, work and encode, and the calling thread
+//! writes. A fixed number of chunks is in flight at any time: the reader waits for the writer,
+//! however uneven the work. Nobody waits for a reader that waits for input: a run that is cancelled
+//! or has failed ends at once, though standard input is open still.
 
 use crate::error::{Error, Result};
 use crate::output::{Batch, Encoded, TableWriter};
@@ -45,12 +47,13 @@ struct Done<E> {
     result: Result<(usize, Encoded), E>,
 }
 
-/// Runs `work` on every chunk, with a scratch space per worker, and writes its batches in the order of the input.
-/// `progress` hears the number of input rows done. Output is the same for any number of workers; the error that comes
-/// first in row order wins, and on any error or cancellation nothing is left behind.
+/// Runs `work` on every chunk, with a scratch space per worker, and writes its batches in the order
+/// of the input. `progress` hears the number of input rows done. Output is the same for any number
+/// of workers; the error that comes first in row order wins, and on any error or cancellation
+/// nothing is left behind.
 ///
-/// Give `work` as a function or as a closure written in the call: a closure bound to a name first is taken to serve one
-/// chunk's lifetime only.
+/// Give `work` as a function or as a closure written in the call: a closure bound to a name first
+/// is taken to serve one chunk's lifetime only.
 pub fn run_pipeline<S, E>(
     job: Job<'_>,
     scratch: impl Fn() -> S + Sync,
@@ -75,7 +78,8 @@ where
     }
     let chunks = Mutex::new(chunks);
     let encoder = writer.encoder();
-    // Not one of the scope's threads, which are waited for: this one may be blocked in a read that never returns.
+    // Not one of the scope's threads, which are waited for: this one may be blocked in a read that
+    // never returns.
     let reading = std::thread::spawn(move || {
         for number in 0.. {
             // Both channels close when the writer stops early.
@@ -147,7 +151,8 @@ where
     if cancelled.load(Ordering::Relaxed) {
         return Err(Error::Cancelled.into());
     }
-    // All chunks came, so the reader has ended; had it panicked, the rows would not be all there are.
+    // All chunks came, so the reader has ended; had it panicked, the rows would not be all there
+    // are.
     if let Err(panic) = reading.join() {
         std::panic::resume_unwind(panic);
     }
@@ -179,7 +184,8 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Dropped only while a worker unwinds: tells the writer to stop, which would otherwise wait for this chunk for ever.
+/// Dropped only while a worker unwinds: tells the writer to stop, which would otherwise wait for
+/// this chunk for ever.
 struct Alarm<'a, E: From<Error>>(&'a Sender<Done<E>>, u64);
 
 impl<E: From<Error>> Drop for Alarm<'_, E> {

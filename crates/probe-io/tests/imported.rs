@@ -1,6 +1,8 @@
-//! Models of other libraries: margins as the library has them, what is refused, and what becomes of broken files.
+//! Models of other libraries: margins as the library has them, what is refused, and what becomes of
+//! broken files.
 //!
-//! The files in `tests/models` and the margins beside them are the libraries' own: `benches/models/make.py --fixtures` makes them.
+//! The files in `tests/models` and the margins beside them are the libraries' own:
+//! `benches/models/make.py --fixtures` makes them.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
@@ -11,7 +13,8 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use std::path::{Path, PathBuf};
 
-/// How far our margin may be from the library's: single precision, where that is what the library adds in.
+/// How far our margin may be from the library's: single precision, where that is what the library
+/// adds in.
 const SINGLE: f64 = 2e-6;
 const DOUBLE: f64 = 1e-14;
 
@@ -70,7 +73,8 @@ fn the_native_form_of_an_imported_model_scores_the_same_to_the_bit() {
         let file = ModelFile::load(&path).unwrap();
         let native = ModelFile::parse(file.to_json().unwrap().as_bytes(), "native").unwrap();
         for (row, _) in table(&path).1 {
-            let (first, second) = (file.model.score(&row).unwrap(), native.model.score(&row).unwrap());
+            let (first, second) =
+                (file.model.score(&row).unwrap(), native.model.score(&row).unwrap());
             assert_eq!(first.to_bits(), second.to_bits(), "{path:?}");
         }
         let takes = |file: &ModelFile, j| file.model.refuses_missing(j).is_none();
@@ -139,7 +143,12 @@ fn a_file_cut_short_is_refused_wherever_it_is_cut() {
         let whole = found.map_or(bytes.trim_ascii_end().len(), |at| at + end.len());
         for n in 0..bytes.len() {
             let read = ModelFile::parse(&bytes[..n], "m");
-            assert_eq!(read.is_ok(), n >= whole, "{path:?} cut at {n} of {}: {read:?}", bytes.len());
+            assert_eq!(
+                read.is_ok(),
+                n >= whole,
+                "{path:?} cut at {n} of {}: {read:?}",
+                bytes.len()
+            );
         }
     }
 }
@@ -203,15 +212,31 @@ fn broken_models_of_xgboost_are_refused_with_their_path() {
             "\"left_children\":[99,",
             format!("{tree}.left_children[0]: expected a node"),
         ),
-        ("\"left_children\":[1,", "\"left_children\":[2,", format!("{tree}: two ways lead to node 2")),
-        ("\"left_children\":[1,3,", "\"left_children\":[1,1,", format!("{tree}: two ways lead to node 1")),
-        ("\"left_children\":[1,", "\"left_children\":[-1,", format!("{tree}: node 0 has one child only")),
+        (
+            "\"left_children\":[1,",
+            "\"left_children\":[2,",
+            format!("{tree}: two ways lead to node 2"),
+        ),
+        (
+            "\"left_children\":[1,3,",
+            "\"left_children\":[1,1,",
+            format!("{tree}: two ways lead to node 1"),
+        ),
+        (
+            "\"left_children\":[1,",
+            "\"left_children\":[-1,",
+            format!("{tree}: node 0 has one child only"),
+        ),
         (
             "\"split_conditions\":[",
             "\"split_conditions\":[1E39,",
             format!("{tree}.split_conditions: expected 7 numbers"),
         ),
-        ("\"default_left\":[", "\"default_left\":[0,", format!("{tree}.default_left: expected 7 entries")),
+        (
+            "\"default_left\":[",
+            "\"default_left\":[0,",
+            format!("{tree}.default_left: expected 7 entries"),
+        ),
         (
             "\"base_score\":\"[",
             "\"base_score\":\"[1,",
@@ -223,9 +248,21 @@ fn broken_models_of_xgboost_are_refused_with_their_path() {
             "$.learner.feature_names: expected 4294967295".to_owned(),
         ),
         ("\"num_target\":\"1\"", "\"num_target\":\"2\"", "num_target: 2 outputs".to_owned()),
-        ("\"version\":[3", "\"version\":[4", "$.version: expected a version from 1 to 3".to_owned()),
-        ("\"name\":\"gbtree\"", "\"name\":\"gbforest\"", "the booster 'gbforest' is not read".to_owned()),
-        ("\"tree_info\":[0", "\"tree_info\":[1", "tree_info[0]: tree 0 is of another output".to_owned()),
+        (
+            "\"version\":[3",
+            "\"version\":[4",
+            "$.version: expected a version from 1 to 3".to_owned(),
+        ),
+        (
+            "\"name\":\"gbtree\"",
+            "\"name\":\"gbforest\"",
+            "the booster 'gbforest' is not read".to_owned(),
+        ),
+        (
+            "\"tree_info\":[0",
+            "\"tree_info\":[1",
+            "tree_info[0]: tree 0 is of another output".to_owned(),
+        ),
         (
             "\"size_leaf_vector\":\"1\"",
             "\"size_leaf_vector\":\"2\"",
@@ -242,7 +279,10 @@ fn broken_models_of_xgboost_are_refused_with_their_path() {
         "\"num_feature\":\"4\",\"num_target",
         "\"num_feature\":\"4294967295\",\"num_target",
     );
-    assert!(unnamed.contains("expected 1 to 1000000 features, where they have no names"), "{unnamed}");
+    assert!(
+        unnamed.contains("expected 1 to 1000000 features, where they have no names"),
+        "{unnamed}"
+    );
     let name = "xgboost-3.2.0-linear.json";
     let single = message(name, "\"weights\":[", "\"weights\":[1E39],\"others\":[");
     assert!(
@@ -255,7 +295,9 @@ fn broken_models_of_xgboost_are_refused_with_their_path() {
     let large = format!("{}1E39{}", &text[..start], &text[end..]);
     let error = ModelFile::parse(large.as_bytes(), "m").unwrap_err().to_string();
     assert!(
-        error.contains("weights[0]: expected a number in the range of single precision, found 1e+39"),
+        error.contains(
+            "weights[0]: expected a number in the range of single precision, found 1e+39"
+        ),
         "{error}"
     );
 }
@@ -265,16 +307,40 @@ fn broken_models_of_lightgbm_are_refused_with_their_line() {
     let cases = [
         ("left_child=1", "left_child=0", "tree 0: 'left_child' has 0 at split 0"),
         ("left_child=1", "left_child=-5", "tree 0: 'left_child' has -5 at split 0"),
-        ("left_child=1", "left_child=-9223372036854775808", "tree 0: 'left_child' has -9223372036854775808"),
-        ("left_child=1 ", "left_child=2 ", "tree 0: 'left_child' and 'right_child' have two ways to split 2"),
-        ("split_feature=", "split_feature=9 ", "'split_feature' has 4 values, expected 3 (one per split)"),
-        ("num_leaves=4", "num_leaves=99999999999", "'leaf_value' has 4 values, expected 99999999999"),
+        (
+            "left_child=1",
+            "left_child=-9223372036854775808",
+            "tree 0: 'left_child' has -9223372036854775808",
+        ),
+        (
+            "left_child=1 ",
+            "left_child=2 ",
+            "tree 0: 'left_child' and 'right_child' have two ways to split 2",
+        ),
+        (
+            "split_feature=",
+            "split_feature=9 ",
+            "'split_feature' has 4 values, expected 3 (one per split)",
+        ),
+        (
+            "num_leaves=4",
+            "num_leaves=99999999999",
+            "'leaf_value' has 4 values, expected 99999999999",
+        ),
         ("num_leaves=4", "num_leaves=0", "'leaf_value' has 4 values, expected 0"),
         ("leaf_value=", "leaf_value=nan ", "'leaf_value' has 5 values"),
         ("max_feature_idx=3", "max_feature_idx=4", "'feature_names' has 4 names"),
-        ("max_feature_idx=3", "max_feature_idx=18446744073709551615", "'feature_names' has 4 names"),
+        (
+            "max_feature_idx=3",
+            "max_feature_idx=18446744073709551615",
+            "'feature_names' has 4 names",
+        ),
         ("sigmoid:1", "sigmoid:-1", "'objective' has 'sigmoid:-1', expected a positive sigmoid"),
-        ("version=v4", "version=v5", "line 2: 'version' is 'v5', which is not read (read are: v3, v4)"),
+        (
+            "version=v4",
+            "version=v5",
+            "line 2: 'version' is 'v5', which is not read (read are: v3, v4)",
+        ),
         ("Tree=1", "Tree=2", "expected Tree=1, found 'Tree=2'"),
         ("tree_sizes=", "tree_sizes=1 ", "'tree_sizes' has 4 values, expected 3 (one per tree)"),
         ("num_cat=0", "num_cat=0\nnum_cat=0", "tree 0: 'num_cat' appears twice"),

@@ -1,4 +1,5 @@
-//! Model files of networks: what is read, what is refused with which path, and what is written back.
+//! Model files of networks: what is read, what is refused with which path, and what is written
+//! back.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
@@ -30,7 +31,10 @@ fn the_example_of_the_interface_scores_as_worked_out() {
     // At (1, 2): hidden (0.5, 1.2), logits (-0.7, 0.7), margin 1.4.
     assert!((file.model.score(&[1.0, 2.0]).unwrap() - 1.4).abs() < 1e-15);
     let mlp = file.model.as_mlp().unwrap();
-    assert_eq!((mlp.activation(), mlp.last().n_out(), mlp.n_parameters()), (Activation::Relu, 2, 12));
+    assert_eq!(
+        (mlp.activation(), mlp.last().n_out(), mlp.n_parameters()),
+        (Activation::Relu, 2, 12)
+    );
 }
 
 #[test]
@@ -108,7 +112,8 @@ fn a_network_without_hidden_layers_stays_a_network() {
     let negated = file.with_decision(true, None).unwrap();
     assert_eq!((negated.name(), negated.score(&[1.0, 1.0]).unwrap()), ("mlp", -3.75));
     let linear =
-        ModelFile::new(names, Arc::new(Linear::new(vec![1.0, 2.0], 0.0, 0.0).unwrap()), None).unwrap();
+        ModelFile::new(names, Arc::new(Linear::new(vec![1.0, 2.0], 0.0, 0.0).unwrap()), None)
+            .unwrap();
     assert_eq!(linear.model.name(), "linear");
 }
 

@@ -59,8 +59,9 @@ fn wrong_shapes_name_their_path() {
         message("[[0.5, -0.25, 2.0]]", "[[1,2,3],[1,2,3],[1,2,3]]"),
         "model.json: $.layers[0].bias: expected 3 numbers (one per output), found 1"
     );
-    let three =
-        GOOD.replace("[[0.5, -0.25, 2.0]]", "[[1,2,3],[1,2,3],[1,2,3]]").replace("[0.125]", "[1,2,3]");
+    let three = GOOD
+        .replace("[[0.5, -0.25, 2.0]]", "[[1,2,3],[1,2,3],[1,2,3]]")
+        .replace("[0.125]", "[1,2,3]");
     assert_eq!(
         parse(&three).unwrap_err(),
         "model.json: $.layers[0].weight: expected 1 or 2 outputs, found 3"
@@ -73,18 +74,27 @@ fn wrong_shapes_name_their_path() {
         message("-0.25", "\"x\""),
         "model.json: $.layers[0].weight[0][1]: expected a finite number, found \"x\""
     );
-    assert_eq!(message(", \"bias\": [0.125]", ""), "model.json: $.layers[0]: the field 'bias' is missing");
+    assert_eq!(
+        message(", \"bias\": [0.125]", ""),
+        "model.json: $.layers[0]: the field 'bias' is missing"
+    );
 }
 
 #[test]
 fn numbers_that_are_not_finite_are_refused() {
     let found = message("-0.25", "1e999");
-    assert!(found.starts_with("model.json: $.layers[0].weight[0][1]: number out of range"), "{found}");
+    assert!(
+        found.starts_with("model.json: $.layers[0].weight[0][1]: number out of range"),
+        "{found}"
+    );
     // Finite logits whose difference is not.
     let text = GOOD
         .replace("[[0.5, -0.25, 2.0]]", "[[-1e308, 0, 0], [1e308, 0, 0]]")
         .replace("[0.125]", "[0.0, 0.0]");
-    assert_eq!(parse(&text).unwrap_err(), "model.json: $.layers[0]: weight 0 must be finite, got inf");
+    assert_eq!(
+        parse(&text).unwrap_err(),
+        "model.json: $.layers[0]: weight 0 must be finite, got inf"
+    );
 }
 
 #[test]
@@ -101,13 +111,19 @@ fn unknown_fields_kinds_and_versions_are_refused() {
         message("\"linear\"", "\"quantum\""),
         "model.json: $.kind: unknown kind 'quantum' (known: linear, mlp, trees)"
     );
-    assert_eq!(message("\"version\": 1", "\"version\": 2"), "model.json: $.version: expected 1, found 2");
+    assert_eq!(
+        message("\"version\": 1", "\"version\": 2"),
+        "model.json: $.version: expected 1, found 2"
+    );
     assert_eq!(
         message("probe-model", "other"),
         "model.json: $.format: expected \"probe-model\", found \"other\""
     );
     assert!(message("\"format\": \"probe-model\", ", "").contains("'format' is missing"));
-    assert!(message("\"version\"", "\"kind\": \"linear\", \"version\"").contains("'kind' appears twice"));
+    assert!(
+        message("\"version\"", "\"kind\": \"linear\", \"version\"")
+            .contains("'kind' appears twice")
+    );
 }
 
 #[test]
@@ -116,7 +132,10 @@ fn feature_names_are_distinct_texts() {
         message("\"income\"", "\"age\""),
         "model.json: $.features[1]: the feature name 'age' appears twice"
     );
-    assert_eq!(message("\"income\"", "\"\""), "model.json: $.features[1]: the feature name '' is empty");
+    assert_eq!(
+        message("\"income\"", "\"\""),
+        "model.json: $.features[1]: the feature name '' is empty"
+    );
     assert_eq!(message("\"income\"", "7"), "model.json: $.features[1]: expected a text, found 7");
     assert!(message("[\"age\", \"income\", \"debt\"]", "[]").contains("at least one feature name"));
 }
@@ -131,12 +150,17 @@ fn files_that_are_not_json_are_described() {
     ];
     for (bytes, what) in cases {
         let message = found(bytes);
-        assert!(message.starts_with("m: not a model file: expected JSON or a model of "), "{message}");
+        assert!(
+            message.starts_with("m: not a model file: expected JSON or a model of "),
+            "{message}"
+        );
         assert!(message.ends_with(&format!(", found {what}")), "{message}");
     }
     assert!(found(b"{\"format\": ").starts_with("m: $.format: EOF"), "{}", found(b"{\"format\": "));
     assert_eq!(found(b"{\"learner\": {}}"), "m: $: the field 'version' is missing");
-    assert!(found(b"{\"name\": \"tree\", \"tree_info\": []}").contains("a dump of a LightGBM model"));
+    assert!(
+        found(b"{\"name\": \"tree\", \"tree_info\": []}").contains("a dump of a LightGBM model")
+    );
     let missing = ModelFile::load("no/such/model.json").unwrap_err();
     assert!(missing.is_not_found());
     assert!(missing.to_string().starts_with("no/such/model.json: cannot read: "));
@@ -144,9 +168,10 @@ fn files_that_are_not_json_are_described() {
 
 #[test]
 fn an_inline_schema_must_know_every_feature() {
-    let with = |schema: &str| GOOD.replace("\"threshold\"", &format!("\"schema\": {schema}, \"threshold\""));
-    let schema =
-        r#"{"version": 1, "feature": [{"name": "debt"}, {"name": "age"}, {"name": "income", "min": 0}]}"#;
+    let with = |schema: &str| {
+        GOOD.replace("\"threshold\"", &format!("\"schema\": {schema}, \"threshold\""))
+    };
+    let schema = r#"{"version": 1, "feature": [{"name": "debt"}, {"name": "age"}, {"name": "income", "min": 0}]}"#;
     let file = parse(&with(schema)).unwrap();
     assert_eq!(file.schema.unwrap().feature("income").unwrap().min, Some(0.0));
     let lacking = schema.replace("{\"name\": \"age\"}, ", "");
@@ -172,12 +197,16 @@ fn saved_files_are_whole_and_load_again() {
     let file = ModelFile::new(names, Arc::new(model), Some(schema)).unwrap();
     file.save(&path).unwrap();
     let back = ModelFile::load(&path).unwrap();
-    assert_eq!((&back.features, &back.schema, &back.hash), (&file.features, &file.schema, &file.hash));
+    assert_eq!(
+        (&back.features, &back.schema, &back.hash),
+        (&file.features, &file.schema, &file.hash)
+    );
     assert_eq!(back.model.as_linear(), file.model.as_linear());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), back.to_json().unwrap());
 
     let lone = Linear::new(vec![1.0], 0.0, 0.0).unwrap();
-    let error = ModelFile::new(vec!["a".to_owned(), "b".to_owned()], Arc::new(lone), None).unwrap_err();
+    let error =
+        ModelFile::new(vec!["a".to_owned(), "b".to_owned()], Arc::new(lone), None).unwrap_err();
     assert!(error.to_string().contains("expected 2 numbers (one per feature), found 1"), "{error}");
 }
 

@@ -1,4 +1,5 @@
-//! Documents of Python objects against the margins that their libraries give. `benches/models/objects/make.py --small` makes the files.
+//! Documents of Python objects against the margins that their libraries give.
+//! `benches/models/objects/make.py --small` makes the files.
 #![expect(clippy::unwrap_used, reason = "tests say what is wrong by failing")]
 
 use probe_core::ModelInput;
@@ -50,8 +51,14 @@ fn margins_are_those_of_the_library() {
         let mut gaps = 0;
         for (row, margin) in rows {
             let score = file.model.score(&row).unwrap();
-            assert!((score - margin).abs() <= tolerance, "{name}: {score}, not {margin}, at {row:?}");
-            assert!((score > 0.0) == (margin > 0.0) || margin.abs() <= tolerance, "{name}: {row:?}");
+            assert!(
+                (score - margin).abs() <= tolerance,
+                "{name}: {score}, not {margin}, at {row:?}"
+            );
+            assert!(
+                (score > 0.0) == (margin > 0.0) || margin.abs() <= tolerance,
+                "{name}: {row:?}"
+            );
             gaps += row.iter().filter(|x| x.is_nan()).count();
         }
         let takes_missing = (0..names.len()).all(|j| file.model.refuses_missing(j).is_none());
@@ -87,7 +94,8 @@ fn what_is_saved_is_the_same_model() {
         let native = ModelFile::parse(file.to_json().unwrap().as_bytes(), "native").unwrap();
         assert_eq!(native.schema_with(None).is_some(), file.schema.is_some());
         for (row, _) in table(&path).1 {
-            let (first, second) = (file.model.score(&row).unwrap(), native.model.score(&row).unwrap());
+            let (first, second) =
+                (file.model.score(&row).unwrap(), native.model.score(&row).unwrap());
             assert_eq!(first.to_bits(), second.to_bits(), "{path:?}");
         }
     }

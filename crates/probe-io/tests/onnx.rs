@@ -1,4 +1,5 @@
-//! ONNX files of scikit-learn and PyTorch against the margins that these libraries give. `benches/models/onnx/make.py` makes the files.
+//! ONNX files of scikit-learn and PyTorch against the margins that these libraries give.
+//! `benches/models/onnx/make.py` makes the files.
 #![expect(clippy::unwrap_used, reason = "tests say what is wrong by failing")]
 
 use probe_io::ModelFile;
@@ -25,9 +26,15 @@ fn margins_are_those_of_the_library() {
         let file = ModelFile::load(&path).unwrap();
         let mut table = csv::Reader::from_path(path.with_extension("csv")).unwrap();
         let names: Vec<String> = table.headers().unwrap().iter().map(str::to_owned).collect();
-        assert_eq!(names, [&file.features[..], &["margin".to_owned()]].concat(), "{}", path.display());
+        assert_eq!(
+            names,
+            [&file.features[..], &["margin".to_owned()]].concat(),
+            "{}",
+            path.display()
+        );
         for record in table.records() {
-            let number = |cell: &str| if cell.is_empty() { f64::NAN } else { cell.parse().unwrap() };
+            let number =
+                |cell: &str| if cell.is_empty() { f64::NAN } else { cell.parse().unwrap() };
             let mut row: Vec<f64> = record.unwrap().iter().map(number).collect();
             let margin = row.pop().unwrap();
             let score = file.model.score(&row).unwrap();
@@ -52,7 +59,10 @@ fn files_say_what_they_are() {
         ModelFile::load(path).unwrap().source.unwrap()
     };
     assert_eq!(source("forest.onnx"), "ONNX by skl2onnx 1.20.0, 5 trees, 5 features");
-    assert_eq!(source("torch_tanh.onnx"), "ONNX by pytorch 2.15.0, network of 2 hidden layers, 4 features");
+    assert_eq!(
+        source("torch_tanh.onnx"),
+        "ONNX by pytorch 2.15.0, network of 2 hidden layers, 4 features"
+    );
     assert_eq!(source("logistic.onnx"), "ONNX by skl2onnx 1.20.0, linear, 5 features");
 }
 
@@ -80,7 +90,8 @@ fn files_that_are_cut_off_are_refused() {
         let mut read = 0;
         for end in 0..bytes.len() {
             match ModelFile::parse(&bytes[..end], "cut.onnx") {
-                // Between two messages at the end: names, or sets of operators that are not used or listed twice, may be lost.
+                // Between two messages at the end: names, or sets of operators that are not used or
+                // listed twice, may be lost.
                 Ok(file) => {
                     assert_eq!(score(&file), whole, "{} cut at {end}", path.display());
                     read += 1;

@@ -21,8 +21,12 @@ const SCHEMA: &str = "message people {
 fn people() -> Vec<u8> {
     let schema = Arc::new(parse_message_type(SCHEMA).unwrap());
     let mut bytes = Vec::new();
-    let mut writer =
-        SerializedFileWriter::new(&mut bytes, schema, Arc::new(WriterProperties::builder().build())).unwrap();
+    let mut writer = SerializedFileWriter::new(
+        &mut bytes,
+        schema,
+        Arc::new(WriterProperties::builder().build()),
+    )
+    .unwrap();
     for group in 0..2 {
         let mut rows = writer.next_row_group().unwrap();
         let levels: &[i16] = if group == 1 { &[1, 0, 1] } else { &[1, 1, 1] };
@@ -48,8 +52,11 @@ fn people() -> Vec<u8> {
                     w.write_batch(&values, levels, None).unwrap()
                 }
                 ColumnWriter::Int32ColumnWriter(w) => {
-                    let values: Vec<i32> =
-                        if index == 10 { values.iter().map(|&v| -1 - v).collect() } else { values.clone() };
+                    let values: Vec<i32> = if index == 10 {
+                        values.iter().map(|&v| -1 - v).collect()
+                    } else {
+                        values.clone()
+                    };
                     w.write_batch(&values, levels, repeats).unwrap()
                 }
                 ColumnWriter::Int64ColumnWriter(w) => {
@@ -61,7 +68,8 @@ fn people() -> Vec<u8> {
                     w.write_batch(&values, levels, None).unwrap()
                 }
                 ColumnWriter::ByteArrayColumnWriter(w) => {
-                    let values: Vec<_> = values.iter().map(|v| format!("p{v}").into_bytes().into()).collect();
+                    let values: Vec<_> =
+                        values.iter().map(|v| format!("p{v}").into_bytes().into()).collect();
                     w.write_batch(&values, levels, None).unwrap()
                 }
                 _ => unreachable!("the schema has no other types"),
@@ -92,7 +100,8 @@ fn refusal(features: &[&str], ids: &[&str]) -> String {
 fn number_types_become_numbers_across_row_groups() {
     let mut rows = Vec::new();
     let wanted = columns(&["l", "d", "f", "i", "b", "u"], &[]);
-    for chunk in open().select(&wanted).unwrap().with_limit(ChunkLimit { rows: 2, bytes: 1 << 20 }) {
+    for chunk in open().select(&wanted).unwrap().with_limit(ChunkLimit { rows: 2, bytes: 1 << 20 })
+    {
         let (chunk, mut numbers) = (chunk.unwrap(), Vec::new());
         assert_eq!(chunk.first_row() as usize, rows.len());
         assert!(chunk.n_rows() <= 2);
@@ -122,24 +131,41 @@ fn a_null_feature_names_its_row() {
     let mut chunks = open().select(&columns(&["d", "maybe"], &[])).unwrap();
     chunks.next().unwrap().unwrap().numbers_into(&mut numbers).unwrap();
     let error = chunks.next().unwrap().unwrap().numbers_into(&mut numbers).unwrap_err();
-    assert_eq!(error.to_string(), "people.parquet: row 4, column 'maybe': 'null' is not a finite number");
+    assert_eq!(
+        error.to_string(),
+        "people.parquet: row 4, column 'maybe': 'null' is not a finite number"
+    );
 
     let read = |missing: Vec<Option<&'static str>>| {
         let wanted = Columns { missing, ..columns(&["d", "maybe"], &[]) };
         let mut numbers = Vec::new();
-        open().select(&wanted).unwrap().nth(1).unwrap().unwrap().numbers_into(&mut numbers).map(|()| numbers)
+        open()
+            .select(&wanted)
+            .unwrap()
+            .nth(1)
+            .unwrap()
+            .unwrap()
+            .numbers_into(&mut numbers)
+            .map(|()| numbers)
     };
     let numbers = read(vec![Some("never"), None]).unwrap();
-    assert!(numbers[3].is_nan() && numbers.iter().filter(|value| value.is_nan()).count() == 1, "{numbers:?}");
+    assert!(
+        numbers[3].is_nan() && numbers.iter().filter(|value| value.is_nan()).count() == 1,
+        "{numbers:?}"
+    );
     let error = read(vec![None, Some("it counts")]).unwrap_err().to_string();
-    assert_eq!(error, "people.parquet: row 4, column 'maybe': 'null' is a missing value: it counts");
+    assert_eq!(
+        error,
+        "people.parquet: row 4, column 'maybe': 'null' is a missing value: it counts"
+    );
 }
 
 #[test]
 fn ids_keep_their_types_and_gaps() {
     let wanted = columns(&["d"], &["who", "number", "b", "maybe"]);
     let mut chunks = open().select(&wanted).unwrap();
-    let kinds: Vec<_> = chunks.plan().id_fields().iter().map(|field| format!("{:?}", field.kind())).collect();
+    let kinds: Vec<_> =
+        chunks.plan().id_fields().iter().map(|field| format!("{:?}", field.kind())).collect();
     assert_eq!(kinds, ["Text", "Integer", "Text", "Float"]);
     let second = chunks.nth(1).unwrap().unwrap();
     assert_eq!(second.id(0, 0).unwrap(), Id::Text("p3".into()));
@@ -156,7 +182,10 @@ fn ids_keep_their_types_and_gaps() {
 fn types_that_are_no_numbers_are_refused_by_name() {
     for column in ["who", "born", "money", "many"] {
         let message = refusal(&[column], &[]);
-        assert!(message.starts_with(&format!("people.parquet: column '{column}' of type ")), "{message}");
+        assert!(
+            message.starts_with(&format!("people.parquet: column '{column}' of type ")),
+            "{message}"
+        );
         assert!(message.ends_with("cannot be read as a number"), "{message}");
     }
     assert!(refusal(&["d"], &["money"]).ends_with("cannot be read as an id"));
@@ -166,7 +195,9 @@ fn types_that_are_no_numbers_are_refused_by_name() {
 #[test]
 fn files_that_are_not_parquet_are_refused() {
     let message = |bytes: &[u8]| {
-        TableReader::from_read("p", Cursor::new(bytes.to_vec()), Format::Parquet).unwrap_err().to_string()
+        TableReader::from_read("p", Cursor::new(bytes.to_vec()), Format::Parquet)
+            .unwrap_err()
+            .to_string()
     };
     assert_eq!(message(b""), "p: empty file: no header");
     assert!(message(b"a,b\n1,2\n").starts_with("p: cannot read as Parquet: "));

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
 use probe_io::{
-    Batch, Chunk, ChunkLimit, Column, Columns, Error, Field, Format, Job, Summary, TableReader, TableWriter,
-    run_pipeline,
+    Batch, Chunk, ChunkLimit, Column, Columns, Error, Field, Format, Job, Summary, TableReader,
+    TableWriter, run_pipeline,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -36,18 +36,30 @@ impl Case {
         std::fs::read_dir(self.directory.path()).unwrap().count()
     }
 
-    fn job<'a>(&self, output: &Path, format: Format, threads: usize, cancelled: &'a AtomicBool) -> Job<'a> {
+    fn job<'a>(
+        &self,
+        output: &Path,
+        format: Format,
+        threads: usize,
+        cancelled: &'a AtomicBool,
+    ) -> Job<'a> {
         let wanted = Columns {
             features: vec!["a".to_owned(), "b".to_owned()],
             ids: vec!["who".to_owned()],
             ..Columns::default()
         };
-        let reader = TableReader::open(self.path("people.csv"), None).unwrap().select(&wanted).unwrap();
+        let reader =
+            TableReader::open(self.path("people.csv"), None).unwrap().select(&wanted).unwrap();
         let mut fields =
             vec![Field::integer("row"), Field::float("sum"), Field::float("a"), Field::float("b")];
         fields.extend(reader.plan().id_fields());
         let writer = TableWriter::create(output, format, fields, None).unwrap();
-        Job { reader: reader.with_limit(ChunkLimit { rows: 64, bytes: 1 << 16 }), writer, threads, cancelled }
+        Job {
+            reader: reader.with_limit(ChunkLimit { rows: 64, bytes: 1 << 16 }),
+            writer,
+            threads,
+            cancelled,
+        }
     }
 
     fn run(&self, output: &str, format: Format, threads: usize) -> Result<Summary, Error> {
@@ -123,7 +135,10 @@ fn slow_chunks_do_not_break_the_order() {
         note,
     )
     .unwrap();
-    assert!(std::fs::read(case.path("slow.csv")).unwrap() == std::fs::read(case.path("fast.csv")).unwrap());
+    assert!(
+        std::fs::read(case.path("slow.csv")).unwrap()
+            == std::fs::read(case.path("fast.csv")).unwrap()
+    );
     assert_eq!(calls.load(Ordering::Relaxed), N.div_ceil(64));
     assert!(seen.is_sorted());
     assert_eq!(seen.last(), Some(&(N as u64)));
@@ -157,7 +172,10 @@ fn ragged_rows_come_after_earlier_faults_of_the_same_chunk() {
     assert!(case.run("out", Format::Csv, 2).unwrap_err().to_string().contains("'oops'"));
     case.put("people.csv", "a,who,b\n1,x,2\n1,x\n1,x,oops\n");
     assert!(
-        case.run("out", Format::Csv, 2).unwrap_err().to_string().contains("row 1 (line 3): expected 3 cells")
+        case.run("out", Format::Csv, 2)
+            .unwrap_err()
+            .to_string()
+            .contains("row 1 (line 3): expected 3 cells")
     );
 }
 
@@ -179,7 +197,8 @@ fn errors_of_the_work_reach_the_caller_in_their_own_type() {
     let case = Case::new();
     let never = AtomicBool::new(false);
     let error =
-        run_pipeline(case.job(&case.path("out"), Format::Csv, 4, &never), || (), fail, |_| {}).unwrap_err();
+        run_pipeline(case.job(&case.path("out"), Format::Csv, 4, &never), || (), fail, |_| {})
+            .unwrap_err();
     match error {
         Failure::Own(row) => assert_eq!(row, 0),
         Failure::Io(error) => panic!("{error}"),

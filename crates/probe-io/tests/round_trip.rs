@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
 use probe_io::{
-    Batch, Cell, Column, Columns, Error, Field, Format, Id, JsonRows, Prose, TableReader, TableWriter,
+    Batch, Cell, Column, Columns, Error, Field, Format, Id, JsonRows, Prose, TableReader,
+    TableWriter,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -35,10 +36,16 @@ fn batch(rows: std::ops::Range<i64>) -> Batch<'static> {
     let gap = |row: i64| row % 3 == 1;
     Batch::Columns(vec![
         Column::integers(rows.clone()),
-        Column::texts(rows.clone().map(|row| if row % 2 == 0 { "found" } else { "none, \"so far\"" })),
-        Column::floats(rows.clone().map(|row| if gap(row) { None } else { Some(row as f64 / 7.0) })),
+        Column::texts(
+            rows.clone().map(|row| if row % 2 == 0 { "found" } else { "none, \"so far\"" }),
+        ),
+        Column::floats(
+            rows.clone().map(|row| if gap(row) { None } else { Some(row as f64 / 7.0) }),
+        ),
         Column::floats(rows.clone().map(|row| row as f64 * 1e-9)),
-        Column::optional_texts(rows.map(|row| if gap(row) { None } else { Some(format!("p\n{row}")) })),
+        Column::optional_texts(
+            rows.map(|row| if gap(row) { None } else { Some(format!("p\n{row}")) }),
+        ),
         Column::integers(n.map(|row| if gap(row) { None } else { Some(row) })),
     ])
 }
@@ -113,7 +120,8 @@ fn objects_are_written_as_they_are_in_json_formats_only() {
         "{\"meta\":{\"seed\":7}}\n{\"row\":0,\"to\":{\"x\":1.5}}\n{\"row\":1,\"to\":{\"x\":2.5}}\n";
     assert_eq!(text, expected);
 
-    let writer = TableWriter::create(directory.path().join("t.csv"), Format::Csv, fields(), None).unwrap();
+    let writer =
+        TableWriter::create(directory.path().join("t.csv"), Format::Csv, fields(), None).unwrap();
     let error = writer.encoder().encode(&Batch::Objects(vec![json!({})])).unwrap_err();
     assert!(error.to_string().contains("csv cannot hold"), "{error}");
 }
@@ -145,7 +153,10 @@ fn rows_written_early_are_the_bytes_of_their_values() {
         assert_eq!(std::fs::read_to_string(one).unwrap(), std::fs::read_to_string(two).unwrap());
     }
     for no_row in [json!([1]), json!(1), json!("{}")] {
-        assert!(matches!(JsonRows::new(None).unwrap().push(&no_row), Err(Error::Output { .. })), "{no_row}");
+        assert!(
+            matches!(JsonRows::new(None).unwrap().push(&no_row), Err(Error::Output { .. })),
+            "{no_row}"
+        );
     }
 }
 
@@ -154,8 +165,7 @@ fn csv_text_is_exact() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t.csv");
     write(&path, fields(), None, &[batch(0..2)]);
-    let expected =
-        "row,status,cost,x,who,changed\n0,found,0.0,0.0,\"p\n0\",0\n1,\"none, \"\"so far\"\"\",,1e-9,,\n";
+    let expected = "row,status,cost,x,who,changed\n0,found,0.0,0.0,\"p\n0\",0\n1,\"none, \"\"so far\"\"\",,1e-9,,\n";
     assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
 }
 
@@ -164,18 +174,28 @@ fn batches_that_do_not_fit_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let fields = vec![Field::integer("row"), Field::float("x")];
     for format in Format::ALL {
-        let writer = TableWriter::create(directory.path().join("t"), format, fields.clone(), None).unwrap();
-        let refused = |columns| writer.encoder().encode(&Batch::Columns(columns)).unwrap_err().to_string();
+        let writer =
+            TableWriter::create(directory.path().join("t"), format, fields.clone(), None).unwrap();
+        let refused =
+            |columns| writer.encoder().encode(&Batch::Columns(columns)).unwrap_err().to_string();
         let row = || Column::integers([1]);
         assert!(refused(vec![row()]).contains("has 1 columns, 2 are declared"));
         assert!(
-            refused(vec![row(), Column::floats([1.0, 2.0])]).contains("'x': 2 cells in a batch of 1 rows")
+            refused(vec![row(), Column::floats([1.0, 2.0])])
+                .contains("'x': 2 cells in a batch of 1 rows")
         );
-        assert!(refused(vec![row(), Column::texts(["a"])]).contains("'x': Text cells in a Float column"));
-        assert!(refused(vec![row(), Column::floats([f64::NAN])]).contains("'x': a cell without a value"));
+        assert!(
+            refused(vec![row(), Column::texts(["a"])])
+                .contains("'x': Text cells in a Float column")
+        );
+        assert!(
+            refused(vec![row(), Column::floats([f64::NAN])])
+                .contains("'x': a cell without a value")
+        );
     }
     let twice = vec![Field::integer("row"), Field::text("row")];
-    let error = TableWriter::create(directory.path().join("t"), Format::Csv, twice, None).unwrap_err();
+    let error =
+        TableWriter::create(directory.path().join("t"), Format::Csv, twice, None).unwrap_err();
     assert!(matches!(&error, Error::Output { column, .. } if column == "row"), "{error}");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
@@ -242,8 +262,10 @@ proptest! {
 fn prose_is_written_with_what_stands_around_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("letters.txt");
-    let prose = || Prose { opening: "<".to_owned(), separator: "|".to_owned(), closing: ">".to_owned() };
-    let texts = |texts: &[&str]| Batch::Prose(texts.iter().map(|text| (*text).to_owned()).collect());
+    let prose =
+        || Prose { opening: "<".to_owned(), separator: "|".to_owned(), closing: ">".to_owned() };
+    let texts =
+        |texts: &[&str]| Batch::Prose(texts.iter().map(|text| (*text).to_owned()).collect());
     let mut writer = TableWriter::create_prose(&path, prose()).unwrap();
     let encoder = writer.encoder();
     for batch in [texts(&["a", "b"]), texts(&[]), texts(&["c"])] {

@@ -100,9 +100,18 @@ fn categories_and_steps_are_read_and_written() {
 #[test]
 fn faults_name_their_place() {
     let unknown = with_field("minn = 0");
-    assert!(unknown.starts_with("schema.toml: $.feature[1].minn: unknown field `minn`"), "{unknown}");
-    assert_eq!(with_field("min = inf"), "schema.toml: $.feature[1].min: inf is not a finite number");
-    assert_eq!(with_field("min = nan"), "schema.toml: $.feature[1].min: NaN is not a finite number");
+    assert!(
+        unknown.starts_with("schema.toml: $.feature[1].minn: unknown field `minn`"),
+        "{unknown}"
+    );
+    assert_eq!(
+        with_field("min = inf"),
+        "schema.toml: $.feature[1].min: inf is not a finite number"
+    );
+    assert_eq!(
+        with_field("min = nan"),
+        "schema.toml: $.feature[1].min: NaN is not a finite number"
+    );
     assert!(with_field("min = 1979-05-27").contains("$.feature[1].min: the date 1979-05-27"));
     let wrong = with_field("min = \"low\"");
     assert!(wrong.starts_with("schema.toml: $.feature[1].min: invalid type: string"), "{wrong}");
@@ -114,7 +123,10 @@ fn faults_name_their_place() {
         message(&TOML.replace("version = 1", "version = 3")),
         "schema.toml: schema version must be 1, got 3"
     );
-    assert!(message(&TOML.replace("\"age\"", "\"income\"")).contains("an earlier feature has that name"));
+    assert!(
+        message(&TOML.replace("\"age\"", "\"income\""))
+            .contains("an earlier feature has that name")
+    );
     assert_eq!(
         message(&TOML.replace("name = \"age\"\n", "")),
         "schema.toml: $.feature[0]: feature 0 has no name"
@@ -123,8 +135,15 @@ fn faults_name_their_place() {
 
 #[test]
 fn what_is_neither_toml_nor_json_is_described() {
-    assert!(message("version = 1\nfoo bar\n").starts_with("schema.toml: line 2: "), "{}", message("a b"));
-    assert_eq!(message(""), "schema.toml: not a schema: expected TOML or JSON, found an empty file");
+    assert!(
+        message("version = 1\nfoo bar\n").starts_with("schema.toml: line 2: "),
+        "{}",
+        message("a b")
+    );
+    assert_eq!(
+        message(""),
+        "schema.toml: not a schema: expected TOML or JSON, found an empty file"
+    );
     let parquet = parse_schema(b"PAR1xxxx", "s").unwrap_err().to_string();
     assert_eq!(parquet, "s: not a schema: expected TOML or JSON, found a Parquet file");
     assert!(load_schema("no/such/file").unwrap_err().is_not_found());

@@ -26,15 +26,18 @@ fn csv(text: &str) -> Result<Vec<f64>, String> {
 }
 
 fn jsonl(text: &str) -> Result<Vec<f64>, String> {
-    numbers(text, Format::Jsonl, &columns(&["a", "b"], &[], false)).map_err(|error| error.to_string())
+    numbers(text, Format::Jsonl, &columns(&["a", "b"], &[], false))
+        .map_err(|error| error.to_string())
 }
 
 fn json(text: &str) -> Result<Vec<f64>, String> {
-    numbers(text, Format::Json, &columns(&["a", "b"], &[], false)).map_err(|error| error.to_string())
+    numbers(text, Format::Json, &columns(&["a", "b"], &[], false))
+        .map_err(|error| error.to_string())
 }
 
 fn only_chunk(text: &str, format: Format, wanted: &Columns) -> Chunk {
-    let reader = TableReader::from_read("people", Cursor::new(text.as_bytes().to_vec()), format).unwrap();
+    let reader =
+        TableReader::from_read("people", Cursor::new(text.as_bytes().to_vec()), format).unwrap();
     let mut chunks = reader.select(wanted).unwrap();
     let chunk = chunks.next().unwrap().unwrap();
     assert!(chunks.next().is_none());
@@ -55,7 +58,8 @@ fn csv_takes_marks_line_ends_quotes_and_spaces_as_they_come() {
 fn cells_that_are_not_finite_numbers_are_named() {
     let found = |cell: &str| csv(&format!("a,b\n0,0\n\n1,1\n2,{cell}\n3,oops\n")).unwrap_err();
     for cell in ["NaN", "inf", "-Infinity", "", "abc", "1e999", "1 2"] {
-        let expected = format!("people: row 2 (line 5), column 'b': '{cell}' is not a finite number");
+        let expected =
+            format!("people: row 2 (line 5), column 'b': '{cell}' is not a finite number");
         assert_eq!(found(cell), expected);
     }
 }
@@ -65,7 +69,10 @@ fn the_first_fault_in_row_order_wins() {
     let message = csv("a,b\n0,x\n1,2,3\n").unwrap_err();
     assert!(message.contains("row 0 (line 2), column 'b'"), "{message}");
     let message = csv("a,b\n0,1\n1,2,3\n4,x\n").unwrap_err();
-    assert_eq!(message, "people: row 1 (line 3): expected 2 cells (one per column of the header), found 3");
+    assert_eq!(
+        message,
+        "people: row 1 (line 3): expected 2 cells (one per column of the header), found 3"
+    );
     let message = csv("a,b\n0,1\n1,x\n2,\"3\n").unwrap_err();
     assert!(message.contains("row 1 (line 3), column 'b'"), "{message}");
 }
@@ -98,7 +105,8 @@ fn broken_files_are_described() {
 #[test]
 fn csv_cells_keep_their_text() {
     let wanted = columns(&["b", "a"], &["who"], true);
-    let chunk = only_chunk("who,a,x,b\n\"Ann, \"\"A\"\"\", 1.50,,2e0\nBob,3,y,4\n", Format::Csv, &wanted);
+    let chunk =
+        only_chunk("who,a,x,b\n\"Ann, \"\"A\"\"\", 1.50,,2e0\nBob,3,y,4\n", Format::Csv, &wanted);
     assert_eq!((chunk.n_rows(), chunk.first_row()), (2, 0));
     assert_eq!(chunk.cell_text(0, 0), Some(&b"2e0"[..]));
     assert_eq!(chunk.cell_text(0, 1), Some(&b" 1.50"[..]));
@@ -119,7 +127,10 @@ fn ids_must_be_utf8() {
 #[test]
 fn json_lines_and_arrays_hold_the_same() {
     let expected = Ok(vec![1.0, 2.5, -3.0, 1.0, 0.0, 5.0]);
-    assert_eq!(jsonl("{\"a\":1,\"b\":2.5}\n\n{\"b\":true,\"a\":-3}\r\n{\"a\":false,\"b\":5e0}"), expected);
+    assert_eq!(
+        jsonl("{\"a\":1,\"b\":2.5}\n\n{\"b\":true,\"a\":-3}\r\n{\"a\":false,\"b\":5e0}"),
+        expected
+    );
     assert_eq!(
         json("\u{feff}[{\"a\":1,\"b\":2.5},\n{\"b\":true,\"a\":-3},{\"a\":false,\"b\":5e0}]\n"),
         expected
@@ -129,7 +140,8 @@ fn json_lines_and_arrays_hold_the_same() {
 #[test]
 fn rows_are_counted_without_being_read() {
     let count = |text: &str, format| {
-        let reader = TableReader::from_read("people", Cursor::new(text.as_bytes().to_vec()), format)?;
+        let reader =
+            TableReader::from_read("people", Cursor::new(text.as_bytes().to_vec()), format)?;
         reader.count_rows()
     };
     // Blank lines are no rows, and a line end within quotes ends none.
@@ -139,7 +151,12 @@ fn rows_are_counted_without_being_read() {
     assert_eq!(count("[{\"a\":[1,{}]}, {\"a\":2}]", Format::Json).unwrap(), 2);
     let many: String = (0..20_000).map(|i| format!("{i},{i}\n")).collect();
     assert_eq!(count(&format!("a,b\n{many}"), Format::Csv).unwrap(), 20_000);
-    assert!(count("[{\"a\":1}, {\"a\":", Format::Json).unwrap_err().to_string().contains("never closed"));
+    assert!(
+        count("[{\"a\":1}, {\"a\":", Format::Json)
+            .unwrap_err()
+            .to_string()
+            .contains("never closed")
+    );
 }
 
 #[test]
@@ -165,8 +182,12 @@ fn json_faults_name_row_and_line() {
         "people: row 1 (line 2): column 'a' appears twice"
     );
     assert_eq!(jsonl("{\"a\":1,\"a\":2}\n").unwrap_err(), "people: column 'a' appears twice");
-    assert!(jsonl("{\"a\":1,\"b\":2}\n[1,2]\n").unwrap_err().contains("row 1 (line 2): invalid type"));
-    assert!(jsonl("{\"a\":1,\"b\":1e999}\n").unwrap_err().contains("'1e999' is not a finite number"));
+    assert!(
+        jsonl("{\"a\":1,\"b\":2}\n[1,2]\n").unwrap_err().contains("row 1 (line 2): invalid type")
+    );
+    assert!(
+        jsonl("{\"a\":1,\"b\":1e999}\n").unwrap_err().contains("'1e999' is not a finite number")
+    );
     assert_eq!(jsonl("").unwrap_err(), "people: empty file: no header");
     assert_eq!(json("[]").unwrap_err(), "people: no rows, so its columns are unknown");
     assert!(json("[{\"a\":1,\"b\":2}").unwrap_err().contains("row 1: the array is never closed"));
@@ -196,10 +217,16 @@ fn a_training_table_is_read_whole() {
     assert_eq!(table.n_rows(), 2);
     let only_b = ["b".to_owned()];
     assert!(read_table(&path, None, Some(&only_b), "approved", false, None).is_err());
-    assert_eq!(read_table(&path, None, Some(&only_b), "approved", true, None).unwrap().values, [2.0, 4.0]);
+    assert_eq!(
+        read_table(&path, None, Some(&only_b), "approved", true, None).unwrap().values,
+        [2.0, 4.0]
+    );
     std::fs::write(&path, "a,approved\n1,yes\n3,\n").unwrap();
     let message = read_table(&path, None, None, "approved", false, None).unwrap_err().to_string();
-    assert!(message.ends_with("row 1 (line 3), column 'approved': '' is not a target value"), "{message}");
+    assert!(
+        message.ends_with("row 1 (line 3), column 'approved': '' is not a target value"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -224,12 +251,16 @@ fn rows_longer_than_a_read_are_whole() {
 
 #[test]
 fn a_missing_value_is_read_where_it_may_be_and_refused_with_its_reason_elsewhere() {
-    let wanted = Columns { missing: vec![None, Some("b counts")], ..columns(&["a", "b"], &[], false) };
+    let wanted =
+        Columns { missing: vec![None, Some("b counts")], ..columns(&["a", "b"], &[], false) };
     let read = |text: &str, format| match numbers(text, format, &wanted) {
         Ok(values) => values.iter().map(f64::to_string).collect::<Vec<_>>().join(" "),
         Err(error) => error.to_string(),
     };
-    assert_eq!(read("a,b\n,1\n\"\",2\nNAN,3\n \t,4\n nan,5\n", Format::Csv), "NaN 1 NaN 2 NaN 3 NaN 4 NaN 5");
+    assert_eq!(
+        read("a,b\n,1\n\"\",2\nNAN,3\n \t,4\n nan,5\n", Format::Csv),
+        "NaN 1 NaN 2 NaN 3 NaN 4 NaN 5"
+    );
     assert_eq!(read("{\"b\":1,\"a\":null}\n", Format::Jsonl), "NaN 1");
     assert_eq!(read("[{\"a\":null,\"b\":1}]", Format::Json), "NaN 1");
     for (text, format, value) in [
@@ -247,5 +278,8 @@ fn a_missing_value_is_read_where_it_may_be_and_refused_with_its_reason_elsewhere
         assert!(read(text, Format::Csv).ends_with("is not a finite number"), "{text}");
     }
     assert!(read("{\"a\":\"nan\",\"b\":1}\n", Format::Jsonl).ends_with("is not a finite number"));
-    assert!(read("{\"a\":null,\"b\":1}\n{\"b\":1}\n", Format::Jsonl).contains("no value for column 'a'"));
+    assert!(
+        read("{\"a\":null,\"b\":1}\n{\"b\":1}\n", Format::Jsonl)
+            .contains("no value for column 'a'")
+    );
 }

@@ -1,4 +1,5 @@
-//! Model files of trees: what is read, what is refused with which tree and node, and what is written back.
+//! Model files of trees: what is read, what is refused with which tree and node, and what is
+//! written back.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
@@ -7,7 +8,8 @@ use probe_io::ModelFile;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// A stump on income, and a tree of depth 2. What leaves and splits ignore is -2, as scikit-learn writes it, or null.
+/// A stump on income, and a tree of depth 2. What leaves and splits ignore is -2, as scikit-learn
+/// writes it, or null.
 const GOOD: &str = r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["age", "income"],
  "split": "<=", "aggregate": "sum", "base": 0.25, "input": "f32",
  "trees": [{"feature": [1, -2, -2], "threshold": [0.5, -2.0, null], "left": [1, -1, -1], "right": [2, -1, -1],
@@ -44,11 +46,13 @@ fn scores_are_as_worked_out() {
 
 #[test]
 fn what_is_not_said_has_its_default() {
-    let short =
-        GOOD.replace("\"base\": 0.25, \"input\": \"f32\",", "").replace(",\n \"threshold\": 0.0}", "}");
+    let short = GOOD
+        .replace("\"base\": 0.25, \"input\": \"f32\",", "")
+        .replace(",\n \"threshold\": 0.0}", "}");
     let file = parse(&short).unwrap();
     let rules = file.model.as_trees().unwrap().rules();
-    let expected = TreeRules { split: Split::AtMost, aggregate: Aggregate::Sum, base: 0.0, single: false };
+    let expected =
+        TreeRules { split: Split::AtMost, aggregate: Aggregate::Sum, base: 0.0, single: false };
     assert_eq!((rules, file.model.threshold()), (expected, 0.0));
     // Compared as it is, a value just above goes right.
     assert_eq!(file.model.score(&[40.0, 0.5 + 1e-9]).unwrap(), 1.5);
@@ -63,18 +67,27 @@ fn what_is_not_said_has_its_default() {
 #[test]
 fn faults_of_the_model_name_their_path() {
     assert_eq!(message("\"split\": \"<=\",", ""), "model.json: $: the field 'split' is missing");
-    assert_eq!(message("\"aggregate\": \"sum\",", ""), "model.json: $: the field 'aggregate' is missing");
+    assert_eq!(
+        message("\"aggregate\": \"sum\",", ""),
+        "model.json: $: the field 'aggregate' is missing"
+    );
     assert_eq!(message("\"<=\"", "\">\""), "model.json: $.split: unknown split '>' (known: <=, <)");
     assert_eq!(
         message("\"sum\"", "\"max\""),
         "model.json: $.aggregate: unknown aggregate 'max' (known: sum, mean, vote)"
     );
-    assert_eq!(message("\"f32\"", "\"f16\""), "model.json: $.input: unknown input 'f16' (known: f64, f32)");
+    assert_eq!(
+        message("\"f32\"", "\"f16\""),
+        "model.json: $.input: unknown input 'f16' (known: f64, f32)"
+    );
     assert_eq!(
         message("\"sum\"", "\"mean\""),
         "model.json: $.base: expected 0 with aggregate \"mean\" (only sums have a base), found 0.25"
     );
-    assert_eq!(message("0.25", "\"x\""), "model.json: $.base: expected a finite number, found \"x\"");
+    assert_eq!(
+        message("0.25", "\"x\""),
+        "model.json: $.base: expected a finite number, found \"x\""
+    );
     assert_eq!(
         message("\"input\"", "\"objective\""),
         "model.json: $.objective: unknown field (known: format, version, kind, features, schema, threshold, \
@@ -89,7 +102,10 @@ fn faults_of_a_tree_name_tree_and_node() {
     let both = "[2, -1, 3, -1, -1]";
     let child = "expected a node (a whole number from 1 to 4), or -1 at a leaf, found";
     // A cycle to the root, and one below it.
-    assert_eq!(message(both, "[2, -1, 0, -1, -1]"), format!("model.json: $.trees[1].left[2]: {child} 0"));
+    assert_eq!(
+        message(both, "[2, -1, 0, -1, -1]"),
+        format!("model.json: $.trees[1].left[2]: {child} 0")
+    );
     assert_eq!(
         message(both, "[2, -1, 2, -1, -1]"),
         "model.json: $.trees[1].left[2]: node 2 is a child of node 0 already: this is not a tree"
@@ -105,7 +121,10 @@ fn faults_of_a_tree_name_tree_and_node() {
         .replace("[0, 0, 1, 0, 0]", "[0, 0, 0, 0, 0, 0, 0]")
         .replace("[30, 0, 0.75, 0, 0]", "[30, 0, 0, 1, 1, 0, 0]");
     let message_apart = parse(&apart).unwrap_err();
-    assert_eq!(message_apart, "model.json: $.trees[1].left[3]: node 3 is on a cycle: this is not a tree");
+    assert_eq!(
+        message_apart,
+        "model.json: $.trees[1].left[3]: node 3 is on a cycle: this is not a tree"
+    );
     for wrong in ["5", "-2", "3.0", "3.5", "1e30", "\"3\"", "true", "9223372036854775808"] {
         let text = message(both, &format!("[2, -1, {wrong}, -1, -1]"));
         assert!(text.starts_with(&format!("model.json: $.trees[1].left[2]: {child} ")), "{text}");
@@ -153,21 +172,30 @@ fn faults_of_a_tree_name_tree_and_node() {
         message("[true, false, false]", "[true, 0, false]"),
         "model.json: $.trees[0].default_left[1]: expected true or false, found 0"
     );
-    assert_eq!(message("\"left\": [1, -1, -1],", ""), "model.json: $.trees[0]: the field 'left' is missing");
+    assert_eq!(
+        message("\"left\": [1, -1, -1],", ""),
+        "model.json: $.trees[0]: the field 'left' is missing"
+    );
     assert_eq!(
         message("\"default_left\"", "\"cover\""),
         "model.json: $.trees[0].cover: unknown field \
          (known: feature, threshold, left, right, value, default_left)"
     );
-    assert_eq!(message("[1, -1, -1]", "3"), "model.json: $.trees[0].left: expected an array, found 3");
+    assert_eq!(
+        message("[1, -1, -1]", "3"),
+        "model.json: $.trees[0].left: expected an array, found 3"
+    );
     let bare = GOOD.split("\"trees\": [").next().unwrap().to_owned();
     let one = |n: &str| {
-        let tree =
-            r#"{"feature": [], "threshold": [], "left": [N], "right": [], "value": []}"#.replace('N', n);
+        let tree = r#"{"feature": [], "threshold": [], "left": [N], "right": [], "value": []}"#
+            .replace('N', n);
         parse(&format!("{bare}\"trees\": [{tree}]}}")).unwrap_err()
     };
     assert_eq!(one(""), "model.json: $.trees[0].left: expected at least one node");
-    assert_eq!(one("1"), "model.json: $.trees[0].left[0]: expected -1, as the tree has one node, found 1");
+    assert_eq!(
+        one("1"),
+        "model.json: $.trees[0].left[0]: expected -1, as the tree has one node, found 1"
+    );
 }
 
 #[test]
@@ -191,7 +219,8 @@ fn a_model_that_was_made_here_is_written_and_read() {
         value: vec![f64::NAN, 0.25, 0.75],
         default_left: vec![],
     };
-    let rules = TreeRules { split: Split::Below, aggregate: Aggregate::Mean, ..TreeRules::default() };
+    let rules =
+        TreeRules { split: Split::Below, aggregate: Aggregate::Mean, ..TreeRules::default() };
     let model = Trees::new(1, vec![stump], rules, 0.125).unwrap();
     let file = ModelFile::new(vec!["a".to_owned()], Arc::new(model), None).unwrap();
     assert_eq!((file.model.name(), file.model.threshold()), ("trees", 0.125));

@@ -1,7 +1,9 @@
-//! What can be asked: the question, what is sought and what is promised. The command line flattens these into its commands; other front
-//! ends have them parsed from the same names.
+//! What can be asked: the question, what is sought and what is promised. The command line flattens
+//! these into its commands; other front ends have them parsed from the same names.
 
-use crate::values::{at_least_zero, bounds, finite, method, model_shift, noise_on, norm, positive, rate};
+use crate::values::{
+    at_least_zero, bounds, finite, method, model_shift, noise_on, norm, positive, rate,
+};
 use clap::{Args, ValueEnum, ValueHint};
 use probe_core::{ModelShift, NoiseOn};
 use std::path::PathBuf;
@@ -14,14 +16,16 @@ pub const ASSURANCE: &str = "Where rates are sampled (networks, and noise withou
 pub struct Ask {
     /// Model file: our own (JSON), ONNX, or as XGBoost (JSON, UBJSON) or LightGBM (text) saves it.
     ///
-    /// The content tells which. Models of other libraries take raw values, unless the schema says otherwise, and are read exactly or refused;
-    /// --favourable-class and --threshold or --threshold-prob say what their files cannot.
+    /// The content tells which. Models of other libraries take raw values, unless the schema says
+    /// otherwise, and are read exactly or refused; --favourable-class and --threshold or --threshold-prob
+    /// say what their files cannot.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub model: PathBuf,
     /// People (or points), one per row: CSV, JSON Lines, JSON or Parquet; - for standard input.
     ///
-    /// A missing value (an empty cell or NaN, null in JSON and Parquet) is accepted where every split of a model of kind trees on that
-    /// feature has a default direction. It stays missing: it neither changes nor is it noisy.
+    /// A missing value (an empty cell or NaN, null in JSON and Parquet) is accepted where every
+    /// split of a model of kind trees on that feature has a default direction. It stays missing: it
+    /// neither changes nor is it noisy.
     #[arg(value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
     pub people: PathBuf,
     /// Standard deviation of the noise on each feature, in scaled units.
@@ -30,17 +34,20 @@ pub struct Ask {
     /// Its variance, instead of --sigma.
     #[arg(long, value_parser = positive, allow_negative_numbers = true, value_name = "V", conflicts_with = "sigma")]
     pub sigma2: Option<f64>,
-    /// Noise: gaussian:SD, uniform:SD, laplace:SD, student-t:SD,df=4, effort:SD,rho=0.2,a=0 or file:noise.json.
+    /// Noise: gaussian:SD, uniform:SD, laplace:SD, student-t:SD,df=4, effort:SD,rho=0.2,a=0 or
+    /// file:noise.json.
     ///
-    /// SD is each feature's standard deviation, features independent; df is above 2. Effort noise has standard deviation
-    /// √(SD² + rho²·change²) and mean a·change. A file has mean and sd or covariance, or residuals, by feature; `probe noise fit` writes one.
+    /// SD is each feature's standard deviation, features independent; df is above 2. Effort noise
+    /// has standard deviation √(SD² + rho²·change²) and mean a·change. A file has mean and sd or
+    /// covariance, or residuals, by feature; `probe noise fit` writes one.
     #[arg(long, value_name = "SPEC", conflicts_with_all = ["sigma", "sigma2"])]
     pub noise: Option<String>,
     /// Features that people miss; default: all without a schema, mutable with one.
     #[arg(long, value_name = "all|mutable|changed", value_parser = noise_on)]
     pub noise_on: Option<NoiseOn>,
-    /// How the model may change before the advice is carried out: gaussian:SD of every weight, relative:SHARE of a layer's
-    /// typical weight, or bounded:RADIUS around the weights of a linear model. Weights act on scaled values.
+    /// How the model may change before the advice is carried out: gaussian:SD of every weight,
+    /// relative:SHARE of a layer's typical weight, or bounded:RADIUS around the weights of a linear
+    /// model. Weights act on scaled values.
     #[arg(long, value_name = "SPEC", value_parser = model_shift)]
     pub model_shift: Option<ModelShift>,
     /// Schema file; none ignores the model's own.
@@ -49,8 +56,8 @@ pub struct Ask {
     /// Features that may not change.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub immutable: Vec<String>,
-    /// Certificates: P(certified and true rate above r) is at most 1 − C, for each row; of `rate`, that of its intervals. Exact rates
-    /// need none.
+    /// Certificates: P(certified and true rate above r) is at most 1 − C, for each row; of `rate`,
+    /// that of its intervals. Exact rates need none.
     #[arg(long, default_value_t = 0.999, value_parser = rate, allow_negative_numbers = true, value_name = "C")]
     pub confidence: f64,
     /// Which class of the model is favourable; 0 negates the margin.
@@ -82,34 +89,41 @@ pub struct Seek {
     /// At most this many features may change.
     #[arg(long, value_name = "K")]
     pub max_changes: Option<usize>,
-    /// Features that people would rather change: they count a tenth in the choice. The reported cost stays what it is.
+    /// Features that people would rather change: they count a tenth in the choice. The reported
+    /// cost stays what it is.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub prefer: Vec<String>,
     /// Features that people would rather not change: they count ten times.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub avoid: Vec<String>,
-    /// How to find recourse: probe, or methods to compare with: the paper's own ways, probe-gradient, probe-mc and probe-tree (which looks at
-    /// one tree that imitates the model); wachter, growing-spheres, ar, ar-lime and dice, which look for another decision whatever its
-    /// rate; roar and arar, which are robust in other ways. Where the rate of their answers is above r, status is found.
+    /// How to find recourse: probe, or methods to compare with: the paper's own ways,
+    /// probe-gradient, probe-mc and probe-tree (which looks at one tree that imitates the model);
+    /// wachter, growing-spheres, ar, ar-lime and dice, which look for another decision whatever its
+    /// rate; roar and arar, which are robust in other ways. Where the rate of their answers is
+    /// above r, status is found.
     #[arg(long, default_value = "probe", value_name = "NAME", value_parser = method)]
     pub method: String,
-    /// Setting of the method; repeatable. probe-gradient and probe-mc have preset, lambda1, lambda2, lambda3 (a list), loss
-    /// (mse, bce or score-mse), target-score, loop (text or printed), keep (first or best), learning-rate and steps; probe-mc also
-    /// tau or temperature, and samples. probe-tree has no loss, and the tree's depth, its noisy copies of each row, and points, drawn where
-    /// there are no reference rows. wachter: solver (auto, gradient, closed-form), loss, target-score, lambda, searches, kink (shortest,
-    /// plain), learning-rate, steps. growing-spheres: radius, samples, layers, sparsify (yes, no). roar: epsilon, norm (linf, l2),
-    /// lambda (a list), kink, learning-rate, steps, surrogate (lime, gradient), samples, spread. arar: epsilon, lambda (a list), kink,
-    /// inner-steps, learning-rate, steps. ar: step. ar-lime: step, tries, samples, spread (a list). dice: count (answers per person), proximity,
-    /// diversity, sparsity, learning-rate, steps. growing-spheres, ar, ar-lime, roar and arar also have version (paper, library): library searches
-    /// as the recourse library does that the paper's numbers were made with.
+    /// Setting of the method; repeatable. probe-gradient and probe-mc have preset, lambda1,
+    /// lambda2, lambda3 (a list), loss (mse, bce or score-mse), target-score, loop (text or
+    /// printed), keep (first or best), learning-rate and steps; probe-mc also tau or temperature,
+    /// and samples. probe-tree has no loss, and the tree's depth, its noisy copies of each row, and
+    /// points, drawn where there are no reference rows. wachter: solver (auto, gradient,
+    /// closed-form), loss, target-score, lambda, searches, kink (shortest, plain), learning-rate,
+    /// steps. growing-spheres: radius, samples, layers, sparsify (yes, no). roar: epsilon, norm
+    /// (linf, l2), lambda (a list), kink, learning-rate, steps, surrogate (lime, gradient),
+    /// samples, spread. arar: epsilon, lambda (a list), kink, inner-steps, learning-rate, steps.
+    /// ar: step. ar-lime: step, tries, samples, spread (a list). dice: count (answers per person),
+    /// proximity, diversity, sparsity, learning-rate, steps. growing-spheres, ar, ar-lime, roar and
+    /// arar also have version (paper, library): library searches as the recourse library does that
+    /// the paper's numbers were made with.
     #[arg(long, value_name = "NAME=VALUE")]
     pub option: Vec<String>,
-    /// Rows like those that the model was trained on, in the same units as PEOPLE, for methods that need data; default: the
-    /// schema's ranges.
+    /// Rows like those that the model was trained on, in the same units as PEOPLE, for methods that
+    /// need data; default: the schema's ranges.
     #[arg(long, value_name = "DATA", value_hint = ValueHint::FilePath)]
     pub reference: Option<PathBuf>,
-    /// With probe-gradient and probe-mc: weights and loss of the paper's text, which reach few targets, instead of the released
-    /// ones. The same as --option preset=paper-text.
+    /// With probe-gradient and probe-mc: weights and loss of the paper's text, which reach few
+    /// targets, instead of the released ones. The same as --option preset=paper-text.
     #[arg(long)]
     pub paper_text: bool,
     /// Skip sampling for certificates; exact rates stay certified.
@@ -124,16 +138,23 @@ pub struct Seek {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = ASSURANCE)]
 pub struct Assurance {
-    /// Share of r that the search aims at: closer to 1 is cheaper for the person, takes more samples to certify and is more
-    /// often left uncertified at first, which costs another search [default: by r, about 0.985 at 0.35 and 0.96 at 0.05].
+    /// Share of r that the search aims at: closer to 1 is cheaper for the person, takes more
+    /// samples to certify and is more often left uncertified at first, which costs another search
+    /// [default: by r, about 0.985 at 0.35 and 0.96 at 0.05].
     #[arg(long, value_name = "SHARE", value_parser = rate, allow_negative_numbers = true)]
     pub aim: Option<f64>,
-    /// What --confidence covers: each row by itself, or all rows of the file together, 1 − C divided over them. The rows of a
-    /// file are counted first.
-    #[arg(long, value_name = "row|file", default_value = "row", value_enum, hide_possible_values = true)]
+    /// What --confidence covers: each row by itself, or all rows of the file together, 1 − C
+    /// divided over them. The rows of a file are counted first.
+    #[arg(
+        long,
+        value_name = "row|file",
+        default_value = "row",
+        value_enum,
+        hide_possible_values = true
+    )]
     pub confidence_scope: Scope,
-    /// Number of rows that --confidence-scope file divides over, instead of counting: for standard input, or for a table that
-    /// is served in parts. More rows than this are an error.
+    /// Number of rows that --confidence-scope file divides over, instead of counting: for standard
+    /// input, or for a table that is served in parts. More rows than this are an error.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub rows: Option<u64>,
 }
@@ -153,17 +174,20 @@ pub struct Wishes {
     /// Spend at most this cost for the lowest rate, instead of reaching -r at the lowest cost.
     #[arg(long, value_name = "B", value_parser = at_least_zero, allow_negative_numbers = true)]
     pub budget: Option<f64>,
-    /// Tell each person this many different ways, cheapest first: each does without some feature of every way before it. Adds the
-    /// column `option`; where there is no further way, its reason is no-other-way.
+    /// Tell each person this many different ways, cheapest first: each does without some feature of
+    /// every way before it. Adds the column `option`; where there is no further way, its reason is
+    /// no-other-way.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=20))]
     pub options: u16,
-    /// Leave room for misses beyond the noise, reported as `tolerance` in JSON: the search aims at three quarters of r unless
-    /// --aim says otherwise, which costs a little more, and the certificate goes on to a bound below r. For networks
-    /// under independent Gaussian noise; linear models have tolerances without it.
+    /// Leave room for misses beyond the noise, reported as `tolerance` in JSON: the search aims at
+    /// three quarters of r unless --aim says otherwise, which costs a little more, and the
+    /// certificate goes on to a bound below r. For networks under independent Gaussian noise;
+    /// linear models have tolerances without it.
     #[arg(long, help_heading = ASSURANCE)]
     pub tolerance: bool,
-    /// Also say what would help those whom nothing helps: for each limit alone (a bound, a direction, a transition, the number of changes) how
-    /// far it would have to give way. The least is the column `relaxation`, all of them are `relaxations` in JSON.
+    /// Also say what would help those whom nothing helps: for each limit alone (a bound, a
+    /// direction, a transition, the number of changes) how far it would have to give way. The least
+    /// is the column `relaxation`, all of them are `relaxations` in JSON.
     #[arg(long)]
     pub relax: bool,
 }
@@ -180,10 +204,12 @@ pub struct Rates {
 /// How rates of given points are found.
 #[derive(Debug, Clone, Args)]
 pub struct Measure {
-    /// How: auto is exact where that is possible at a fair cost and monte-carlo elsewhere. exact is Theorem 2 of the paper for trees,
-    /// under noise that misses each feature on its own: the rate, or a certain interval around it. closed-form is Theorem 1, exact for
-    /// linear models under Gaussian noise; enumeration sums over residuals of a noise file, exact for all models; line and
-    /// monte-carlo-sobol need fewer draws; smoothed-monte-carlo is the paper's differentiable estimate, which is biased.
+    /// How: auto is exact where that is possible at a fair cost and monte-carlo elsewhere. exact is
+    /// Theorem 2 of the paper for trees, under noise that misses each feature on its own: the rate,
+    /// or a certain interval around it. closed-form is Theorem 1, exact for linear models under
+    /// Gaussian noise; enumeration sums over residuals of a noise file, exact for all models; line
+    /// and monte-carlo-sobol need fewer draws; smoothed-monte-carlo is the paper's differentiable
+    /// estimate, which is biased.
     #[arg(
         long,
         default_value = "auto",

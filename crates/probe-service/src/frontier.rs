@@ -58,7 +58,8 @@ impl<'e> Worker<'e> {
             if cancelled.load(Ordering::Relaxed) {
                 return Err(probe_io::Error::Cancelled.into());
             }
-            self.answers.extend(self.session.frontier(person, self.rates).map_err(at_row(chunk, row))?);
+            self.answers
+                .extend(self.session.frontier(person, self.rates).map_err(at_row(chunk, row))?);
         }
         Ok(())
     }

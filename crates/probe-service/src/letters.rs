@@ -62,7 +62,10 @@ impl<'e> Letters<'e> {
         let mut rows = JsonRows::new(per_line.then_some(meta))?;
         for (i, answer) in answers.iter().enumerate() {
             let row = i / options;
-            if matches!(self.kind, Kind::Prose(_)) && answer.status == Status::Favourable && i % options > 0 {
+            if matches!(self.kind, Kind::Prose(_))
+                && answer.status == Status::Favourable
+                && i % options > 0
+            {
                 // A yes is told once.
                 continue;
             }
@@ -77,7 +80,9 @@ impl<'e> Letters<'e> {
                 relaxations.map_or_else(Vec::new, |all| self.witness.reliefs(person, &all[i]));
             let letter = Letter::new(&self.language, &facts)?;
             match self.kind {
-                Kind::Prose(layout) => texts.push(letter.lay_out(&self.language, &facts, layout)?),
+                Kind::Prose(layout) => {
+                    texts.push(letter.lay_out(&self.language, &facts, layout)?)
+                }
                 Kind::Json(_) => rows.push(&Record { facts: &facts, letter: &letter })?,
             }
         }
@@ -98,7 +103,8 @@ fn ids(chunk: &Chunk, row: usize) -> Result<Vec<(String, String)>> {
     (0..chunk.plan().n_ids()).map(id).collect()
 }
 
-/// A language by name, with the user's `templates` in the place of the built-in ones: a file, or a folder of them.
+/// A language by name, with the user's `templates` in the place of the built-in ones: a file, or a
+/// folder of them.
 pub fn language(name: &str, templates: Option<&Path>) -> Result<Language> {
     let mut sources = Vec::new();
     if let Some(path) = templates {
@@ -109,7 +115,8 @@ pub fn language(name: &str, templates: Option<&Path>) -> Result<Language> {
         };
         if path.is_dir() {
             let names = Language::file_names(name);
-            let found: Vec<_> = names.iter().map(|name| path.join(name)).filter(|p| p.is_file()).collect();
+            let found: Vec<_> =
+                names.iter().map(|name| path.join(name)).filter(|p| p.is_file()).collect();
             if found.is_empty() {
                 let what = format!("{}: none of {} is there", path.display(), names.join(", "));
                 return Err(Usage::of("--templates", what).into());

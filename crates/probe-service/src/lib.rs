@@ -1,5 +1,5 @@
-//! Questions and answers as every front end has them, so that the same question gets the same answer, to the bit, from the command line
-//! and from other languages.
+//! Questions and answers as every front end has them, so that the same question gets the same
+//! answer, to the bit, from the command line and from other languages.
 //!
 //! - [`flags`]: what can be asked, with its names and defaults.
 //! - [`Question`]: from what is asked to a set-up of the engine.

@@ -6,7 +6,8 @@ use probe_io::{Chunk, Chunks, ColumnPlan, Columns, Field, Format, TableReader};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Names the row that the engine refused. Finding a row's line reads the chunk, so only an error does it.
+/// Names the row that the engine refused. Finding a row's line reads the chunk, so only an error
+/// does it.
 pub fn at_row(chunk: &Chunk, row: usize) -> impl FnOnce(probe_core::Error) -> anyhow::Error {
     move |error| anyhow::anyhow!("{}: {}: {error}", chunk.plan().file(), chunk.place(row))
 }
@@ -24,8 +25,9 @@ pub fn columns_of_people(setup: &Setup) -> Columns {
     Columns { missing, encoding, ..Columns::features(&features) }
 }
 
-/// People of a file, whole, for files that must be in memory; in a format that may be told, failing on columns that are no features unless
-/// `ignore_extra`. A missing value is NaN, where the model takes it.
+/// People of a file, whole, for files that must be in memory; in a format that may be told, failing
+/// on columns that are no features unless `ignore_extra`. A missing value is NaN, where the model
+/// takes it.
 pub fn read_people(
     path: &Path,
     format: Option<Format>,

@@ -8,7 +8,9 @@ use anyhow::{Context as _, Result, bail};
 use probe_core::noise::NoiseSpec;
 use probe_core::recourse::method;
 use probe_core::schema::Kind;
-use probe_core::{Actions, Engine, Feature, MethodOptions, ModelInput, NoiseOn, Schema, Seed, Setup};
+use probe_core::{
+    Actions, Engine, Feature, MethodOptions, ModelInput, NoiseOn, Schema, Seed, Setup,
+};
 use probe_io::{Chunk, ModelFile, TableReader, load_noise, load_schema, parse_noise};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +46,8 @@ pub enum Work {
 }
 
 impl Work {
-    /// People handed out at a time: small portions keep every thread busy and the progress moving. `None` where any number will do.
+    /// People handed out at a time: small portions keep every thread busy and the progress moving.
+    /// `None` where any number will do.
     pub fn portion(self) -> Option<usize> {
         match self {
             Self::Light => None,
@@ -65,7 +68,8 @@ struct Promise {
 }
 
 impl Question {
-    /// Reads model and schema, applies the flags, and warns of what is probably not meant. Without `seek` no recourse is sought.
+    /// Reads model and schema, applies the flags, and warns of what is probably not meant. Without
+    /// `seek` no recourse is sought.
     pub fn new(ask: &Ask, seek: Option<&Seek>, seed: u64, voice: &dyn Voice) -> Result<Self> {
         let file = ModelFile::load(&ask.model)?;
         let units = match &ask.schema {
@@ -102,12 +106,22 @@ impl Question {
         setup.shift = ask.model_shift;
         setup.confidence = ask.confidence;
         setup.seed = Seed(seed);
-        let Named { noise, sigma, fitted_rate } = set_noise(&mut setup, ask, sigma, means.noise.as_deref())?;
+        let Named { noise, sigma, fitted_rate } =
+            set_noise(&mut setup, ask, sigma, means.noise.as_deref())?;
         warn_of_raw_units(file, schema.as_ref(), voice);
-        Ok(Self { setup, schema, model_hash: file.hash.clone(), noise, sigma, fitted_rate, promise: None })
+        Ok(Self {
+            setup,
+            schema,
+            model_hash: file.hash.clone(),
+            noise,
+            sigma,
+            fitted_rate,
+            promise: None,
+        })
     }
 
-    /// Takes rows like those that the model was trained on from a table, for methods that need them.
+    /// Takes rows like those that the model was trained on from a table, for methods that need
+    /// them.
     pub fn refer_to(&mut self, reader: TableReader) -> Result<()> {
         self.setup.reference = Some(reference_of(reader, &self.setup)?);
         Ok(())
@@ -120,7 +134,8 @@ impl Question {
         self.setup.ways = usize::from(wishes.options);
     }
 
-    /// Applies what is to be promised of sampled answers; `count` tells the rows where the confidence is divided over them.
+    /// Applies what is to be promised of sampled answers; `count` tells the rows where the
+    /// confidence is divided over them.
     pub fn promise(
         &mut self,
         assurance: &Assurance,
@@ -139,14 +154,17 @@ impl Question {
         self.setup.aim = assurance.aim;
         if let Some(rows) = rows {
             self.setup.confidence = confidence_of_a_row(confidence, rows).ok_or_else(|| {
-                let what = format!("{confidence} divided over {rows} rows is too close to 1 to compute with");
+                let what = format!(
+                    "{confidence} divided over {rows} rows is too close to 1 to compute with"
+                );
                 Usage::of("--confidence", what)
             })?;
         }
         Ok(())
     }
 
-    /// Fails where there are more rows than the confidence was divided over: what was promised would not hold.
+    /// Fails where there are more rows than the confidence was divided over: what was promised
+    /// would not hold.
     pub fn check_rows(&self, chunk: &Chunk) -> Result<()> {
         let end = chunk.first_row() + chunk.n_rows() as u64;
         match self.promise.and_then(|promise| promise.rows) {
@@ -161,14 +179,17 @@ impl Question {
     /// How much work one person is; says so where it is a matter of seconds.
     pub fn work(&self, voice: &dyn Voice) -> Work {
         let setup = &self.setup;
-        let (linear, gaussian) = (setup.model.as_linear().is_some(), setup.noise.as_gaussian().is_some());
+        let (linear, gaussian) =
+            (setup.model.as_linear().is_some(), setup.noise.as_gaussian().is_some());
         if setup.method == "probe-mc" {
             voice.note(
                 "probe-mc draws anew at each of many steps and may take seconds a person; --option samples=N and --option steps=N make it faster",
             );
             Work::Huge
         } else if setup.shift.is_some() && !linear {
-            voice.note("each sample has a network of its own (--model-shift): a person may take seconds");
+            voice.note(
+                "each sample has a network of its own (--model-shift): a person may take seconds",
+            );
             Work::Huge
         } else if setup.model.as_differentiable().is_none() {
             Work::Slow
@@ -193,7 +214,9 @@ impl Question {
     /// Warns where rates are too small for a certificate by sampling.
     pub fn warn_of_small_rates(&self, engine: &Engine, rates: &[f64], voice: &dyn Voice) {
         let smallest = rates.iter().copied().fold(f64::INFINITY, f64::min);
-        if let Some(least) = engine.least_certifiable_rate(rates.len()).filter(|&least| smallest < least) {
+        if let Some(least) =
+            engine.least_certifiable_rate(rates.len()).filter(|&least| smallest < least)
+        {
             voice.warn(&format!(
                 "a rate of {smallest} is too small to be certified by sampling: at a confidence of {}, about {least:.1e} is the smallest",
                 self.setup.confidence
@@ -270,7 +293,8 @@ fn apply(seek: &Seek, setup: &mut Setup) -> Result<()> {
         setup.set_bounds(false)?;
     }
     let most = seek.max_changes.or(setup.actions.max_changes());
-    let mut actions = setup.actions.clone().with_max_changes(most).with_strict_bounds(seek.strict_bounds);
+    let mut actions =
+        setup.actions.clone().with_max_changes(most).with_strict_bounds(seek.strict_bounds);
     if let Some(Bounds::Box(low, high)) = seek.bounds {
         intersect(&mut actions, &setup.names, low, high)?;
     }
@@ -292,8 +316,9 @@ fn apply(seek: &Seek, setup: &mut Setup) -> Result<()> {
 /// The columns of a feature, by its name, or one column by its own.
 pub fn columns_of(setup: &Setup, name: &str, flag: &str) -> Result<Vec<usize>> {
     let encoding = &setup.encoding;
-    let is_meant =
-        |j: &usize| encoding.features()[encoding.feature_of(*j)].name == name || setup.names[*j] == name;
+    let is_meant = |j: &usize| {
+        encoding.features()[encoding.feature_of(*j)].name == name || setup.names[*j] == name
+    };
     let columns: Vec<usize> = (0..setup.names.len()).filter(is_meant).collect();
     if columns.is_empty() {
         let known: Vec<&str> = encoding.features().iter().map(|f| f.name.as_str()).collect();
@@ -314,7 +339,9 @@ fn preference_of(setup: &Setup, seek: &Seek) -> Result<Vec<f64>> {
         return Err(Usage::of("--prefer", format!("'{name}' is to be avoided, too")).into());
     }
     let mut factors = vec![1.0; setup.names.len()];
-    for (flag, names, factor) in [("--prefer", &seek.prefer, 1.0 / TIMES), ("--avoid", &seek.avoid, TIMES)] {
+    for (flag, names, factor) in
+        [("--prefer", &seek.prefer, 1.0 / TIMES), ("--avoid", &seek.avoid, TIMES)]
+    {
         for name in names {
             columns_of(setup, name, flag)?.into_iter().for_each(|j| factors[j] = factor);
         }
@@ -345,7 +372,9 @@ fn reference_of(reader: TableReader, setup: &Setup) -> Result<Arc<[f64]>> {
 /// Fails on a rate that noise on the changed features cannot serve.
 pub(crate) fn check_changed(noise_on: NoiseOn, rate: f64, flag: &str) -> Result<()> {
     if noise_on == NoiseOn::Changed && rate >= 0.5 {
-        return Err(Usage::new(format!("--noise-on changed needs {flag} below 0.5, got {rate}")).into());
+        return Err(
+            Usage::new(format!("--noise-on changed needs {flag} below 0.5, got {rate}")).into()
+        );
     }
     Ok(())
 }
@@ -403,8 +432,8 @@ impl Units {
     }
 }
 
-/// What is known of the model rather than of the people: scales and ranges that it was trained with, where a schema does not say otherwise, and
-/// how it takes categories.
+/// What is known of the model rather than of the people: scales and ranges that it was trained
+/// with, where a schema does not say otherwise, and how it takes categories.
 fn learned_from(own: &Schema, schema: &mut Schema) {
     for feature in &mut schema.features {
         let Some(learned) = own.feature(&feature.name) else { continue };
@@ -420,7 +449,8 @@ fn learned_from(own: &Schema, schema: &mut Schema) {
     }
 }
 
-/// Takes over how the model codes a category, also where data alone looked like numbers. Another set of categories is left to be refused.
+/// Takes over how the model codes a category, also where data alone looked like numbers. Another
+/// set of categories is left to be refused.
 fn coded_as(learned: &Feature, feature: &mut Feature) {
     // Truth values are written in two ways.
     let plain = |text: &String| match text.as_str() {
@@ -487,8 +517,9 @@ fn set_noise(setup: &mut Setup, ask: &Ask, sigma: f64, content: Option<&[u8]>) -
 
 /// Without a scale, σ = 0.1 means 0.1 of every unit.
 fn warn_of_raw_units(file: &ModelFile, schema: Option<&Schema>, voice: &dyn Voice) {
-    let unscaled =
-        |schema: &Schema| schema.features.iter().all(|f| f.offset_and_width().is_none() && f.noise.is_none());
+    let unscaled = |schema: &Schema| {
+        schema.features.iter().all(|f| f.offset_and_width().is_none() && f.noise.is_none())
+    };
     let input = schema.and_then(|schema| schema.model_input).unwrap_or(file.input);
     if input == ModelInput::Raw && schema.is_none_or(unscaled) {
         voice.warn(
@@ -522,7 +553,8 @@ mod tests {
         let mut job = category("job", &["clerk", "boss"], Coding::Binary);
         job.transitions.insert("clerk".to_owned(), vec!["boss".to_owned()]);
         let code = Feature { mutable: false, scale: Some([1.0, 5.0]), ..Feature::numeric("code") };
-        let mut given = Schema::new(vec![job.clone(), code, category("town", &["A", "C"], Coding::Binary)]);
+        let mut given =
+            Schema::new(vec![job.clone(), code, category("town", &["A", "C"], Coding::Binary)]);
         learned_from(&own, &mut given);
         let [job_now, code_now, town_now] = &given.features[..] else { panic!("three features") };
         assert_eq!(
@@ -530,7 +562,10 @@ mod tests {
             (&own.features[0].categories, Some(Coding::Onehot))
         );
         assert_eq!(job_now.transitions, job.transitions);
-        assert_eq!((code_now.kind, code_now.mutable, code_now.scale), (Kind::Categorical, false, None));
+        assert_eq!(
+            (code_now.kind, code_now.mutable, code_now.scale),
+            (Kind::Categorical, false, None)
+        );
         assert_eq!(code_now.categories, own.features[1].categories);
         // Other categories are for the check of the schema to refuse.
         assert_eq!(town_now.categories, ["A", "C"]);
@@ -543,7 +578,10 @@ mod tests {
                 let each = confidence_of_a_row(confidence, rows).unwrap();
                 let together = (1.0 - each) * rows as f64;
                 // Division and product round once each.
-                assert!(together <= (1.0 - confidence) * (1.0 + 2.0 * f64::EPSILON), "{confidence} {rows}");
+                assert!(
+                    together <= (1.0 - confidence) * (1.0 + 2.0 * f64::EPSILON),
+                    "{confidence} {rows}"
+                );
                 // An ulp of 1 is what is lost for each row.
                 assert!(
                     together >= 1.0 - confidence - 2.0 * f64::EPSILON * rows as f64,

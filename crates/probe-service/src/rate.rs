@@ -22,7 +22,8 @@ pub struct Origins {
     pub people: Vec<f64>,
 }
 
-/// What is known of one point: whether its score is positive, its margin, its rate. A tiny score may vanish beside a large threshold.
+/// What is known of one point: whether its score is positive, its margin, its rate. A tiny score
+/// may vanish beside a large threshold.
 type Found = (bool, f64, Estimate);
 
 /// Finds rates of points.
@@ -35,7 +36,8 @@ pub struct Rater {
 }
 
 impl Rater {
-    /// Rates of points under what `question` asks. Fails where the noise depends on `from` and that is not given.
+    /// Rates of points under what `question` asks. Fails where the noise depends on `from` and that
+    /// is not given.
     pub fn new(
         question: &Question,
         measure: &Measure,
@@ -77,23 +79,30 @@ impl Rater {
     }
 
     /// The rates of a chunk's points; stops where `cancelled`.
-    pub fn rates(&self, chunk: &Chunk, points: &mut Vec<f64>, cancelled: &AtomicBool) -> Result<Rates> {
+    pub fn rates(
+        &self,
+        chunk: &Chunk,
+        points: &mut Vec<f64>,
+        cancelled: &AtomicBool,
+    ) -> Result<Rates> {
         chunk.numbers_into(points)?;
         let (n, first) = (self.n_columns, chunk.first_row() as usize);
         let mut found: Vec<Found> = Vec::with_capacity(chunk.n_rows());
         for (i, point) in points.chunks_exact(n).enumerate() {
             let person = match &self.from {
                 None => None,
-                Some(Origins { name, people }) => match people.get((first + i) * n..(first + i + 1) * n) {
-                    Some(person) => Some(person),
-                    None => bail!(
-                        "--from {name}: no row {} for row {} of {}: it has {} rows",
-                        first + i,
-                        first + i,
-                        chunk.plan().file(),
-                        people.len() / n,
-                    ),
-                },
+                Some(Origins { name, people }) => {
+                    match people.get((first + i) * n..(first + i + 1) * n) {
+                        Some(person) => Some(person),
+                        None => bail!(
+                            "--from {name}: no row {} for row {} of {}: it has {} rows",
+                            first + i,
+                            first + i,
+                            chunk.plan().file(),
+                            people.len() / n,
+                        ),
+                    }
+                }
             };
             if cancelled.load(Ordering::Relaxed) {
                 return Err(probe_io::Error::Cancelled.into());
@@ -147,7 +156,9 @@ impl Rates {
             Column::texts(found.iter().map(|(yes, ..)| if *yes { "true" } else { "false" })),
             Column::floats(found.iter().map(|(_, margin, _)| *margin)),
             Column::floats(found.iter().map(|(.., e)| e.rate)),
-            Column::floats(found.iter().map(|(.., e)| Some(e.std_error).filter(|error| error.is_finite()))),
+            Column::floats(
+                found.iter().map(|(.., e)| Some(e.std_error).filter(|error| error.is_finite())),
+            ),
             Column::floats(found.iter().map(|(.., e)| e.lower)),
             Column::floats(found.iter().map(|(.., e)| e.upper)),
             Column::texts(found.iter().map(|(.., e)| self.name(e))),
@@ -172,7 +183,8 @@ impl Rates {
             object.insert("upper".to_owned(), json!(estimate.upper));
             object.insert("exact".to_owned(), json!(estimate.exact));
             object.insert("estimator".to_owned(), json!(self.name(estimate)));
-            object.extend(rows::ids(chunk, i)?.into_iter().map(|(id, value)| (id.to_owned(), value)));
+            object
+                .extend(rows::ids(chunk, i)?.into_iter().map(|(id, value)| (id.to_owned(), value)));
             rows.push(&object)?;
         }
         Ok(Batch::Json(rows))
@@ -188,7 +200,8 @@ fn depends_on_the_change(setup: &Setup) -> Result<bool> {
 /// How many boxes `auto` tries on an ensemble of trees before it samples.
 const BOXES: usize = 1 << 14;
 
-/// The estimator asked for; `auto` and `exact` mean the closed form, the sum over all residuals or boxes, where that is the true rate.
+/// The estimator asked for; `auto` and `exact` mean the closed form, the sum over all residuals or
+/// boxes, where that is the true rate.
 fn estimator(args: &Measure, setup: &Setup, per_move: bool) -> Result<Box<dyn InvalidationRate>> {
     let samples = usize::try_from(args.samples).unwrap_or(usize::MAX);
     let gaussian = per_move || setup.noise.as_gaussian().is_some();
@@ -207,6 +220,7 @@ fn estimator(args: &Measure, setup: &Setup, per_move: bool) -> Result<Box<dyn In
         "auto" => "monte-carlo",
         other => other,
     };
-    let item = lookup("estimator", RATES, name).map_err(|unknown| Usage::of("--estimator", unknown))?.item;
+    let item =
+        lookup("estimator", RATES, name).map_err(|unknown| Usage::of("--estimator", unknown))?.item;
     Ok(item.with_samples(samples).unwrap_or_else(|| Box::new(item)))
 }

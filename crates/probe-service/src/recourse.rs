@@ -1,4 +1,5 @@
-//! Answers to people, chunk by chunk: what `probe recourse` and its like in other languages give back.
+//! Answers to people, chunk by chunk: what `probe recourse` and its like in other languages give
+//! back.
 
 use crate::letters::Letters;
 use crate::people::at_row;
@@ -58,7 +59,8 @@ impl<'e> Worker<'e> {
         &self.answers
     }
 
-    /// Answers the people of a chunk. `factors` tells by row how many times the usual each column's change costs; stops where `cancelled`.
+    /// Answers the people of a chunk. `factors` tells by row how many times the usual each column's
+    /// change costs; stops where `cancelled`.
     pub fn answer<'f>(
         &mut self,
         chunk: &Chunk,
@@ -84,14 +86,20 @@ impl<'e> Worker<'e> {
             for (i, answer) in self.answers.iter().enumerate() {
                 let row = i / self.options;
                 let person = &self.people[row * n..(row + 1) * n];
-                relaxations.push(self.session.relaxations(person, answer).map_err(at_row(chunk, row))?);
+                relaxations
+                    .push(self.session.relaxations(person, answer).map_err(at_row(chunk, row))?);
             }
         }
         Ok(())
     }
 
     /// The answers in words.
-    pub fn letters(&mut self, letters: &Letters<'_>, chunk: &Chunk, meta: &Value) -> Result<Batch<'static>> {
+    pub fn letters(
+        &mut self,
+        letters: &Letters<'_>,
+        chunk: &Chunk,
+        meta: &Value,
+    ) -> Result<Batch<'static>> {
         let relaxations = self.relaxations.as_deref();
         letters.write(&mut self.session, chunk, &self.people, &self.answers, relaxations, meta)
     }
@@ -103,7 +111,8 @@ impl<'e> Worker<'e> {
         let record = |(i, answer): (usize, &Answer)| {
             let row = i / self.options;
             let person = &self.people[row * n..(row + 1) * n];
-            let (from, to) = (rows::by_name(question, person), rows::by_name(question, &answer.point));
+            let (from, to) =
+                (rows::by_name(question, person), rows::by_name(question, &answer.point));
             json!({
                 "row": chunk.first_row() + row as u64,
                 "option": (self.options > 1).then_some(i % self.options),
@@ -132,7 +141,8 @@ impl<'e> Worker<'e> {
         let (answers, options) = (&self.answers, self.options);
         let row_of = |i: usize| i / options;
         let first = chunk.first_row() as i64;
-        let mut columns = vec![Column::integers((0..answers.len()).map(|i| first + row_of(i) as i64))];
+        let mut columns =
+            vec![Column::integers((0..answers.len()).map(|i| first + row_of(i) as i64))];
         if options > 1 {
             columns.push(Column::integers((0..answers.len()).map(|i| (i % options) as i64)));
         }

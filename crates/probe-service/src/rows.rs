@@ -10,8 +10,8 @@ use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// Feature columns of `answers`, in the order of the input, where `row_of` says which row of the chunk an answer belongs to. What did not change keeps its
-/// text.
+/// Feature columns of `answers`, in the order of the input, where `row_of` says which row of the
+/// chunk an answer belongs to. What did not change keeps its text.
 pub(crate) fn feature_columns<'c>(
     chunk: &'c Chunk,
     people: &[f64],
@@ -22,12 +22,17 @@ pub(crate) fn feature_columns<'c>(
     let (plan, n) = (chunk.plan(), chunk.plan().n_columns());
     let number = |i: usize, k: usize, j: usize| {
         let (row, value) = (row_of(i), answers[i].point[j]);
-        if same(value, people[row * n + j]) { chunk.unchanged(row, k, value) } else { told(value, steps[j]) }
+        if same(value, people[row * n + j]) {
+            chunk.unchanged(row, k, value)
+        } else {
+            told(value, steps[j])
+        }
     };
     let category = |encoding: &'c Encoding, i: usize, k: usize| -> Cow<'c, str> {
         let row = row_of(i);
         let (from, to) = (&people[row * n..(row + 1) * n], &answers[i].point);
-        let own = (encoding.value(k, from) == encoding.value(k, to)).then(|| chunk.category_text(row, k));
+        let own =
+            (encoding.value(k, from) == encoding.value(k, to)).then(|| chunk.category_text(row, k));
         own.flatten().unwrap_or_else(|| encoding.category(k, to).unwrap_or_default().into())
     };
     // Numbers that came without texts and go in no steps need no more than themselves.
@@ -38,7 +43,9 @@ pub(crate) fn feature_columns<'c>(
             Some(encoding) if encoding.is_category(k) => {
                 Column::texts((0..answers.len()).map(|i| category(encoding, i, k)))
             }
-            _ if steps[j].is_none() && !plain.is_empty() => Column::Numbers(std::mem::take(&mut plain[j])),
+            _ if steps[j].is_none() && !plain.is_empty() => {
+                Column::Numbers(std::mem::take(&mut plain[j]))
+            }
             _ => Column::Floats((0..answers.len()).map(|i| number(i, k, j)).collect()),
         }
     };
@@ -47,7 +54,8 @@ pub(crate) fn feature_columns<'c>(
 
 /// The points of the answers, column by column.
 fn numbers(answers: &[Answer], n_columns: usize) -> Vec<Vec<f64>> {
-    let mut columns: Vec<Vec<f64>> = (0..n_columns).map(|_| Vec::with_capacity(answers.len())).collect();
+    let mut columns: Vec<Vec<f64>> =
+        (0..n_columns).map(|_| Vec::with_capacity(answers.len())).collect();
     for answer in answers {
         columns.iter_mut().zip(&answer.point).for_each(|(column, value)| column.push(*value));
     }
@@ -56,7 +64,8 @@ fn numbers(answers: &[Answer], n_columns: usize) -> Vec<Vec<f64>> {
 
 /// A value as people are told it: whole where steps are.
 fn told(value: f64, step: Option<f64>) -> Cell<'static> {
-    let whole = step.is_some_and(|step| step.fract() == 0.0) && value.fract() == 0.0 && value.abs() < 1e15;
+    let whole =
+        step.is_some_and(|step| step.fract() == 0.0) && value.fract() == 0.0 && value.abs() < 1e15;
     if whole { Cell::Whole(value as i64) } else { Cell::Number(value) }
 }
 
@@ -207,7 +216,11 @@ pub(crate) struct ToleranceOf<'a> {
 
 impl<'a> ToleranceOf<'a> {
     /// `None` where there is no advice, or nothing is known.
-    pub(crate) fn new(engine: &'a Engine, person: &[f64], answer: &Answer) -> anyhow::Result<Option<Self>> {
+    pub(crate) fn new(
+        engine: &'a Engine,
+        person: &[f64],
+        answer: &Answer,
+    ) -> anyhow::Result<Option<Self>> {
         Ok(engine.tolerance(person, answer)?.map(|tolerance| Self { engine, tolerance }))
     }
 }
@@ -221,7 +234,8 @@ impl Serialize for ToleranceOf<'_> {
             map.serialize_entry("at_target_rate", &slacks(&tolerance.at_target))?;
             map.serialize_entry("still_favourable", &slacks(&tolerance.favourable))?;
         } else if tolerance.at_target.is_empty() {
-            // The bound of a certificate often is the target itself, and a list of zeros would look like a finding.
+            // The bound of a certificate often is the target itself, and a list of zeros would look
+            // like a finding.
             map.serialize_entry("at_target_rate", &())?;
             map.serialize_entry("note", NOTHING_TO_SPARE)?;
         } else {
@@ -242,7 +256,8 @@ struct SlackOf {
 
 impl Serialize for Slacks<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let slack = |s: &Slack| SlackOf { harmful: s.harmful.as_str(), alone: s.alone, jointly: s.jointly };
+        let slack =
+            |s: &Slack| SlackOf { harmful: s.harmful.as_str(), alone: s.alone, jointly: s.jointly };
         serializer.collect_map(self.1.iter().map(|s| (&self.0[s.feature], slack(s))))
     }
 }
@@ -280,7 +295,8 @@ pub fn limit_words(limit: &Limit) -> String {
 
 /// What a limit would have to become: the kind of limit, the feature and the value.
 fn relaxed(setup: &Setup, relaxation: &Relaxation) -> (&'static str, Option<String>, Value) {
-    let name = |j: usize| Some(setup.encoding.features()[setup.encoding.feature_of(j)].name.clone());
+    let name =
+        |j: usize| Some(setup.encoding.features()[setup.encoding.feature_of(j)].name.clone());
     match relaxation.limit {
         Relaxed::AtMost { column, needed } => ("at-most", name(column), json!(needed)),
         Relaxed::AtLeast { column, needed } => ("at-least", name(column), json!(needed)),
@@ -317,7 +333,9 @@ pub(crate) fn relaxed_text(setup: &Setup, relaxation: &Relaxation) -> String {
 
 /// The id columns of `row`.
 pub(crate) fn ids(chunk: &Chunk, row: usize) -> anyhow::Result<Ids<'_>> {
-    (0..chunk.plan().n_ids()).map(|k| Ok((chunk.plan().id(k), chunk.id(row, k)?.to_json()))).collect()
+    (0..chunk.plan().n_ids())
+        .map(|k| Ok((chunk.plan().id(k), chunk.id(row, k)?.to_json())))
+        .collect()
 }
 
 #[cfg(test)]
@@ -342,13 +360,19 @@ mod tests {
             answer.rate_upper = rate_upper;
             serde_json::to_value(ToleranceOf::new(&engine, &[0.0, 0.0], &answer).unwrap()).unwrap()
         };
-        // z of 0.1586552539 is 1, that of 0.3 is 0.5244005127: κ = 0.4755994873, of which one feature may use 0.1 κ.
+        // z of 0.1586552539 is 1, that of 0.3 is 0.5244005127: κ = 0.4755994873, of which one
+        // feature may use 0.1 κ.
         let slack = json(0.158_655_253_931_457_05)["at_target_rate"]["a"].clone();
         assert!((slack["alone"].as_f64().unwrap() - 0.047_559_948_73).abs() < 1e-11, "{slack}");
-        assert!((slack["jointly"].as_f64().unwrap() * 2f64.sqrt() - 0.047_559_948_73).abs() < 1e-11);
+        assert!(
+            (slack["jointly"].as_f64().unwrap() * 2f64.sqrt() - 0.047_559_948_73).abs() < 1e-11
+        );
         assert_eq!(slack["harmful"], "either");
         let none = json(0.3);
-        assert_eq!((&none["at_target_rate"], none["note"].as_str()), (&Value::Null, Some(NOTHING_TO_SPARE)));
+        assert_eq!(
+            (&none["at_target_rate"], none["note"].as_str()),
+            (&Value::Null, Some(NOTHING_TO_SPARE))
+        );
         assert_eq!(json(0.4), Value::Null);
     }
 }

@@ -26,31 +26,45 @@ pub fn rate(text: &str) -> Result<f64, String> {
 
 /// A rate below one half.
 pub fn fit_rate(text: &str) -> Result<f64, String> {
-    rate(text).and_then(|value| if value < 0.5 { Ok(value) } else { Err("must be below 0.5".to_owned()) })
+    rate(text)
+        .and_then(|value| if value < 0.5 { Ok(value) } else { Err("must be below 0.5".to_owned()) })
 }
 
 /// A share below 1.
 pub fn share(text: &str) -> Result<f64, String> {
     let value = number(text)?;
-    if (0.0..1.0).contains(&value) { Ok(value) } else { Err("must be at least 0 and below 1".to_owned()) }
+    if (0.0..1.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err("must be at least 0 and below 1".to_owned())
+    }
 }
 
 /// A share above 0.
 pub fn part(text: &str) -> Result<f64, String> {
     let value = number(text)?;
-    if value > 0.0 && value <= 1.0 { Ok(value) } else { Err("must be above 0 and at most 1".to_owned()) }
+    if value > 0.0 && value <= 1.0 {
+        Ok(value)
+    } else {
+        Err("must be above 0 and at most 1".to_owned())
+    }
 }
 
 /// A positive number.
 pub fn positive(text: &str) -> Result<f64, String> {
     let value = number(text)?;
-    if value > 0.0 && value.is_finite() { Ok(value) } else { Err("must be positive and finite".to_owned()) }
+    if value > 0.0 && value.is_finite() {
+        Ok(value)
+    } else {
+        Err("must be positive and finite".to_owned())
+    }
 }
 
 /// A finite number.
 pub fn finite(text: &str) -> Result<f64, String> {
-    number(text)
-        .and_then(|value| if value.is_finite() { Ok(value) } else { Err("must be finite".to_owned()) })
+    number(text).and_then(|value| {
+        if value.is_finite() { Ok(value) } else { Err("must be finite".to_owned()) }
+    })
 }
 
 /// A number that is not negative.

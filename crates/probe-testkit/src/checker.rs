@@ -79,10 +79,11 @@ pub fn rate(instance: &Instance, point: &[f64]) -> f64 {
 
 /// What moving the person to `point` costs.
 pub fn cost(instance: &Instance, point: &[f64], norm: Norm) -> f64 {
-    let moves = instance.features.iter().zip(instance.person.iter().zip(point)).map(|(f, (x, v))| {
-        let delta = v - x;
-        if delta > 0.0 { f.cost_up * delta } else { f.cost_down * -delta }
-    });
+    let moves =
+        instance.features.iter().zip(instance.person.iter().zip(point)).map(|(f, (x, v))| {
+            let delta = v - x;
+            if delta > 0.0 { f.cost_up * delta } else { f.cost_down * -delta }
+        });
     match norm {
         Norm::L1 => dot(moves.map(|m| (m, 1.0))),
         Norm::L2 => dot(moves.map(|m| (m, m))).sqrt(),
@@ -114,7 +115,8 @@ fn column_faults(instance: &Instance, j: usize, value: f64) -> Vec<String> {
     // Between the person's value and the bounds nothing is worse than where the person already is.
     let further_out = (value < feature.low && value < x) || (value > feature.high && value > x);
     if if instance.strict { outside } else { further_out } {
-        broken.push(format!("column {j} at {value} is outside [{}, {}]", feature.low, feature.high));
+        broken
+            .push(format!("column {j} at {value} is outside [{}, {}]", feature.low, feature.high));
     }
     broken
 }
@@ -197,7 +199,8 @@ mod tests {
         it.features[0].direction = Direction::Increase;
         it.features[1] = crate::Feature { low: -1.0, high: 1.0, ..Default::default() };
         it.features[2].mutable = false;
-        it.groups = vec![Group { columns: vec![3, 4], allowed: vec![vec![true, false], vec![true, true]] }];
+        it.groups =
+            vec![Group { columns: vec![3, 4], allowed: vec![vec![true, false], vec![true, true]] }];
         it.max_changes = Some(1);
         let at = |values: [f64; 5]| broken_rules(&it, &values).join("; ");
         assert_eq!(at([0.0, 2.0, 0.0, 1.0, 0.0]), "");

@@ -32,8 +32,9 @@ pub struct Mixed {
 
 /// A share estimated from `n` independent draws against its true value.
 ///
-/// Allows `sigmas` standard errors of the true share plus Bernstein's correction `sigmas² / (3 n)`, which keeps the
-/// bound honest where the share is so small that a single hit is many standard errors.
+/// Allows `sigmas` standard errors of the true share plus Bernstein's correction `sigmas² / (3 n)`,
+/// which keeps the bound honest where the share is so small that a single hit is many standard
+/// errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MonteCarlo {
     /// Number of draws.
@@ -99,7 +100,8 @@ impl Tolerance for Absolute {
 
 impl Tolerance for Mixed {
     fn accepts(&self, actual: f64, expected: f64) -> bool {
-        Relative(self.relative).accepts(actual, expected) || Absolute(self.absolute).accepts(actual, expected)
+        Relative(self.relative).accepts(actual, expected)
+            || Absolute(self.absolute).accepts(actual, expected)
     }
 
     fn explain(&self, actual: f64, expected: f64) -> String {
@@ -112,7 +114,8 @@ impl MonteCarlo {
     /// The allowed distance from a true share.
     pub fn allowed(&self, share: f64) -> f64 {
         let n = self.n as f64;
-        self.sigmas * (share * (1.0 - share) / n).max(0.0).sqrt() + self.sigmas * self.sigmas / (3.0 * n)
+        self.sigmas * (share * (1.0 - share) / n).max(0.0).sqrt()
+            + self.sigmas * self.sigmas / (3.0 * n)
     }
 }
 
@@ -132,7 +135,8 @@ impl Tolerance for MonteCarlo {
     }
 }
 
-/// Fails unless `actual` is within `tolerance` of `expected`; further arguments are a message, as in `assert!`.
+/// Fails unless `actual` is within `tolerance` of `expected`; further arguments are a message, as
+/// in `assert!`.
 ///
 /// ```
 /// use probe_testkit::{Relative, assert_close};
@@ -175,10 +179,15 @@ mod tests {
     fn each_tolerance_accepts_and_refuses() {
         assert!(Ulp(1).accepts(1.0, 1.0 - f64::EPSILON / 2.0) && !Ulp(1).accepts(1.0, 1.0 + 1e-15));
         assert!(Relative(1e-3).accepts(1000.0, 1000.5) && !Relative(1e-4).accepts(1000.0, 1000.5));
-        assert!(Relative(0.0).accepts(f64::INFINITY, f64::INFINITY) && !Relative(1.0).accepts(f64::NAN, 1.0));
+        assert!(
+            Relative(0.0).accepts(f64::INFINITY, f64::INFINITY)
+                && !Relative(1.0).accepts(f64::NAN, 1.0)
+        );
         assert!(Absolute(0.1).accepts(0.0, 0.05) && !Absolute(0.1).accepts(0.0, 0.2));
         let mixed = Mixed { relative: 1e-9, absolute: 1e-12 };
-        assert!(mixed.accepts(1e-13, 0.0) && mixed.accepts(1e9 + 0.5, 1e9) && !mixed.accepts(1.0, 1.1));
+        assert!(
+            mixed.accepts(1e-13, 0.0) && mixed.accepts(1e9 + 0.5, 1e9) && !mixed.accepts(1.0, 1.1)
+        );
         // Standard error of a share of 0.5 from 10,000 draws: 0.005.
         let sampled = MonteCarlo { n: 10_000, sigmas: 4.0 };
         assert!(sampled.accepts(0.519, 0.5) && !sampled.accepts(0.522, 0.5));

@@ -1,5 +1,5 @@
-//! Random instances that look for trouble: ties, zero weights, zero room, people outside their bounds, rates out of
-//! reach.
+//! Random instances that look for trouble: ties, zero weights, zero room, people outside their
+//! bounds, rates out of reach.
 
 use crate::instance::{Direction, Feature, Group, Instance, Mask, Noise, Spread};
 use probe_core::Stream;
@@ -23,7 +23,14 @@ pub struct Shape {
 
 impl Default for Shape {
     fn default() -> Self {
-        Self { min_columns: 1, max_columns: 8, groups: true, max_changes: true, strict: true, mask: None }
+        Self {
+            min_columns: 1,
+            max_columns: 8,
+            groups: true,
+            max_changes: true,
+            strict: true,
+            mask: None,
+        }
     }
 }
 
@@ -72,10 +79,12 @@ impl Instance {
             }
         }
         let units = n + groups.len() - groups.iter().map(|g| g.columns.len()).sum::<usize>();
-        let max_changes =
-            (shape.max_changes && chance(stream, 0.5)).then(|| stream.below(units + 1).max(stream.below(2)));
+        let max_changes = (shape.max_changes && chance(stream, 0.5))
+            .then(|| stream.below(units + 1).max(stream.below(2)));
         let strict = shape.strict && chance(stream, 0.3);
-        let mask = shape.mask.unwrap_or_else(|| [Mask::All, Mask::Mutable, Mask::Changed][stream.below(3)]);
+        let mask = shape
+            .mask
+            .unwrap_or_else(|| [Mask::All, Mask::Mutable, Mask::Changed][stream.below(3)]);
         let noise = noise(stream, &weights, mask);
         let mut instance = Self {
             weights,
@@ -127,7 +136,8 @@ fn weight(stream: &mut Stream, coarse: bool) -> f64 {
     if w.abs() < 0.05 { 0.05_f64.copysign(w) } else { w }
 }
 
-/// Costs up and down: all one, in proportion to the weight (every ratio ties), symmetric, or anything.
+/// Costs up and down: all one, in proportion to the weight (every ratio ties), symmetric, or
+/// anything.
 fn costs(stream: &mut Stream, style: usize, weight: f64) -> (f64, f64) {
     match style {
         0 => (1.0, 1.0),
@@ -172,7 +182,8 @@ fn groups(stream: &mut Stream, n: usize) -> Vec<Group> {
         if free.len() <= size {
             break;
         }
-        let columns: Vec<usize> = (0..size).map(|_| free.swap_remove(stream.below(free.len()))).collect();
+        let columns: Vec<usize> =
+            (0..size).map(|_| free.swap_remove(stream.below(free.len()))).collect();
         let allowed = if chance(stream, 0.5) {
             Vec::new()
         } else {
@@ -189,7 +200,9 @@ fn noise(stream: &mut Stream, weights: &[f64], mask: Mask) -> Noise {
     let spread = match stream.below(3) {
         0 => Spread::Isotropic(magnitude(stream, 0.02, 0.6)),
         1 => Spread::Diagonal(
-            (0..n).map(|_| if chance(stream, 0.15) { 0.0 } else { magnitude(stream, 0.02, 0.8) }).collect(),
+            (0..n)
+                .map(|_| if chance(stream, 0.15) { 0.0 } else { magnitude(stream, 0.02, 0.8) })
+                .collect(),
         ),
         _ => Spread::Full(full(stream, weights, mask)),
     };
@@ -198,7 +211,8 @@ fn noise(stream: &mut Stream, weights: &[f64], mask: Mask) -> Noise {
     Noise { mean, spread, mask }
 }
 
-/// A positive definite matrix; for noise on changes, one whose terms $w_i\Sigma_{ij}w_j$ are never negative.
+/// A positive definite matrix; for noise on changes, one whose terms $w_i\Sigma_{ij}w_j$ are never
+/// negative.
 fn full(stream: &mut Stream, weights: &[f64], mask: Mask) -> Vec<Vec<f64>> {
     let n = weights.len();
     let scale = magnitude(stream, 0.03, 0.4);

@@ -1,8 +1,8 @@
 //! One affine recourse problem as plain data.
 //!
-//! A person `x` with score $s(x) = w^\top x + b \le 0$ was denied. Wanted is the admissible `x'` of least cost with
-//! $s(x') > 0$ whose exact invalidation rate $P(N(s(x') + w_A^\top\mu_A,\ w_A^\top\Sigma_{AA}w_A) \le 0)$, with $A$ the
-//! noisy columns, is at most `rate`.
+//! A person `x` with score $s(x) = w^\top x + b \le 0$ was denied. Wanted is the admissible `x'` of
+//! least cost with $s(x') > 0$ whose exact invalidation rate $P(N(s(x') + w_A^\top\mu_A,\
+//! w_A^\top\Sigma_{AA}w_A) \le 0)$, with $A$ the noisy columns, is at most `rate`.
 //!
 //! Where the rate asks for no positive score, $s > 0$ has no least element; it is then read as
 //! $s \ge$ [`Instance::least_score`].
@@ -180,11 +180,17 @@ impl Instance {
                 found.push(text.to_owned());
             }
         };
-        fault(self.person.len() != n || self.features.len() != n || self.noise.mean.len() != n, "lengths");
+        fault(
+            self.person.len() != n || self.features.len() != n || self.noise.mean.len() != n,
+            "lengths",
+        );
         fault(self.score(&self.person) > 0.0, "the person is not denied");
         fault(!(self.rate > 0.0 && self.rate < 1.0), "rate outside (0, 1)");
         fault(self.features.iter().any(|f| f.low > f.high || f.low.is_nan()), "crossed bounds");
-        fault(self.features.iter().any(|f| f.cost_up <= 0.0 || f.cost_down <= 0.0), "costs not positive");
+        fault(
+            self.features.iter().any(|f| f.cost_up <= 0.0 || f.cost_down <= 0.0),
+            "costs not positive",
+        );
         let mut grouped: Vec<usize> = self.groups.iter().flat_map(|g| g.columns.clone()).collect();
         let in_groups = grouped.len();
         grouped.sort_unstable();
@@ -198,8 +204,13 @@ impl Instance {
         if self.noise.mask == Mask::Changed {
             fault(self.noise.mean.iter().any(|&m| m != 0.0), "changed noise with a mean");
             fault(self.rate >= 0.5, "changed noise with a rate of a half or more");
-            let helps = |i: usize, j: usize| self.weights[i] * self.covariance(i, j) * self.weights[j] < 0.0;
-            fault((0..n).any(|i| (0..n).any(|j| i != j && helps(i, j))), "changes that cancel noise");
+            let helps = |i: usize, j: usize| {
+                self.weights[i] * self.covariance(i, j) * self.weights[j] < 0.0
+            };
+            fault(
+                (0..n).any(|i| (0..n).any(|j| i != j && helps(i, j))),
+                "changes that cancel noise",
+            );
         }
         found
     }

@@ -1,8 +1,8 @@
 //! The independent judge of the exact solvers.
 //!
-//! Nothing here calls the solvers it judges: optima come from enumeration, bisection and a general LP/MILP solver,
-//! and points are checked by code that shares nothing with these but [`Instance`]'s accessors. Only the random streams
-//! come from the engine.
+//! Nothing here calls the solvers it judges: optima come from enumeration, bisection and a general
+//! LP/MILP solver, and points are checked by code that shares nothing with these but [`Instance`]'s
+//! accessors. Only the random streams come from the engine.
 //!
 //! - [`Instance`] is one affine recourse problem as plain data, [`Instance::random`] draws one;
 //! - [`reference`](mod@reference) solves it by brute force, several ways;
@@ -18,4 +18,6 @@ pub mod reference;
 pub use close::{Absolute, Mixed, MonteCarlo, Relative, Tolerance, Ulp};
 pub use generate::Shape;
 pub use instance::{Direction, Feature, Group, Instance, Mask, Noise, Norm, Spread};
-pub use reference::{Best, OutOfScope, Reference, best_rate, max_robust, solve, solve_lp, solve_milp};
+pub use reference::{
+    Best, OutOfScope, Reference, best_rate, max_robust, solve, solve_lp, solve_milp,
+};

@@ -2,8 +2,8 @@
 
 use probe_core::{Purpose, Seed, Stream};
 use probe_testkit::{
-    Instance, Mask, Mixed, Norm, Reference, Relative, Shape, assert_close, best_rate, checker, max_robust,
-    solve, solve_lp, solve_milp,
+    Instance, Mask, Mixed, Norm, Reference, Relative, Shape, assert_close, best_rate, checker,
+    max_robust, solve, solve_lp, solve_milp,
 };
 
 fn stream(key: u64) -> Stream {
@@ -22,14 +22,18 @@ fn shifted(instance: &Instance, by: f64, norm: Norm) -> f64 {
     solve(&shifted, norm).map_or(f64::INFINITY, |r| r.cost)
 }
 
-/// A solver that meets constraints to 1e-7 must land between the optima of slightly easier and harder problems.
+/// A solver that meets constraints to 1e-7 must land between the optima of slightly easier and
+/// harder problems.
 fn assert_agrees(instance: &Instance, norm: Norm, found: Option<&Reference>) {
     let exact = solve(instance, norm).map_or(f64::INFINITY, |r| r.cost);
     let found = found.map_or(f64::INFINITY, |r| r.cost);
     if (found - exact).abs() > 1e-8 * (1.0 + exact) || found.is_finite() != exact.is_finite() {
         let (easier, harder) = (shifted(instance, 1e-6, norm), shifted(instance, -1e-6, norm));
         let between = easier - 1e-6 <= found && found <= harder + 1e-6;
-        assert!(between, "{norm:?}: {found} against {exact} in [{easier}, {harder}]\n{instance:#?}");
+        assert!(
+            between,
+            "{norm:?}: {found} against {exact} in [{easier}, {harder}]\n{instance:#?}"
+        );
     }
 }
 
@@ -94,7 +98,12 @@ fn optima_pass_the_checker_and_cost_what_they_say() {
             let Some(best) = solve(&it, norm) else { continue };
             let broken = checker::broken_rules(&it, &best.point);
             assert_eq!(broken, Vec::<String>::new(), "{norm:?} {it:#?}");
-            assert_close!(checker::cost(&it, &best.point, norm), best.cost, CLOSE, "{norm:?} {it:#?}");
+            assert_close!(
+                checker::cost(&it, &best.point, norm),
+                best.cost,
+                CLOSE,
+                "{norm:?} {it:#?}"
+            );
             let rate = checker::rate(&it, &best.point);
             assert!(rate <= it.rate * (1.0 + 1e-8), "{norm:?}: rate {rate} {it:#?}");
             assert!(checker::score(&it, &best.point) > 0.0);
@@ -132,12 +141,17 @@ fn milp_agrees_with_enumeration() {
     assert!(compared > 500 && limited > 40, "{compared}, {limited}");
 }
 
-/// A random admissible point, often near the person or at ends of rooms; may break the limit on changes.
+/// A random admissible point, often near the person or at ends of rooms; may break the limit on
+/// changes.
 fn admissible(it: &Instance, stream: &mut Stream) -> Vec<f64> {
     let mut point = it.person.clone();
     for group in &it.groups {
         let to = stream.below(group.columns.len());
-        group.columns.iter().enumerate().for_each(|(o, &c)| point[c] = f64::from(u8::from(o == to)));
+        group
+            .columns
+            .iter()
+            .enumerate()
+            .for_each(|(o, &c)| point[c] = f64::from(u8::from(o == to)));
     }
     for j in (0..point.len()).filter(|j| !it.groups.iter().any(|g| g.columns.contains(j))) {
         let f = &it.features[j];
@@ -160,7 +174,8 @@ fn random_feasible_points_are_never_cheaper() {
         let mut stream = stream(1_000_000 + key);
         for _ in 0..200 {
             let point = admissible(&it, &mut stream);
-            if !checker::broken(&it, &point, 0.0).is_empty() || checker::score(&it, &point) < it.least_score()
+            if !checker::broken(&it, &point, 0.0).is_empty()
+                || checker::score(&it, &point) < it.least_score()
             {
                 continue;
             }
@@ -196,7 +211,10 @@ fn nudged_optima_are_dearer_or_infeasible() {
                 let feasible = checker::broken(&it, &point, 0.0).is_empty()
                     && checker::score(&it, &point) >= it.least_score();
                 let cost = checker::cost(&it, &point, norm);
-                assert!(!feasible || cost >= best.cost - 1e-9 * (1.0 + best.cost), "{norm:?} {it:#?}");
+                assert!(
+                    !feasible || cost >= best.cost - 1e-9 * (1.0 + best.cost),
+                    "{norm:?} {it:#?}"
+                );
             }
         }
     }
@@ -210,19 +228,23 @@ fn rates_in_reach_decide_feasibility_and_budgets_mirror_costs() {
         for norm in Norm::ALL {
             let Some(best) = solve(&it, norm) else {
                 // Nothing in reach: no admissible point, nothing favourable, or too high a rate.
-                let reachable =
-                    lowest.as_ref().is_some_and(|b| b.favourable && b.rate < it.rate * (1.0 - 1e-9));
+                let reachable = lowest
+                    .as_ref()
+                    .is_some_and(|b| b.favourable && b.rate < it.rate * (1.0 - 1e-9));
                 assert!(!reachable, "{norm:?} {lowest:?} {it:#?}");
                 continue;
             };
             let lowest = lowest.as_ref().unwrap();
-            assert!(lowest.favourable && lowest.rate <= it.rate * (1.0 + 1e-9), "{lowest:?} {it:#?}");
+            assert!(
+                lowest.favourable && lowest.rate <= it.rate * (1.0 + 1e-9),
+                "{lowest:?} {it:#?}"
+            );
             // With the optimum's cost the rate is within reach, with a little less it is not.
             let reached = max_robust(&it, best.cost * (1.0 + 1e-9) + 1e-11, norm).unwrap();
             assert!(reached.rate <= it.rate * (1.0 + 1e-7), "{norm:?} {reached:?} {it:#?}");
             let short = max_robust(&it, best.cost * (1.0 - 1e-6), norm);
-            let out_of_reach =
-                best.cost < 1e-6 || short.as_ref().is_none_or(|s| !s.favourable || s.rate > it.rate);
+            let out_of_reach = best.cost < 1e-6
+                || short.as_ref().is_none_or(|s| !s.favourable || s.rate > it.rate);
             assert!(out_of_reach, "{norm:?} {} {short:?} {it:#?}", best.cost);
             // An unlimited budget reaches the lowest rate of all.
             let rich = max_robust(&it, 1e7, norm).unwrap();

@@ -3,8 +3,8 @@
 //! Rates are chosen so that z is whole: the normal's upper tail is 0.1587 at 1 and 0.0228 at 2.
 
 use probe_testkit::{
-    Direction, Feature, Group, Instance, Mask, Norm, Reference, Relative, Spread, assert_close, best_rate,
-    checker, max_robust, solve, solve_lp, solve_milp,
+    Direction, Feature, Group, Instance, Mask, Norm, Reference, Relative, Spread, assert_close,
+    best_rate, checker, max_robust, solve, solve_lp, solve_milp,
 };
 
 /// Upper tail of the normal at 1 and at 2.
@@ -18,7 +18,12 @@ fn assert_costs(instance: &Instance, expected: [f64; 3]) {
         let best: Reference = solve(instance, norm).expect("an optimum");
         assert_close!(best.cost, expected, Relative(1e-8), "{norm:?} at {:?}", best.point);
         assert_eq!(checker::broken(instance, &best.point, 1e-9), Vec::<String>::new());
-        assert_close!(checker::cost(instance, &best.point, norm), expected, Relative(1e-8), "{norm:?}");
+        assert_close!(
+            checker::cost(instance, &best.point, norm),
+            expected,
+            Relative(1e-8),
+            "{norm:?}"
+        );
         for other in [solve_lp(instance, norm), solve_milp(instance, norm)].into_iter().flatten() {
             assert_close!(other.expect("an optimum").cost, expected, Relative(1e-6), "{norm:?}");
         }
@@ -56,8 +61,8 @@ fn one_column() {
 
 #[test]
 fn a_right_triangle() {
-    // w = (3, 4), sd = 5/5 = 1, so the gain must be 24 + 1 = 25. l1: all in the second, 25/4. l2: along w, (3, 4).
-    // linf: both by t, 7t = 25.
+    // w = (3, 4), sd = 5/5 = 1, so the gain must be 24 + 1 = 25. l1: all in the second, 25/4. l2:
+    // along w, (3, 4). linf: both by t, 7t = 25.
     let it = Instance::free(&[3.0, 4.0], -24.0, &[0.0, 0.0], 0.2, ONE);
     assert_costs(&it, [6.25, 5.0, 25.0 / 7.0]);
     let best = solve(&it, Norm::L2).unwrap();
@@ -79,8 +84,9 @@ fn a_cap_that_binds_in_every_norm() {
 
 #[test]
 fn changing_a_category_beats_moving() {
-    // One-hot columns with weights 0 and 4, leaving costs 1, arriving 1.5; a numeric column with w = c = 1.
-    // Only the numeric one is noisy: s ≥ 1. Moving it: from −2 to 1, 3 units. Changing: s = 2 at once; moves (1, 1.5).
+    // One-hot columns with weights 0 and 4, leaving costs 1, arriving 1.5; a numeric column with w =
+    // c = 1. Only the numeric one is noisy: s ≥ 1. Moving it: from −2 to 1, 3 units. Changing: s =
+    // 2 at once; moves (1, 1.5).
     let mut it = Instance::free(&[0.0, 4.0, 1.0], -2.0, &[1.0, 0.0, 0.0], 1.0, ONE);
     it.noise.mask = Mask::Mutable;
     it.groups = vec![Group { columns: vec![0, 1], allowed: Vec::new() }];
@@ -122,9 +128,9 @@ fn more_changes_more_noise() {
 
 #[test]
 fn quiet_but_dear() {
-    // Noise on changes, sd 2 and 0, s(x) = −1. The first: gain 3 at 1 a unit. The second: gain 1 at 2.5 a unit, no
-    // noise, so s need only be 1e-9. Both are noisy like the first: gain 3, which costs 3 in l1; in l2
-    // 3/√(1 + 0.16) = 2.785; in linf 3/1.4 = 2.14.
+    // Noise on changes, sd 2 and 0, s(x) = −1. The first: gain 3 at 1 a unit. The second: gain 1 at 2.5
+    // a unit, no noise, so s need only be 1e-9. Both are noisy like the first: gain 3, which costs
+    // 3 in l1; in l2 3/√(1 + 0.16) = 2.785; in linf 3/1.4 = 2.14.
     let mut it = Instance::free(&[1.0, 1.0], -1.0, &[0.0, 0.0], 1.0, ONE);
     it.noise.mask = Mask::Changed;
     it.noise.spread = Spread::Diagonal(vec![2.0, 0.0]);
@@ -134,8 +140,9 @@ fn quiet_but_dear() {
 
 #[test]
 fn strict_bounds_force_a_move() {
-    // x = (3, 0), the first bounded to [0, 2], s = v₀ + v₁ − 4 = −1; r = 1/2 asks for s ≥ 1e-9 only.
-    // Staying allowed: v₁ = 1 + 1e-9, 1 in every norm (the first may not rise, it is outside already).
+    // x = (3, 0), the first bounded to [0, 2], s = v₀ + v₁ − 4 = −1; r = 1/2 asks for s ≥ 1e-9
+    // only. Staying allowed: v₁ = 1 + 1e-9, 1 in every norm (the first may not rise, it is outside
+    // already).
     let mut it = Instance::free(&[1.0, 1.0], -4.0, &[3.0, 0.0], 1.0, 0.5);
     it.features[0] = Feature { low: 0.0, high: 2.0, cost_down: 0.5, ..Feature::default() };
     assert_costs(&it, [1.0 + 1e-9; 3]);
@@ -168,7 +175,8 @@ fn lax_rates_still_ask_for_a_yes() {
 
 #[test]
 fn covariances_and_masks() {
-    // w = (1, 1), variance 1 + 1 + 2ρ; s(x) = −1; only the first can move. ρ = −1/2: sd 1. ρ = 1: sd 2.
+    // w = (1, 1), variance 1 + 1 + 2ρ; s(x) = −1; only the first can move. ρ = −1/2: sd 1. ρ = 1:
+    // sd 2.
     let mut it = Instance::free(&[1.0, 1.0], -1.0, &[0.0, 0.0], 1.0, ONE);
     it.features[1].mutable = false;
     it.noise.spread = Spread::Full(vec![vec![1.0, -0.5], vec![-0.5, 1.0]]);
@@ -186,7 +194,8 @@ fn few_changes() {
     // Two changes in l1: 1 of the third, 2/3 of the second. One change: 6 of the first.
     let mut it = Instance::free(&[1.0, 3.0, 4.0], -5.0, &[0.0; 3], 1.0, ONE);
     it.noise.spread = Spread::Diagonal(vec![1.0, 0.0, 0.0]);
-    it.features = [10.0, 1.0, 1.0].map(|high| Feature { low: 0.0, high, ..Feature::default() }).to_vec();
+    it.features =
+        [10.0, 1.0, 1.0].map(|high| Feature { low: 0.0, high, ..Feature::default() }).to_vec();
     it.max_changes = Some(1);
     assert_costs(&it, [6.0; 3]);
     // Two in l2: second and third in proportion 3 : 4 would be (0.72, 0.96), within the caps: 6/5.

@@ -1,4 +1,5 @@
-//! The built-in data set from a bird's eye: a few applicants, the model that is fitted to them, and how good it is.
+//! The built-in data set from a bird's eye: a few applicants, the model that is fitted to them, and
+//! how good it is.
 //!
 //! `cargo run --release -p probe-train --example credit [ROWS [SEED]]`
 
@@ -18,7 +19,8 @@ fn main() -> Result<()> {
     }
 
     let started = Instant::now();
-    let trained = fit_model(&data.labelled()?, Some(&credit::schema()), &FitParams::default(), seed)?;
+    let trained =
+        fit_model(&data.labelled()?, Some(&credit::schema()), &FitParams::default(), seed)?;
     let seconds = started.elapsed().as_secs_f64();
 
     println!("\n{:<21} {:>10} {:>10} {:>8}", "feature", "low", "high", "weight");
@@ -35,7 +37,8 @@ fn main() -> Result<()> {
     );
     for (part, metrics) in [("train", Some(report.train)), ("test", report.test)] {
         if let Some(m) = metrics {
-            let (auc, balanced) = (m.auc.unwrap_or(f64::NAN), m.balanced_accuracy.unwrap_or(f64::NAN));
+            let (auc, balanced) =
+                (m.auc.unwrap_or(f64::NAN), m.balanced_accuracy.unwrap_or(f64::NAN));
             println!(
                 "{part:<5} AUC {auc:.3}, accuracy {:.3}, balanced accuracy {balanced:.3}, log loss {:.3}",
                 m.accuracy, m.log_loss

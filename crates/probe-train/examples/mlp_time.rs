@@ -1,6 +1,7 @@
 //! How long a network takes to train, and how good it gets.
 //!
-//! `cargo run --release -p probe-train --example mlp_time [ROWS [COLUMNS [EPOCHS]]]`, by default 10,000, 20 and 20.
+//! `cargo run --release -p probe-train --example mlp_time [ROWS [COLUMNS [EPOCHS]]]`, by default
+//! 10,000, 20 and 20.
 
 #![expect(clippy::print_stdout, reason = "an example shows its result")]
 
@@ -19,7 +20,8 @@ fn main() -> Result<()> {
     let mean = (1.0 / 3.0 - 0.15) * n_cols as f64;
     let mut favourable = Vec::with_capacity(n);
     for row in Rows::new(&x, n_cols)?.iter() {
-        favourable.push(row.iter().map(|v| (v - 0.3) * v).sum::<f64>() + 0.3 * stream.normal() > mean);
+        favourable
+            .push(row.iter().map(|v| (v - 0.3) * v).sum::<f64>() + 0.3 * stream.normal() > mean);
     }
     let trainer = MlpTrainer::new(MlpParams { epochs, patience: 0, ..MlpParams::default() })?;
     let started = Instant::now();

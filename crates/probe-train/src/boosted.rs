@@ -1,13 +1,16 @@
-//! Gradient boosting for the logistic loss, with leaves of second order (Friedman 2001; Chen and Guestrin 2016).
+//! Gradient boosting for the logistic loss, with leaves of second order (Friedman 2001; Chen and
+//! Guestrin 2016).
 //!
-//! Starts from the log-odds of the classes. Each tree is fitted to the slope $g_i$ and the curvature $h_i$ of the rows'
-//! losses: a leaf with sums $G$ and $H$ says $-\eta\, G / (H + \lambda)$, and a split gains
-//! $\tfrac12 \bigl( \tfrac{G_L^2}{H_L + \lambda} + \tfrac{G_R^2}{H_R + \lambda} - \tfrac{G^2}{H + \lambda} \bigr)$. The margin
-//! is the start and the sum of the leaves: the log-odds of the favourable class. This is XGBoost's `hist` method.
+//! Starts from the log-odds of the classes. Each tree is fitted to the slope $g_i$ and the
+//! curvature $h_i$ of the rows' losses: a leaf with sums $G$ and $H$ says $-\eta\, G / (H +
+//! \lambda)$, and a split gains $\tfrac12 \bigl( \tfrac{G_L^2}{H_L + \lambda} + \tfrac{G_R^2}{H_R +
+//! \lambda} - \tfrac{G^2}{H + \lambda} \bigr)$. The margin is the start and the sum of the leaves:
+//! the log-odds of the favourable class. This is XGBoost's `hist` method.
 //!
-//! Columns are put into bins of about as many rows each; a column with no more different values than bins has one bin each. Cuts
-//! lie midway between values of neighbouring bins. Sums over a node's rows are one feature's work, in the order of the rows,
-//! so the bits do not depend on the threads. A tree costs about $n\,d$ additions per two levels.
+//! Columns are put into bins of about as many rows each; a column with no more different values
+//! than bins has one bin each. Cuts lie midway between values of neighbouring bins. Sums over a
+//! node's rows are one feature's work, in the order of the rows, so the bits do not depend on the
+//! threads. A tree costs about $n\,d$ additions per two levels.
 
 use crate::error::{Error, Result};
 use crate::forest::{check_rows, check_size};
@@ -117,16 +120,24 @@ impl BoostedTrainer {
 
     /// Fits trees to the rows of `x`, whose columns are called `names`, to predict `favourable`.
     ///
-    /// Fails without rows, with one class only, on lengths that differ, on values that are not finite, naming row and
-    /// feature, and where the scores run off to infinity. The same input and seed give the same bits on any number of
-    /// threads.
-    pub fn fit(&self, x: Rows<'_>, names: &[String], favourable: &[bool], seed: Seed) -> Result<BoostedFit> {
+    /// Fails without rows, with one class only, on lengths that differ, on values that are not
+    /// finite, naming row and feature, and where the scores run off to infinity. The same input and
+    /// seed give the same bits on any number of threads.
+    pub fn fit(
+        &self,
+        x: Rows<'_>,
+        names: &[String],
+        favourable: &[bool],
+        seed: Seed,
+    ) -> Result<BoostedFit> {
         let n_yes = check_rows(x, names, favourable)?;
         let n = favourable.len();
         let weights = class_weights(favourable, self.params.balanced);
         let base = libm::log((weights[1] * n_yes as f64) / (weights[0] * (n - n_yes) as f64));
-        let columns: Vec<Bins> =
-            Levels::of(x).into_par_iter().map(|levels| Bins::of(&levels, self.params.bins)).collect();
+        let columns: Vec<Bins> = Levels::of(x)
+            .into_par_iter()
+            .map(|levels| Bins::of(&levels, self.params.bins))
+            .collect();
         let mut scores = vec![base; n];
         let (mut pairs, _) = losses(&scores, favourable, weights);
         let (mut trees, mut history) = (Vec::new(), Vec::new());
@@ -200,8 +211,8 @@ impl Bins {
         let n_levels = levels.values.len();
         let mut sizes = vec![0usize; n_levels];
         levels.codes.iter().for_each(|&code| sizes[code as usize] += 1);
-        // A bin ends once it has its share of the rows that are left: a frequent value takes a bin to itself, and the
-        // others are still spread evenly.
+        // A bin ends once it has its share of the rows that are left: a frequent value takes a bin
+        // to itself, and the others are still spread evenly.
         let (mut bin_of, mut cuts) = (vec![0u8; n_levels], Vec::new());
         let (mut left, mut inside) = (levels.codes.len(), 0);
         for (level, &size) in sizes.iter().enumerate() {
@@ -237,7 +248,11 @@ impl Sums {
     fn less(self, other: Self) -> Self {
         match self.n - other.n {
             0 => Self::default(),
-            n => Self { slope: self.slope - other.slope, curvature: self.curvature - other.curvature, n },
+            n => Self {
+                slope: self.slope - other.slope,
+                curvature: self.curvature - other.curvature,
+                n,
+            },
         }
     }
 
@@ -375,14 +390,19 @@ impl Growing<'_> {
         }
         // The smaller side is summed; the other one is the rest.
         let left_smaller = middle - open.from <= open.to - middle;
-        let smaller =
-            if left_smaller { self.histograms(open.from, middle) } else { self.histograms(middle, open.to) };
+        let smaller = if left_smaller {
+            self.histograms(open.from, middle)
+        } else {
+            self.histograms(middle, open.to)
+        };
         let mut larger = open.histograms;
         for (sums, other) in larger.iter_mut().flatten().zip(smaller.iter().flatten()) {
             *sums = sums.less(*other);
         }
-        let (left_part, right_part) = if left_smaller { (smaller, larger) } else { (larger, smaller) };
-        let child = |node, from, to, sums, histograms| Open { node, from, to, depth, sums, histograms };
+        let (left_part, right_part) =
+            if left_smaller { (smaller, larger) } else { (larger, smaller) };
+        let child =
+            |node, from, to, sums, histograms| Open { node, from, to, depth, sums, histograms };
         vec![
             child(right, middle, open.to, right_sums, right_part),
             child(left, open.from, middle, cut.left, left_part),

@@ -1,5 +1,6 @@
-//! The columns of a regression, centred and divided by their spread, so that the solver sees well-conditioned numbers
-//! whatever the units. The fitted function is the same: the penalty is rescaled with the column.
+//! The columns of a regression, centred and divided by their spread, so that the solver sees
+//! well-conditioned numbers whatever the units. The fitted function is the same: the penalty is
+//! rescaled with the column.
 
 use crate::error::{Result, same_length};
 use probe_core::error::require;
@@ -20,7 +21,8 @@ pub(crate) struct Design {
 }
 
 impl Design {
-    /// Fails on a value that is not finite, naming row and feature, and on numbers too large to average.
+    /// Fails on a value that is not finite, naming row and feature, and on numbers too large to
+    /// average.
     pub(crate) fn new(x: Rows<'_>, names: &[String]) -> Result<Self> {
         let n_cols = x.n_cols();
         same_length("feature names, one per column", n_cols, names.len())?;
@@ -32,13 +34,20 @@ impl Design {
             let column = || x.iter().map(move |row| row[j]);
             mean[j] = column().sum::<f64>() / n;
             let constant = column().all(|value| value == x.row(0)[j]);
-            let sd = (column().map(|value| (value - mean[j]) * (value - mean[j])).sum::<f64>() / n).sqrt();
-            require(sd.is_finite(), &format!("standard deviation of feature '{}'", names[j]), "finite", sd)?;
+            let sd = (column().map(|value| (value - mean[j]) * (value - mean[j])).sum::<f64>() / n)
+                .sqrt();
+            require(
+                sd.is_finite(),
+                &format!("standard deviation of feature '{}'", names[j]),
+                "finite",
+                sd,
+            )?;
             spread[j] = if constant || sd < SMALLEST_SPREAD { 0.0 } else { sd };
         }
         let mut values = Vec::with_capacity(x.data().len());
         for row in x.iter() {
-            let standardised = |j: usize| if spread[j] > 0.0 { (row[j] - mean[j]) / spread[j] } else { 0.0 };
+            let standardised =
+                |j: usize| if spread[j] > 0.0 { (row[j] - mean[j]) / spread[j] } else { 0.0 };
             values.extend((0..n_cols).map(standardised));
         }
         Ok(Self { values, n_cols, mean, spread })
@@ -50,7 +59,8 @@ impl Design {
         self.spread.iter().map(|s| if *s > 0.0 { l2 / (s * s) } else { 1.0 }).collect()
     }
 
-    /// Weights and bias on the columns as they were given, from `beta`: standardised weights, then intercept.
+    /// Weights and bias on the columns as they were given, from `beta`: standardised weights, then
+    /// intercept.
     pub(crate) fn unstandardise(&self, beta: &[f64]) -> (Vec<f64>, f64) {
         let per_unit = |(b, s): (&f64, &f64)| if *s > 0.0 { b / s } else { 0.0 };
         let weights: Vec<f64> = beta.iter().zip(&self.spread).map(per_unit).collect();

@@ -51,7 +51,11 @@ impl From<ParamError> for Error {
 
 /// Fails unless `found` is `expected`.
 pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<()> {
-    if found == expected { Ok(()) } else { Err(probe_core::Error::Shape { what, expected, found }.into()) }
+    if found == expected {
+        Ok(())
+    } else {
+        Err(probe_core::Error::Shape { what, expected, found }.into())
+    }
 }
 
 /// Fails without rows and unless both classes occur; returns the number of favourable rows.

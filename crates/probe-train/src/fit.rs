@@ -46,7 +46,8 @@ impl Default for FitParams {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Trained {
-    /// Log-odds of the favourable value; of a forest, its probability less one half. Its columns are those of [`Schema::column_names`].
+    /// Log-odds of the favourable value; of a forest, its probability less one half. Its columns
+    /// are those of [`Schema::column_names`].
     pub model: Arc<dyn Model>,
     /// The given schema, completed by target, scale and range seen in training.
     pub schema: Schema,
@@ -86,15 +87,18 @@ pub struct TrainReport {
 
 /// Fits a model to `data`: by default a logistic regression.
 ///
-/// The rows are split by `seed`, stratified by target. From the training rows alone come each feature's range and, where
-/// `schema` has none, a min-max scale (width 1 for a constant column). The model is fitted in scaled space; with
-/// `model_input = "raw"` its weights or cuts are then turned into raw units. Everything else that `schema` says is kept, features
-/// stand in its order; its target and favourable value give way to those of `data`. Without a schema every column is a
+/// The rows are split by `seed`, stratified by target. From the training rows alone come each
+/// feature's range and, where `schema` has none, a min-max scale (width 1 for a constant column).
+/// The model is fitted in scaled space; with `model_input = "raw"` its weights or cuts are then
+/// turned into raw units. Everything else that `schema` says is kept, features stand in its order;
+/// its target and favourable value give way to those of `data`. Without a schema every column is a
 /// numeric feature that may change.
 ///
-/// Fails on what the learner fails on ([`Logistic::fit`](crate::Logistic::fit), [`MlpTrainer::fit`](crate::MlpTrainer::fit),
-/// [`ForestTrainer::fit`](crate::ForestTrainer::fit), [`BoostedTrainer::fit`](crate::BoostedTrainer::fit)), on a schema that does not pass [`Schema::check`] or whose features are not
-/// exactly the columns, and if the target is among the columns.
+/// Fails on what the learner fails on ([`Logistic::fit`](crate::Logistic::fit),
+/// [`MlpTrainer::fit`](crate::MlpTrainer::fit), [`ForestTrainer::fit`](crate::ForestTrainer::fit),
+/// [`BoostedTrainer::fit`](crate::BoostedTrainer::fit)), on a schema that does not pass
+/// [`Schema::check`] or whose features are not exactly the columns, and if the target is among the
+/// columns.
 pub fn fit_model(
     data: &Labelled<'_>,
     schema: Option<&Schema>,
@@ -108,8 +112,11 @@ pub fn fit_model(
     let columns = match_columns(&schema, data.names)?;
     let split = Split::stratified(data.favourable, params.test_share, seed)?;
 
-    let raw_train: Vec<f64> =
-        split.train.iter().flat_map(|&row| columns.iter().map(move |&c| data.rows.row(row)[c])).collect();
+    let raw_train: Vec<f64> = split
+        .train
+        .iter()
+        .flat_map(|&row| columns.iter().map(move |&c| data.rows.row(row)[c]))
+        .collect();
     learn(&mut schema.features, Rows::new(&raw_train, columns.len())?)?;
     schema.check()?;
 

@@ -1,9 +1,9 @@
-//! Random forests: the mean of many trees, each grown on rows drawn with replacement, each split on features drawn anew
-//! (Breiman 2001).
+//! Random forests: the mean of many trees, each grown on rows drawn with replacement, each split on
+//! features drawn anew (Breiman 2001).
 //!
-//! A tree is a [`Cart`], whose leaves say the share of their rows that is favourable. The margin is the mean of the leaves less
-//! one half. This is scikit-learn's `RandomForestClassifier`, whose `class_weight="balanced"` is
-//! `balanced`.
+//! A tree is a [`Cart`], whose leaves say the share of their rows that is favourable. The margin is
+//! the mean of the leaves less one half. This is scikit-learn's `RandomForestClassifier`, whose
+//! `class_weight="balanced"` is `balanced`.
 //!
 //! Each tree has a stream of its own, so the bits do not depend on the threads.
 
@@ -36,7 +36,8 @@ pub struct ForestParams {
     pub depth: usize,
     /// Rows in a leaf, at least.
     pub min_leaf: usize,
-    /// Features that compete for a split; by default the square root of their number, rounded down. Constant ones do not count.
+    /// Features that compete for a split; by default the square root of their number, rounded down.
+    /// Constant ones do not count.
     pub features: Option<usize>,
     /// Whether each tree has rows of its own, drawn with replacement; otherwise all rows.
     pub bootstrap: bool,
@@ -79,9 +80,16 @@ impl ForestTrainer {
 
     /// Grows trees on the rows of `x`, whose columns are called `names`, to predict `favourable`.
     ///
-    /// Fails without rows, with one class only, on lengths that differ, and on values that are not finite, naming row and
-    /// feature. The same input and seed give the same bits on any number of threads.
-    pub fn fit(&self, x: Rows<'_>, names: &[String], favourable: &[bool], seed: Seed) -> Result<Trees> {
+    /// Fails without rows, with one class only, on lengths that differ, and on values that are not
+    /// finite, naming row and feature. The same input and seed give the same bits on any number of
+    /// threads.
+    pub fn fit(
+        &self,
+        x: Rows<'_>,
+        names: &[String],
+        favourable: &[bool],
+        seed: Seed,
+    ) -> Result<Trees> {
         check_rows(x, names, favourable)?;
         let columns = Levels::of(x);
         let n_features = x.n_cols();
@@ -105,7 +113,12 @@ impl ForestTrainer {
 
 /// Fails on an ensemble of no sensible size.
 pub(crate) fn check_size(trees: usize, depth: usize) -> Result<(), ParamError> {
-    require((1..=MOST_TREES).contains(&trees), "trees", "from 1 to a hundred thousand", trees as f64)?;
+    require(
+        (1..=MOST_TREES).contains(&trees),
+        "trees",
+        "from 1 to a hundred thousand",
+        trees as f64,
+    )?;
     require((1..=MOST_DEPTH).contains(&depth), "depth", "from 1 to 64", depth as f64)
 }
 

@@ -66,15 +66,27 @@ impl Learner {
             }
             Self::Mlp(params) => {
                 let fit = MlpTrainer::new(params.clone())?.fit(x, names, favourable, seed)?;
-                Ok(Fitted { model: Arc::new(fit.model), iterations: fit.history.len(), converged: true })
+                Ok(Fitted {
+                    model: Arc::new(fit.model),
+                    iterations: fit.history.len(),
+                    converged: true,
+                })
             }
             Self::Forest(params) => {
                 let model = ForestTrainer::new(*params)?.fit(x, names, favourable, seed)?;
-                Ok(Fitted { iterations: model.trees().len(), model: Arc::new(model), converged: true })
+                Ok(Fitted {
+                    iterations: model.trees().len(),
+                    model: Arc::new(model),
+                    converged: true,
+                })
             }
             Self::Boosted(params) => {
                 let fit = BoostedTrainer::new(*params)?.fit(x, names, favourable, seed)?;
-                Ok(Fitted { model: Arc::new(fit.model), iterations: fit.history.len(), converged: true })
+                Ok(Fitted {
+                    model: Arc::new(fit.model),
+                    iterations: fit.history.len(),
+                    converged: true,
+                })
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Training for Probe: from raw rows and a yes/no target to a model that the engine can serve.
 //!
-//! [`fit_model`] is the whole way: it splits, learns each feature's scale, fits a [`Learner`]'s model and judges it on
-//! rows it has not seen. Its parts stand alone: [`Split`], [`Logistic`], [`MlpTrainer`], [`ForestTrainer`], [`BoostedTrainer`], [`Metrics`].
-//! [`credit`] is the built-in data set, so that everything can be tried without any data of one's own.
+//! [`fit_model`] is the whole way: it splits, learns each feature's scale, fits a [`Learner`]'s
+//! model and judges it on rows it has not seen. Its parts stand alone: [`Split`], [`Logistic`],
+//! [`MlpTrainer`], [`ForestTrainer`], [`BoostedTrainer`], [`Metrics`]. [`credit`] is the built-in
+//! data set, so that everything can be tried without any data of one's own.
 //!
 //! ```
 //! use probe_core::Seed;
@@ -15,8 +16,8 @@
 //! # Ok::<(), probe_train::Error>(())
 //! ```
 //!
-//! Results depend on the data, the parameters and the seed, to the last bit, and not on the number of threads. Nothing
-//! here touches a disk or a clock.
+//! Results depend on the data, the parameters and the seed, to the last bit, and not on the number
+//! of threads. Nothing here touches a disk or a clock.
 
 pub mod boosted;
 pub mod credit;

@@ -1,13 +1,15 @@
 //! Logistic regression with an l2 penalty, by Newton's method.
 //!
-//! Minimises $\sum_i c_i \log(1 + e^{-y_i (w^\top x_i + b)}) + \tfrac{\lambda}{2} \lVert w \rVert^2$ over weights $w$ and
-//! an intercept $b$ without penalty, with $y_i = \pm 1$. This is scikit-learn's `LogisticRegression` with
-//! $\lambda = 1/C$; `balanced` is its `class_weight="balanced"`, $c_i = n / (2 n_{y_i})$.
+//! Minimises $\sum_i c_i \log(1 + e^{-y_i (w^\top x_i + b)}) + \tfrac{\lambda}{2} \lVert w
+//! \rVert^2$ over weights $w$ and an intercept $b$ without penalty, with $y_i = \pm 1$. This is
+//! scikit-learn's `LogisticRegression` with $\lambda = 1/C$; `balanced` is its
+//! `class_weight="balanced"`, $c_i = n / (2 n_{y_i})$.
 //!
-//! Each step solves one linear system by Cholesky and is halved until the objective falls. One step costs
-//! $O(n d^2 + d^3)$; five to ten steps are usual. The fit stops when a full step would move no row's score by more than
-//! `tolerance`; Newton steps converge quadratically, so what is left is then far below it. On separable data without a
-//! penalty there is no minimum, the scores keep growing, and the fit says that it did not converge.
+//! Each step solves one linear system by Cholesky and is halved until the objective falls. One step
+//! costs $O(n d^2 + d^3)$; five to ten steps are usual. The fit stops when a full step would move
+//! no row's score by more than `tolerance`; Newton steps converge quadratically, so what is left is
+//! then far below it. On separable data without a penalty there is no minimum, the scores keep
+//! growing, and the fit says that it did not converge.
 
 use crate::design::Design;
 use crate::error::{Result, both_classes, same_length};
@@ -26,7 +28,8 @@ pub struct LogisticParams {
     pub l2: f64,
     /// Newton steps at most.
     pub max_iterations: usize,
-    /// Largest change of any row's score that still counts as none, relative to the largest score if that is above 1.
+    /// Largest change of any row's score that still counts as none, relative to the largest score
+    /// if that is above 1.
     pub tolerance: f64,
     /// Whether both classes weigh the same in total, however many rows they have.
     pub balanced: bool,
@@ -66,14 +69,15 @@ pub struct LogisticFit {
     pub converged: bool,
 }
 
-/// Part of the diagonal that is added to the Hessian, so that collinear columns without a penalty can be solved. It bends
-/// the steps, not the minimum.
+/// Part of the diagonal that is added to the Hessian, so that collinear columns without a penalty
+/// can be solved. It bends the steps, not the minimum.
 const DAMPING: f64 = 1e-11;
 /// Below this curvature per row nothing can be solved: the scores have run off to infinity.
 const LEAST_CURVATURE: f64 = 1e-200;
 /// Halvings of one step at most.
 const MAX_HALVINGS: u32 = 60;
-/// Decrease, as part of the objective, that rounding hides; smaller predicted ones are taken on trust.
+/// Decrease, as part of the objective, that rounding hides; smaller predicted ones are taken on
+/// trust.
 const ROUNDING: f64 = 1e-12;
 /// A step must deliver this part of the decrease that the slope promises.
 const SUFFICIENT: f64 = 1e-4;
@@ -81,8 +85,18 @@ const SUFFICIENT: f64 = 1e-4;
 impl Logistic {
     /// Fails on parameters outside their domain.
     pub fn new(params: LogisticParams) -> Result<Self, ParamError> {
-        require(params.l2 >= 0.0 && params.l2.is_finite(), "l2", "at least 0 and finite", params.l2)?;
-        require(params.max_iterations >= 1, "max_iterations", "at least 1", params.max_iterations as f64)?;
+        require(
+            params.l2 >= 0.0 && params.l2.is_finite(),
+            "l2",
+            "at least 0 and finite",
+            params.l2,
+        )?;
+        require(
+            params.max_iterations >= 1,
+            "max_iterations",
+            "at least 1",
+            params.max_iterations as f64,
+        )?;
         let t = params.tolerance;
         require(t > 0.0 && t < 1.0, "tolerance", "above 0 and below 1", t)?;
         Ok(Self { params })
@@ -90,9 +104,9 @@ impl Logistic {
 
     /// Fits the rows of `x`, whose columns are called `names`, to `favourable`.
     ///
-    /// A constant column gets weight 0, collinear ones share theirs. Fails without rows, with one class only, on lengths
-    /// that differ, and on values that are not finite, naming row and feature. The same input gives the same bits on any
-    /// number of threads.
+    /// A constant column gets weight 0, collinear ones share theirs. Fails without rows, with one
+    /// class only, on lengths that differ, and on values that are not finite, naming row and
+    /// feature. The same input gives the same bits on any number of threads.
     pub fn fit(&self, x: Rows<'_>, names: &[String], favourable: &[bool]) -> Result<LogisticFit> {
         same_length("values of the target, one per row", x.n_rows(), favourable.len())?;
         let n_yes = both_classes(favourable, "fit a model to")?;
@@ -151,7 +165,9 @@ fn descend(
     for _ in 0..MAX_HALVINGS {
         let moved: Vec<f64> = beta.iter().zip(step).map(|(b, s)| b + part * s).collect();
         let moved_scores: Vec<f64> = scores.iter().zip(change).map(|(s, c)| s + part * c).collect();
-        if trusted || objective.value(&moved, &moved_scores) <= local.value + SUFFICIENT * part * slope {
+        if trusted
+            || objective.value(&moved, &moved_scores) <= local.value + SUFFICIENT * part * slope
+        {
             beta.copy_from_slice(&moved);
             return true;
         }

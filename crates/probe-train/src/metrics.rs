@@ -1,4 +1,5 @@
-//! How well scores predict a target. A score is on the log-odds scale; above 0 it predicts the favourable class.
+//! How well scores predict a target. A score is on the log-odds scale; above 0 it predicts the
+//! favourable class.
 
 use crate::error::{Error, Result, same_length};
 use serde::Serialize;
@@ -17,7 +18,8 @@ pub struct Confusion {
 }
 
 impl Confusion {
-    /// Counts predictions. A score of exactly 0 predicts unfavourable. Fails on lengths that differ.
+    /// Counts predictions. A score of exactly 0 predicts unfavourable. Fails on lengths that
+    /// differ.
     pub fn count(scores: &[f64], favourable: &[bool]) -> Result<Self> {
         same_length("scores, one per row of the target", favourable.len(), scores.len())?;
         let mut counts = Self::default();
@@ -67,7 +69,8 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Judges `scores` against what happened. Fails without rows, on lengths that differ and on NaN, naming the row.
+    /// Judges `scores` against what happened. Fails without rows, on lengths that differ and on
+    /// NaN, naming the row.
     ///
     /// ```
     /// use probe_train::Metrics;
@@ -89,15 +92,16 @@ impl Metrics {
     }
 }
 
-/// Area under the ROC curve: the probability that a random favourable row scores above a random unfavourable one, a tie
-/// counting half. Pairs are counted in whole numbers, so the only rounding is one division. `None` unless both classes
-/// occur; fails on lengths that differ and on NaN.
+/// Area under the ROC curve: the probability that a random favourable row scores above a random
+/// unfavourable one, a tie counting half. Pairs are counted in whole numbers, so the only rounding
+/// is one division. `None` unless both classes occur; fails on lengths that differ and on NaN.
 pub fn auc(scores: &[f64], favourable: &[bool]) -> Result<Option<f64>> {
     same_length("scores, one per row of the target", favourable.len(), scores.len())?;
     if let Some(row) = scores.iter().position(|score| score.is_nan()) {
         return Err(Error::Score { row, value: scores[row] });
     }
-    let mut order: Vec<(f64, bool)> = scores.iter().copied().zip(favourable.iter().copied()).collect();
+    let mut order: Vec<(f64, bool)> =
+        scores.iter().copied().zip(favourable.iter().copied()).collect();
     order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let (mut n_yes, mut n_no, mut half_pairs) = (0u128, 0u128, 0u128);
     for tied in order.chunk_by(|a, b| a.0 == b.0) {
@@ -111,8 +115,8 @@ pub fn auc(scores: &[f64], favourable: &[bool]) -> Result<Option<f64>> {
     Ok((pairs > 0).then(|| half_pairs as f64 / (2 * pairs) as f64))
 }
 
-/// Mean of −log of the probability that the score gave to what happened. Fails without rows, on lengths that differ and
-/// on NaN.
+/// Mean of −log of the probability that the score gave to what happened. Fails without rows, on
+/// lengths that differ and on NaN.
 pub fn log_loss(scores: &[f64], favourable: &[bool]) -> Result<f64> {
     same_length("scores, one per row of the target", favourable.len(), scores.len())?;
     if scores.is_empty() {
@@ -166,7 +170,8 @@ pub(crate) fn weighted_loss(scores: &[f64], favourable: &[bool], class_weights: 
     scores.iter().zip(favourable).map(loss).sum()
 }
 
-/// Weight of an unfavourable and of a favourable row: 1, or so that both classes weigh the same in total.
+/// Weight of an unfavourable and of a favourable row: 1, or so that both classes weigh the same in
+/// total.
 pub(crate) fn class_weights(favourable: &[bool], balanced: bool) -> [f64; 2] {
     let n_yes = favourable.iter().filter(|&&yes| yes).count() as f64;
     let n = favourable.len() as f64;
@@ -187,7 +192,8 @@ mod tests {
         let scores = [1.0, 0.2, 3.0, 0.0, 0.1, -0.5, 2.0];
         let favourable = [true, true, true, true, false, false, false];
         let metrics = Metrics::of(&scores, &favourable).unwrap();
-        let expected = Confusion { true_positive: 3, false_negative: 1, false_positive: 2, true_negative: 1 };
+        let expected =
+            Confusion { true_positive: 3, false_negative: 1, false_positive: 2, true_negative: 1 };
         assert_eq!(metrics.confusion, expected);
         assert_eq!(metrics.accuracy, 4.0 / 7.0);
         assert_eq!(metrics.balanced_accuracy, Some(0.5 * (0.75 + 1.0 / 3.0)));
@@ -195,7 +201,8 @@ mod tests {
 
     #[test]
     fn auc_by_hand_with_ties() {
-        // Pairs (favourable, unfavourable): 1 > 0, 1 > -1, 0 = 0 (a half), 0 > -1: 3.5 of 4. The zeros differ in sign.
+        // Pairs (favourable, unfavourable): 1 > 0, 1 > -1, 0 = 0 (a half), 0 > -1: 3.5 of 4. The
+        // zeros differ in sign.
         assert_eq!(auc(&[1.0, 0.0, -0.0, -1.0], &[true, true, false, false]).unwrap(), Some(0.875));
         assert_eq!(
             auc(&[5.0; 9], &[true, false, true, false, true, false, true, true, true]).unwrap(),

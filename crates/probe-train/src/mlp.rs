@@ -1,17 +1,17 @@
 //! Fully connected networks, by Adam on mini-batches.
 //!
-//! Minimises $\frac1n \sum_i c_i \log(1 + e^{-y_i f(x_i)}) + \frac{\lambda}{2n} \sum_l \lVert W_l \rVert^2$ over all
-//! weights and biases, with $y_i = \pm 1$, margin $f$ and class weights $c_i$ as in the logistic regression. With two
-//! outputs the margin is $z_1 - z_0$, and this is softmax cross-entropy. Adam is Kingma and Ba 2015, with their
-//! constants; weights start as He et al. 2015 (relu-like activations) or Glorot and Bengio 2010 (the others and the last
-//! layer), biases at 0.
+//! Minimises $\frac1n \sum_i c_i \log(1 + e^{-y_i f(x_i)}) + \frac{\lambda}{2n} \sum_l \lVert W_l
+//! \rVert^2$ over all weights and biases, with $y_i = \pm 1$, margin $f$ and class weights $c_i$ as
+//! in the logistic regression. With two outputs the margin is $z_1 - z_0$, and this is softmax
+//! cross-entropy. Adam is Kingma and Ba 2015, with their constants; weights start as He et al. 2015
+//! (relu-like activations) or Glorot and Bengio 2010 (the others and the last layer), biases at 0.
 //!
-//! With `patience`, a part of the rows is held back; training stops when the loss on it has not fallen for so many epochs,
-//! and the weights of the best epoch are kept. The paper trains [d, 50, 2] relu networks for a fixed number of epochs:
-//! that is `patience` 0.
+//! With `patience`, a part of the rows is held back; training stops when the loss on it has not
+//! fallen for so many epochs, and the weights of the best epoch are kept. The paper trains [d, 50,
+//! 2] relu networks for a fixed number of epochs: that is `patience` 0.
 //!
-//! Training runs on one thread and draws everything from the seed, so the same input gives the same bits. An epoch costs
-//! about six operations per weight and row.
+//! Training runs on one thread and draws everything from the seed, so the same input gives the same
+//! bits. An epoch costs about six operations per weight and row.
 
 mod net;
 
@@ -40,7 +40,8 @@ pub struct MlpParams {
     pub hidden: Vec<usize>,
     /// Between the layers.
     pub activation: Activation,
-    /// 1: the margin. 2: softmax logits, as the paper's networks have them. The margins are of the same kind.
+    /// 1: the margin. 2: softmax logits, as the paper's networks have them. The margins are of the
+    /// same kind.
     pub outputs: usize,
     /// Passes over the rows, at most.
     pub epochs: usize,
@@ -52,7 +53,8 @@ pub struct MlpParams {
     pub l2: f64,
     /// Whether both classes weigh the same in total, however many rows they have.
     pub balanced: bool,
-    /// Epochs without progress on the held-back rows after which to stop; 0 holds nothing back and runs all epochs.
+    /// Epochs without progress on the held-back rows after which to stop; 0 holds nothing back and
+    /// runs all epochs.
     pub patience: usize,
     /// Share of the rows that is held back.
     pub validation_share: f64,
@@ -126,22 +128,40 @@ impl MlpTrainer {
         require(params.batch >= 1, "batch", "at least 1", params.batch as f64)?;
         let rate = params.learning_rate;
         require(rate > 0.0 && rate.is_finite(), "learning_rate", "positive and finite", rate)?;
-        require(params.l2 >= 0.0 && params.l2.is_finite(), "l2", "at least 0 and finite", params.l2)?;
+        require(
+            params.l2 >= 0.0 && params.l2.is_finite(),
+            "l2",
+            "at least 0 and finite",
+            params.l2,
+        )?;
         let share = params.validation_share;
-        require(share > 0.0 && share < 1.0, "validation_share", "between 0 and 1, both excluded", share)?;
+        require(
+            share > 0.0 && share < 1.0,
+            "validation_share",
+            "between 0 and 1, both excluded",
+            share,
+        )?;
         Ok(Self { params })
     }
 
     /// Trains on the rows of `x`, whose columns are called `names`, to predict `favourable`.
     ///
-    /// Fails without rows, with one class only, on lengths that differ, on values that are not finite, naming row and
-    /// feature, and where the training runs off to infinity. The same input and seed give the same bits.
-    pub fn fit(&self, x: Rows<'_>, names: &[String], favourable: &[bool], seed: Seed) -> Result<MlpFit> {
+    /// Fails without rows, with one class only, on lengths that differ, on values that are not
+    /// finite, naming row and feature, and where the training runs off to infinity. The same input
+    /// and seed give the same bits.
+    pub fn fit(
+        &self,
+        x: Rows<'_>,
+        names: &[String],
+        favourable: &[bool],
+        seed: Seed,
+    ) -> Result<MlpFit> {
         same_length("values of the target, one per row", x.n_rows(), favourable.len())?;
         same_length("feature names, one per column", x.n_cols(), names.len())?;
         both_classes(favourable, "fit a model to")?;
         check_finite(x, names)?;
-        let widths = [&[x.n_cols()], self.params.hidden.as_slice(), &[self.params.outputs]].concat();
+        let widths =
+            [&[x.n_cols()], self.params.hidden.as_slice(), &[self.params.outputs]].concat();
         let n: f64 = widths.windows(2).map(|pair| (pair[0] as f64 + 1.0) * pair[1] as f64).sum();
         require(n <= MOST_PARAMETERS, "number of weights", "at most a hundred million", n)?;
 
@@ -153,13 +173,23 @@ impl MlpTrainer {
             }
         };
         let weights = class_weights(favourable, self.params.balanced);
-        let net =
-            Net::new(&widths, self.params.activation, &mut seed.stream(Purpose::Training, START_STREAM));
-        let data = Data { x, favourable, weights, held_back: Part::gather(x, favourable, &split.test) };
+        let net = Net::new(
+            &widths,
+            self.params.activation,
+            &mut seed.stream(Purpose::Training, START_STREAM),
+        );
+        let data =
+            Data { x, favourable, weights, held_back: Part::gather(x, favourable, &split.test) };
         self.train(net, &data, split.train, seed)
     }
 
-    fn train(&self, mut net: Net, data: &Data<'_>, mut rows: Vec<usize>, seed: Seed) -> Result<MlpFit> {
+    fn train(
+        &self,
+        mut net: Net,
+        data: &Data<'_>,
+        mut rows: Vec<usize>,
+        seed: Seed,
+    ) -> Result<MlpFit> {
         let params = &self.params;
         let mut adam = Adam::new(net.parameters.len(), params.learning_rate);
         let mut gradient = vec![0.0; net.parameters.len()];
@@ -174,7 +204,8 @@ impl MlpTrainer {
             let mut total = 0.0;
             for batch in rows.chunks(params.batch) {
                 part.refill(data.x, data.favourable, batch);
-                total += net.gradient(&part.x, &part.favourable, data.weights, &mut room, &mut gradient);
+                total +=
+                    net.gradient(&part.x, &part.favourable, data.weights, &mut room, &mut gradient);
                 net.add_penalty(penalty, &mut gradient);
                 adam.step(&mut net.parameters, &gradient);
             }

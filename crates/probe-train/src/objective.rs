@@ -1,9 +1,11 @@
 //! The penalised log-likelihood of a logistic regression, its gradient and its Hessian.
 //!
-//! $F(\beta) = \sum_i c_i \log(1 + e^{-y_i \eta_i}) + \tfrac12 \sum_j \lambda_j \beta_j^2$ with $\eta = Z\beta$, class
-//! weights $c_i$ and $y_i = \pm 1$. The last entry of $\beta$ is the intercept, which has no penalty.
+//! $F(\beta) = \sum_i c_i \log(1 + e^{-y_i \eta_i}) + \tfrac12 \sum_j \lambda_j \beta_j^2$ with
+//! $\eta = Z\beta$, class weights $c_i$ and $y_i = \pm 1$. The last entry of $\beta$ is the
+//! intercept, which has no penalty.
 //!
-//! Rows are summed in a fixed number of blocks, and blocks in order, so that the bits do not depend on the threads.
+//! Rows are summed in a fixed number of blocks, and blocks in order, so that the bits do not depend
+//! on the threads.
 
 use crate::design::Design;
 use crate::metrics::{RowLoss, weighted_loss};
@@ -62,7 +64,8 @@ impl Objective<'_> {
     /// $F$ at `beta`, whose scores are known.
     pub(crate) fn value(&self, beta: &[f64], scores: &[f64]) -> f64 {
         let blocks = scores.par_chunks(self.block()).zip(self.favourable.par_chunks(self.block()));
-        let losses: Vec<f64> = blocks.map(|(s, y)| weighted_loss(s, y, self.class_weights)).collect();
+        let losses: Vec<f64> =
+            blocks.map(|(s, y)| weighted_loss(s, y, self.class_weights)).collect();
         losses.iter().sum::<f64>() + self.penalty(beta)
     }
 
@@ -93,7 +96,13 @@ impl Objective<'_> {
             hessian[j * n + j] += penalty;
         }
         let largest_score = scores.iter().fold(0.0, |largest: f64, s| largest.max(s.abs()));
-        Local { value: total.loss + self.penalty(beta), gradient, hessian, curvature, largest_score }
+        Local {
+            value: total.loss + self.penalty(beta),
+            gradient,
+            hessian,
+            curvature,
+            largest_score,
+        }
     }
 
     fn sums(&self, values: &[f64], scores: &[f64], favourable: &[bool]) -> Sums {

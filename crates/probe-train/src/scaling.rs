@@ -1,4 +1,5 @@
-//! What training rows say about the features: the range seen, and a min-max scale where the schema has none.
+//! What training rows say about the features: the range seen, and a min-max scale where the schema
+//! has none.
 
 use crate::error::{Error, Result};
 use probe_core::error::require;
@@ -15,17 +16,24 @@ pub(crate) fn match_columns(schema: &Schema, names: &[String]) -> Result<Vec<usi
         Error::from(CoreError::UnknownName { kind, name: name.clone(), known: known.join(", ") })
     };
     if let Some(name) = names.iter().find(|name| schema.feature(name).is_none()) {
-        return Err(unknown("feature (a column that the schema does not have)", name, &schema.names()));
+        return Err(unknown(
+            "feature (a column that the schema does not have)",
+            name,
+            &schema.names(),
+        ));
     }
     let column_of = |feature: &Feature| {
         let found = names.iter().position(|name| *name == feature.name);
-        found.ok_or_else(|| unknown("column (a feature that the data does not have)", &feature.name, names))
+        found.ok_or_else(|| {
+            unknown("column (a feature that the data does not have)", &feature.name, names)
+        })
     };
     schema.features.iter().map(column_of).collect()
 }
 
-/// Records in `features` the range of each column of `train` and, where there is no scale yet, a scale that maps that
-/// range to 0…1. A constant column gets width 1. Fails if a range is wider than numbers can say.
+/// Records in `features` the range of each column of `train` and, where there is no scale yet, a
+/// scale that maps that range to 0…1. A constant column gets width 1. Fails if a range is wider
+/// than numbers can say.
 pub(crate) fn learn(features: &mut [Feature], train: Rows<'_>) -> Result<()> {
     for (j, feature) in features.iter_mut().enumerate() {
         if feature.kind == Kind::Categorical {
@@ -35,19 +43,31 @@ pub(crate) fn learn(features: &mut [Feature], train: Rows<'_>) -> Result<()> {
         let (low, high) =
             (column().fold(f64::INFINITY, f64::min), column().fold(f64::NEG_INFINITY, f64::max));
         let width = high - low;
-        require(width.is_finite(), &format!("range of feature '{}'", feature.name), "finite", width)?;
+        require(
+            width.is_finite(),
+            &format!("range of feature '{}'", feature.name),
+            "finite",
+            width,
+        )?;
         feature.range = Some([low, high]);
         if feature.offset_and_width().is_none() {
             // Beyond 2⁵³ adding 1 would change nothing.
-            let one = if width > 0.0 { high } else { low + (2.0 * f64::EPSILON * low.abs()).max(1.0) };
+            let one =
+                if width > 0.0 { high } else { low + (2.0 * f64::EPSILON * low.abs()).max(1.0) };
             feature.scale = Some([low, one]);
         }
     }
     Ok(())
 }
 
-/// The rows `which` as columns in scaled space; `places` says where each feature of the encoding stands.
-pub(crate) fn scaled_rows(encoding: &Encoding, x: Rows<'_>, places: &[usize], which: &[usize]) -> Vec<f64> {
+/// The rows `which` as columns in scaled space; `places` says where each feature of the encoding
+/// stands.
+pub(crate) fn scaled_rows(
+    encoding: &Encoding,
+    x: Rows<'_>,
+    places: &[usize],
+    which: &[usize],
+) -> Vec<f64> {
     let (space, n) = (encoding.columns().space(), encoding.n_columns());
     let (mut raw, mut columns) = (vec![0.0; places.len()], vec![0.0; n]);
     let mut scaled = vec![0.0; which.len() * n];
@@ -67,7 +87,8 @@ pub(crate) fn for_model_input(model: Arc<dyn Model>, schema: &Schema) -> Result<
     }
     if let Some(mlp) = model.as_mlp() {
         let features = 0..space.n_features();
-        let offset: Vec<f64> = features.clone().map(|j| -space.offset(j) / space.width(j)).collect();
+        let offset: Vec<f64> =
+            features.clone().map(|j| -space.offset(j) / space.width(j)).collect();
         let width: Vec<f64> = features.map(|j| 1.0 / space.width(j)).collect();
         return Ok(Arc::new(mlp.with_input(&offset, &width)?));
     }
@@ -85,7 +106,8 @@ pub(crate) fn for_model_input(model: Arc<dyn Model>, schema: &Schema) -> Result<
     Ok(Arc::new(Linear::new(weights, linear.bias() - shift, 0.0)?))
 }
 
-/// Trees that split with `<=` on scaled values, as trees on raw ones: every raw value takes the branch it took, to the bit.
+/// Trees that split with `<=` on scaled values, as trees on raw ones: every raw value takes the
+/// branch it took, to the bit.
 fn raw_trees(trees: &Trees, space: &Space) -> Result<Trees> {
     let mut raw = trees.trees().to_vec();
     for tree in &mut raw {
@@ -97,7 +119,8 @@ fn raw_trees(trees: &Trees, space: &Space) -> Result<Trees> {
     Ok(Trees::new(trees.n_features(), raw, trees.rules(), trees.threshold())?)
 }
 
-/// The largest finite number where something holds that holds below some point and not above; bisection over all of them.
+/// The largest finite number where something holds that holds below some point and not above;
+/// bisection over all of them.
 fn last_where(holds: impl Fn(f64) -> bool) -> f64 {
     // Bits in the order of the numbers.
     let rank = |x: f64| {

@@ -20,11 +20,12 @@ pub struct Split {
 }
 
 impl Split {
-    /// A stratified split: `test_share` of the rows of each class, to the nearest row, are drawn for testing.
+    /// A stratified split: `test_share` of the rows of each class, to the nearest row, are drawn
+    /// for testing.
     ///
-    /// The test part has `test_share` of all rows, rounded to the nearest whole number, but a class that occurs keeps at
-    /// least one row for training. The same seed and target give the same split on every machine.
-    /// Fails without rows and unless 0 ≤ `test_share` < 1.
+    /// The test part has `test_share` of all rows, rounded to the nearest whole number, but a class
+    /// that occurs keeps at least one row for training. The same seed and target give the same
+    /// split on every machine. Fails without rows and unless 0 ≤ `test_share` < 1.
     ///
     /// ```
     /// use probe_core::Seed;
@@ -41,11 +42,17 @@ impl Split {
 
     /// As [`Split::stratified`], drawn from `stream`.
     pub(crate) fn draw(favourable: &[bool], test_share: f64, stream: &mut Stream) -> Result<Self> {
-        require((0.0..1.0).contains(&test_share), "test_share", "at least 0 and below 1", test_share)?;
+        require(
+            (0.0..1.0).contains(&test_share),
+            "test_share",
+            "at least 0 and below 1",
+            test_share,
+        )?;
         if favourable.is_empty() {
             return Err(Error::NoRows { what: "split" });
         }
-        let rows_of = |class: bool| (0..favourable.len()).filter(|&row| favourable[row] == class).collect();
+        let rows_of =
+            |class: bool| (0..favourable.len()).filter(|&row| favourable[row] == class).collect();
         let mut classes: [Vec<usize>; 2] = [rows_of(false), rows_of(true)];
         let n_test = test_counts([classes[0].len(), classes[1].len()], test_share);
         let (mut train, mut test) = (Vec::new(), Vec::new());
@@ -60,7 +67,8 @@ impl Split {
     }
 }
 
-/// How many rows of each class to draw: whole parts first, then the larger fraction until the total is reached.
+/// How many rows of each class to draw: whole parts first, then the larger fraction until the total
+/// is reached.
 fn test_counts(sizes: [usize; 2], test_share: f64) -> [usize; 2] {
     let exact = sizes.map(|n| n as f64 * test_share);
     let mut counts = exact.map(|n| n.floor() as usize);
@@ -97,7 +105,8 @@ mod tests {
         let mut all: Vec<usize> = split.train.iter().chain(&split.test).copied().collect();
         all.sort_unstable();
         assert_eq!(all, (0..1003).collect::<Vec<_>>());
-        // 0.2 × 1003 = 200.6 → 201; 0.2 × 307 = 61.4 and 0.2 × 696 = 139.2: 61 and 139, and one more favourable.
+        // 0.2 × 1003 = 200.6 → 201; 0.2 × 307 = 61.4 and 0.2 × 696 = 139.2: 61 and 139, and one
+        // more favourable.
         assert_eq!(split.test.len(), 201);
         assert_eq!(split.test.iter().filter(|&&row| favourable[row]).count(), 62);
         assert!(split.train.is_sorted() && split.test.is_sorted());
@@ -113,7 +122,8 @@ mod tests {
 
     #[test]
     fn every_row_is_as_likely_to_be_tested() {
-        // 2000 seeds: each row of 20 is tested Binomial(2000, 0.25) times, sd 19.4; five of them allowed.
+        // 2000 seeds: each row of 20 is tested Binomial(2000, 0.25) times, sd 19.4; five of them
+        // allowed.
         let favourable = target(20, 8);
         let mut tested = [0i32; 20];
         for seed in 0..2000 {

@@ -1,11 +1,12 @@
-//! Networks and trees on real data, where it is there: in `PROBE_DATA_DIR`, or in `shared/data` beside the workspace.
+//! Networks and trees on real data, where it is there: in `PROBE_DATA_DIR`, or in `shared/data`
+//! beside the workspace.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
 use probe_core::{Rows, Seed};
 use probe_train::{
-    BoostedParams, FitParams, ForestParams, Labelled, Learner, LogisticParams, MlpParams, TrainReport,
-    fit_model,
+    BoostedParams, FitParams, ForestParams, Labelled, Learner, LogisticParams, MlpParams,
+    TrainReport, fit_model,
 };
 use std::path::PathBuf;
 
@@ -20,7 +21,8 @@ fn read(name: &str) -> Option<String> {
     text
 }
 
-/// Trains on the columns that hold numbers only; the last column is the target, its value 1 the favourable one.
+/// Trains on the columns that hold numbers only; the last column is the target, its value 1 the
+/// favourable one.
 fn train(text: &str, learner: Learner) -> TrainReport {
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -30,7 +32,8 @@ fn train(text: &str, learner: Learner) -> TrainReport {
     let columns: Vec<usize> = (0..last).filter(numeric).collect();
     let names: Vec<String> = columns.iter().map(|&j| header[j].to_owned()).collect();
     let value = |row: &Vec<&str>, j: usize| row[j].parse::<f64>().unwrap();
-    let rows: Vec<f64> = cells.iter().flat_map(|row| columns.iter().map(move |&j| value(row, j))).collect();
+    let rows: Vec<f64> =
+        cells.iter().flat_map(|row| columns.iter().map(move |&j| value(row, j))).collect();
     let favourable: Vec<bool> = cells.iter().map(|row| value(row, last) == 1.0).collect();
     let data = Labelled {
         names: &names,
@@ -46,8 +49,13 @@ fn train(text: &str, learner: Learner) -> TrainReport {
 fn adult_is_predicted_from_its_numbers() {
     let Some(text) = read("adult.csv") else { return };
     // The paper's settings for this data set.
-    let params =
-        MlpParams { epochs: 50, batch: 512, learning_rate: 0.002, patience: 0, ..MlpParams::default() };
+    let params = MlpParams {
+        epochs: 50,
+        batch: 512,
+        learning_rate: 0.002,
+        patience: 0,
+        ..MlpParams::default()
+    };
     let network = train(&text, Learner::Mlp(params)).test.unwrap();
     let linear = train(&text, Learner::Linear(LogisticParams::default())).test.unwrap();
     eprintln!("adult, numbers only: network {network:?}\nregression {linear:?}");
@@ -61,8 +69,8 @@ fn trees_are_as_good_as_those_of_other_libraries() {
     let forest = train(&text, Learner::Forest(ForestParams::default())).test.unwrap();
     let boosted = train(&text, Learner::Boosted(BoostedParams::default())).test.unwrap();
     eprintln!("heloc: forest {forest:?}\nboosting {boosted:?}");
-    // scikit-learn 1.9 with 100 trees of depth 6: accuracy 0.820, AUC 0.891; XGBoost 3.2 with 100 of depth 4: 0.835, 0.926 (means
-    // of three splits). On 1974 rows the accuracy has sd 0.009.
+    // scikit-learn 1.9 with 100 trees of depth 6: accuracy 0.820, AUC 0.891; XGBoost 3.2 with 100
+    // of depth 4: 0.835, 0.926 (means of three splits). On 1974 rows the accuracy has sd 0.009.
     assert!(forest.accuracy > 0.793 && forest.auc > Some(0.87), "{forest:?}");
     assert!(boosted.accuracy > 0.808 && boosted.auc > Some(0.905), "{boosted:?}");
 }

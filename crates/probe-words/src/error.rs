@@ -7,7 +7,9 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum Error {
     /// No such language.
-    #[error("no language '{name}' (there are: {known}; others need a templates folder with {name}.toml)")]
+    #[error(
+        "no language '{name}' (there are: {known}; others need a templates folder with {name}.toml)"
+    )]
     Language {
         /// As asked for.
         name: String,

@@ -1,4 +1,5 @@
-//! What a letter may say about one answer, and nothing else: every number of a letter is one of these.
+//! What a letter may say about one answer, and nothing else: every number of a letter is one of
+//! these.
 
 use probe_core::Status;
 use serde::Serialize;
@@ -53,7 +54,8 @@ pub struct Change {
     pub usual_miss: Option<f64>,
     /// How far it may be missed, where that is proven.
     pub room: Option<Room>,
-    /// Whether the answer without this change, and otherwise exact, still is a yes: the change is there for safety.
+    /// Whether the answer without this change, and otherwise exact, still is a yes: the change is
+    /// there for safety.
     pub spare: bool,
     /// Whether the new value is outside the range seen in training.
     pub outside: bool,
@@ -118,7 +120,8 @@ pub struct Relief {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bond {
-    /// Words of a rule about numbers, features by their names in the data: `total`, `=`, `wages`, `+`, `other`.
+    /// Words of a rule about numbers, features by their names in the data: `total`, `=`, `wages`,
+    /// `+`, `other`.
     Rule(Vec<String>),
     /// Features that move together.
     Together(Vec<String>),
@@ -128,9 +131,11 @@ pub enum Bond {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// By what the advice is worth: the score that is lost if one change is left out. Names only what the advice changes.
+    /// By what the advice is worth: the score that is lost if one change is left out. Names only
+    /// what the advice changes.
     Advice,
-    /// Against approved people of a reference: the mean gain in score if this feature alone were theirs. Names any feature.
+    /// Against approved people of a reference: the mean gain in score if this feature alone were
+    /// theirs. Names any feature.
     Reference,
 }
 

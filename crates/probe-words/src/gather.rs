@@ -4,12 +4,13 @@ use crate::facts::{
     Addressee, Basis, Bond, Change, Drift, Facts, Limited, Relief, Room, RoomSide, Stop, Value,
 };
 use probe_core::{
-    Answer, Encoding, Engine, Feature, Limit, Noise, Relaxation, Relaxed, Result, Session, Setup, Side,
-    Status, Tolerance,
+    Answer, Encoding, Engine, Feature, Limit, Noise, Relaxation, Relaxed, Result, Session, Setup,
+    Side, Status, Tolerance,
     schema::{Relation, Tie},
 };
 
-/// Features that are named as principal reasons, at most: Regulation B's commentary on § 1002.9(b)(2) takes more than four to be of little help.
+/// Features that are named as principal reasons, at most: Regulation B's commentary on § 1002.9(b)(2)
+/// takes more than four to be of little help.
 const REASONS: usize = 4;
 /// What a reason must weigh to be a principal one, as a share of the weightiest.
 const PRINCIPAL: f64 = 0.1;
@@ -71,7 +72,12 @@ impl<'e> Witness<'e> {
         })
     }
 
-    fn changes(&self, person: &[f64], answer: &Answer, misses: &[Option<f64>]) -> Result<Vec<Change>> {
+    fn changes(
+        &self,
+        person: &[f64],
+        answer: &Answer,
+        misses: &[Option<f64>],
+    ) -> Result<Vec<Change>> {
         let (setup, encoding) = (self.engine.setup(), self.encoding());
         let tolerance = self.engine.tolerance(person, answer)?;
         let mut changes = Vec::new();
@@ -111,8 +117,8 @@ impl<'e> Witness<'e> {
         self.engine.setup().actions.ties().iter().any(is_part)
     }
 
-    /// How far a feature may be missed, where it is proven: until the yes is lost where that is known, else until the target is. What moves by steps is
-    /// missed by steps.
+    /// How far a feature may be missed, where it is proven: until the yes is lost where that is
+    /// known, else until the target is. What moves by steps is missed by steps.
     fn room(&self, tolerance: &Tolerance, k: usize) -> Option<Room> {
         let step = self.engine.setup().steps[self.encoding().column_of(k)];
         let whole = |room: Room| match step {
@@ -133,7 +139,11 @@ impl<'e> Witness<'e> {
                 let words: Vec<String> = rule.split_whitespace().map(str::to_owned).collect();
                 words.iter().any(changes).then_some(Bond::Rule(words))
             }
-            None => relation.together.iter().any(changes).then(|| Bond::Together(relation.together.clone())),
+            None => relation
+                .together
+                .iter()
+                .any(changes)
+                .then(|| Bond::Together(relation.together.clone())),
         };
         self.encoding().columns().relations.iter().filter_map(bond).collect()
     }
@@ -157,7 +167,8 @@ impl<'e> Witness<'e> {
             .collect()
     }
 
-    /// How far each feature is usually missed on the way to `to`; `None` where no noise acts on it, and for categories.
+    /// How far each feature is usually missed on the way to `to`; `None` where no noise acts on it,
+    /// and for categories.
     fn misses(&self, person: &[f64], to: &[f64]) -> Result<Vec<Option<f64>>> {
         let (setup, encoding) = (self.engine.setup(), self.encoding());
         let mut active = vec![false; person.len()];
@@ -195,7 +206,10 @@ impl<'e> Witness<'e> {
             let best = if answer.nearest.is_empty() { &answer.point } else { &answer.nearest };
             let score = self.engine.score(best)?;
             for k in changed(encoding, person, best) {
-                weights.push((k, score - self.engine.score(&with_feature(encoding, k, best, person))?));
+                weights.push((
+                    k,
+                    score - self.engine.score(&with_feature(encoding, k, best, person))?,
+                ));
             }
         }
         weights.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -206,7 +220,12 @@ impl<'e> Witness<'e> {
     }
 
     /// What stands in the way, feature by feature, where that is known.
-    fn limits(&self, session: &mut Session<'_>, person: &[f64], answer: &Answer) -> Result<Vec<Limited>> {
+    fn limits(
+        &self,
+        session: &mut Session<'_>,
+        person: &[f64],
+        answer: &Answer,
+    ) -> Result<Vec<Limited>> {
         let Some(shortfall) = session.shortfall(person, answer)? else { return Ok(Vec::new()) };
         let encoding = self.encoding();
         let mut limits: Vec<Limited> = Vec::new();
@@ -215,7 +234,8 @@ impl<'e> Witness<'e> {
             let feature = &encoding.features()[k];
             let stop = match limit {
                 Limit::Immutable => Stop::Immutable,
-                // Columns of a category are not the person's: only whether it may change can be said of it.
+                // Columns of a category are not the person's: only whether it may change can be
+                // said of it.
                 _ if encoding.is_category(k) => continue,
                 Limit::Direction => Stop::Direction,
                 Limit::AtMost(value) => Stop::AtMost(value),
@@ -224,7 +244,11 @@ impl<'e> Witness<'e> {
                 _ => continue,
             };
             if limits.iter().all(|limited| limited.feature != feature.name) {
-                limits.push(Limited { feature: feature.name.clone(), unit: feature.unit.clone(), stop });
+                limits.push(Limited {
+                    feature: feature.name.clone(),
+                    unit: feature.unit.clone(),
+                    stop,
+                });
             }
         }
         Ok(limits)
@@ -247,9 +271,12 @@ impl<'e> Witness<'e> {
                 let column = *setup.actions.groups().get(group)?.columns().first()?;
                 Some(of(column, &|feature| Value::Category(feature.categories[option].clone())))
             }
-            Relaxed::MaxChanges(most) => {
-                Some(Relief { feature: None, unit: None, to: Value::Number(most as f64), upward: None })
-            }
+            Relaxed::MaxChanges(most) => Some(Relief {
+                feature: None,
+                unit: None,
+                to: Value::Number(most as f64),
+                upward: None,
+            }),
             _ => None,
         };
         relaxations.iter().filter_map(relief).collect()
@@ -292,8 +319,9 @@ fn scaled(setup: &Setup, raw: &[f64]) -> Vec<f64> {
 
 /// The room that a tolerance leaves to feature `k`.
 fn room(tolerance: &Tolerance, encoding: &Encoding, k: usize) -> Option<Room> {
-    let of =
-        |slacks: &[probe_core::Slack]| slacks.iter().find(|s| encoding.feature_of(s.feature) == k).copied();
+    let of = |slacks: &[probe_core::Slack]| {
+        slacks.iter().find(|s| encoding.feature_of(s.feature) == k).copied()
+    };
     let until_no = of(&tolerance.favourable).and_then(|slack| {
         let side = match slack.harmful {
             Side::Below => RoomSide::Below,

@@ -70,8 +70,9 @@ impl Language {
         std::iter::once(format!("{language}.toml")).chain(layouts).collect()
     }
 
-    /// A language with the user's templates in place of the built-in ones: a source whose file ends in `.toml` has phrases, one that
-    /// ends as a template does (`.txt`, `.md`, `.html`, `page.html`) is that template. Fails on anything that would fail a letter.
+    /// A language with the user's templates in place of the built-in ones: a source whose file ends
+    /// in `.toml` has phrases, one that ends as a template does (`.txt`, `.md`, `.html`,
+    /// `page.html`) is that template. Fails on anything that would fail a letter.
     pub fn new(name: &str, own: &[Source]) -> Result<Self> {
         let mut phrases: BTreeMap<String, (String, String)> = BTreeMap::new();
         let (mut number, mut names) = (None, PhraseFile::default());
@@ -102,8 +103,11 @@ impl Language {
             let known = Self::names().collect::<Vec<_>>().join(", ");
             return Err(Error::Language { name: name.to_owned(), known });
         };
-        let missing =
-            |key: &str| Error::Missing { file: file.clone(), key: key.to_owned(), language: name.to_owned() };
+        let missing = |key: &str| Error::Missing {
+            file: file.clone(),
+            key: key.to_owned(),
+            language: name.to_owned(),
+        };
         if let Some((key, _)) = PHRASES.iter().find(|(key, _)| !phrases.contains_key(*key)) {
             return Err(missing(key));
         }
@@ -121,16 +125,27 @@ impl Language {
             language.add(file, key, text, known)?;
         }
         for (name, text) in BUILT_IN_LAYOUTS {
-            language.add(format!("built-in {name}"), name.to_owned(), text.to_owned(), layout(name))?;
+            language.add(
+                format!("built-in {name}"),
+                name.to_owned(),
+                text.to_owned(),
+                layout(name),
+            )?;
         }
         for source in own.iter().filter(|source| !is_phrases(source)) {
             let Some(name) = layout_of(&source.file) else {
                 let what = "a template ends in .toml (phrases), .txt, .md or .html".to_owned();
                 return Err(Error::File { file: source.file.clone(), what });
             };
-            language.add(source.file.clone(), name.to_owned(), source.text.clone(), layout(name))?;
+            language.add(
+                source.file.clone(),
+                name.to_owned(),
+                source.text.clone(),
+                layout(name),
+            )?;
         }
-        // A template that asks for what a letter does not have would fail at the first person who needs it.
+        // A template that asks for what a letter does not have would fail at the first person who
+        // needs it.
         crate::sample::try_out(&language)?;
         Ok(language)
     }
@@ -145,12 +160,16 @@ impl Language {
         if let Err(error) = self.templates.add_template_owned(place.clone(), text) {
             return Err(self.fault(&place, &error));
         }
-        let template = self.templates.get_template(&place).map_err(|error| self.fault(&place, &error))?;
+        let template =
+            self.templates.get_template(&place).map_err(|error| self.fault(&place, &error))?;
         let asked: BTreeSet<String> = template.undeclared_variables(false).into_iter().collect();
         if let Some(placeholder) = asked.into_iter().find(|name| !known.contains(&name.as_str())) {
             let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
-            let place =
-                if layout_of(&place).is_some() { "template".to_owned() } else { format!("'{place}'") };
+            let place = if layout_of(&place).is_some() {
+                "template".to_owned()
+            } else {
+                format!("'{place}'")
+            };
             return Err(Error::UnknownPlaceholder { file, place, placeholder, known });
         }
         Ok(())
@@ -158,14 +177,16 @@ impl Language {
 
     /// A template, filled in.
     pub(crate) fn fill(&self, name: &str, values: Value) -> Result<String> {
-        let template = self.templates.get_template(name).map_err(|error| self.fault(name, &error))?;
+        let template =
+            self.templates.get_template(name).map_err(|error| self.fault(name, &error))?;
         template.render(values).map_err(|error| self.fault(name, &error))
     }
 
     fn fault(&self, name: &str, error: &minijinja::Error) -> Error {
         let line = error.line().map_or_else(String::new, |line| format!(" (line {line})"));
         let what = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-        let place = if layout_of(name).is_some() { "template".to_owned() } else { format!("'{name}'") };
+        let place =
+            if layout_of(name).is_some() { "template".to_owned() } else { format!("'{name}'") };
         Error::Template {
             file: self.files.get(name).cloned().unwrap_or_default(),
             place,
@@ -185,7 +206,10 @@ impl Language {
 
     /// A category as people call it.
     pub(crate) fn category<'a>(&'a self, feature: &str, category: &'a str) -> &'a str {
-        self.categories.get(feature).and_then(|of| of.get(category)).map_or(category, String::as_str)
+        self.categories
+            .get(feature)
+            .and_then(|of| of.get(category))
+            .map_or(category, String::as_str)
     }
 }
 

@@ -140,20 +140,27 @@ impl Writer<'_> {
     fn who(&self, to: &Addressee) -> Result<String> {
         let mut parts = Vec::new();
         for (name, value) in &to.ids {
-            parts.push(self.say("who_id", context! { name => clean(name), value => clean(value) })?);
+            parts
+                .push(self.say("who_id", context! { name => clean(name), value => clean(value) })?);
         }
         if parts.is_empty() {
             parts.push(self.say("who_row", context! { row => self.count(to.row) })?);
         }
         if let Some(option) = to.option {
-            parts.push(self.say("who_option", context! { option => self.count(option as u64 + 1) })?);
+            parts.push(
+                self.say("who_option", context! { option => self.count(option as u64 + 1) })?,
+            );
         }
         Ok(parts.join(&self.plain("comma")?))
     }
 
     fn steps(&self) -> Result<Steps> {
         let changes = &self.facts.changes;
-        let items = changes.iter().take(SHOWN).map(|change| self.step(change)).collect::<Result<Vec<_>>>()?;
+        let items = changes
+            .iter()
+            .take(SHOWN)
+            .map(|change| self.step(change))
+            .collect::<Result<Vec<_>>>()?;
         let mut notes = Vec::new();
         if changes.len() > SHOWN {
             let other = |change: &Change| {
@@ -186,8 +193,11 @@ impl Writer<'_> {
             });
         }
         self.push_list(&mut notes, "steps_bonds", &bonds)?;
-        let outside: Vec<String> =
-            changes.iter().filter(|change| change.outside).map(|c| self.feature(&c.feature)).collect();
+        let outside: Vec<String> = changes
+            .iter()
+            .filter(|change| change.outside)
+            .map(|c| self.feature(&c.feature))
+            .collect();
         self.push_list(&mut notes, "steps_outside", &outside)?;
         Ok(Steps { heading: self.plain("heading_steps")?, items, notes })
     }
@@ -238,7 +248,9 @@ impl Writer<'_> {
         if matches!(facts.status, Status::Certified | Status::Found) {
             sentences.push(self.plain("sure_intro")?);
             let miss = |change: &Change| {
-                change.usual_miss.map(|size| self.miss(&change.feature, size, change.unit.as_deref()))
+                change
+                    .usual_miss
+                    .map(|size| self.miss(&change.feature, size, change.unit.as_deref()))
             };
             let misses = facts.changes.iter().filter_map(miss).collect::<Result<Vec<_>>>()?;
             self.push_list(&mut sentences, "sure_misses", &misses)?;
@@ -246,7 +258,8 @@ impl Writer<'_> {
         if facts.status != Status::None {
             let favourable = facts.status == Status::Favourable;
             let phrase = if favourable { "sure_values" } else { "sure_drifts" };
-            let drift = |drift: &Drift| self.miss(&drift.feature, drift.usual_miss, drift.unit.as_deref());
+            let drift =
+                |drift: &Drift| self.miss(&drift.feature, drift.usual_miss, drift.unit.as_deref());
             let drifts = facts.drifts.iter().map(drift).collect::<Result<Vec<_>>>()?;
             self.push_list(&mut sentences, phrase, &drifts)?;
         }
@@ -267,7 +280,8 @@ impl Writer<'_> {
             }
             Status::Found => {
                 let (odds, asked) = (Odds::about(facts.rate), Odds::asked(facts.max_rate));
-                let phrase = if facts.rate > facts.max_rate { "sure_above" } else { "sure_unproven" };
+                let phrase =
+                    if facts.rate > facts.max_rate { "sure_above" } else { "sure_unproven" };
                 let values = context! {
                     no => self.count(odds.count),
                     out_of => self.count(odds.out_of),
@@ -293,9 +307,11 @@ impl Writer<'_> {
         self.section("sure", "heading_sure", sentences)
     }
 
-    /// The rate that a certified answer is told with: that asked for where the letter says how far one may aim beside it, which holds for no lower one.
+    /// The rate that a certified answer is told with: that asked for where the letter says how far
+    /// one may aim beside it, which holds for no lower one.
     fn certified_rate(&self) -> f64 {
-        let beside = |change: &Change| change.room.is_some_and(|room| room.side == RoomSide::Either);
+        let beside =
+            |change: &Change| change.room.is_some_and(|room| room.side == RoomSide::Either);
         let told = self.facts.changes.iter().take(SHOWN).any(beside);
         if told { self.facts.max_rate.max(self.facts.rate_upper) } else { self.facts.rate_upper }
     }
@@ -334,7 +350,9 @@ impl Writer<'_> {
         let only_ends = facts.limits.iter().any(|limited| is_end(&limited));
         for limited in facts.limits.iter().filter(|limited| !only_ends || is_end(limited)) {
             let feature = self.feature(&limited.feature);
-            let value = |value: f64| self.number(&self.language.number.exact(value), limited.unit.as_deref());
+            let value = |value: f64| {
+                self.number(&self.language.number.exact(value), limited.unit.as_deref())
+            };
             limits.push(match limited.stop {
                 Stop::Immutable => self.say("limit_immutable", context! { feature })?,
                 Stop::Direction => self.say("limit_direction", context! { feature })?,
@@ -367,8 +385,10 @@ impl Writer<'_> {
                     };
                     self.say(phrase, context! { feature => self.feature(name), value })?
                 }
-                None => self
-                    .say("relaxation_changes", context! { count => self.value("", &relaxation.to, unit) })?,
+                None => self.say(
+                    "relaxation_changes",
+                    context! { count => self.value("", &relaxation.to, unit) },
+                )?,
             });
         }
         self.push_list(sentences, "none_relaxations", &help)
@@ -413,7 +433,12 @@ impl Writer<'_> {
         self.section("not", "heading_not", sentences)
     }
 
-    fn section(&self, key: &'static str, heading: &str, sentences: Vec<String>) -> Result<Option<Section>> {
+    fn section(
+        &self,
+        key: &'static str,
+        heading: &str,
+        sentences: Vec<String>,
+    ) -> Result<Option<Section>> {
         Ok(Some(Section { key, heading: self.plain(heading)?, sentences }))
     }
 

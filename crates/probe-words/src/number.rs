@@ -1,4 +1,5 @@
-//! Numbers as a language writes them. What was certified is printed to the last digit; what is a bound is rounded to its safe side.
+//! Numbers as a language writes them. What was certified is printed to the last digit; what is a
+//! bound is rounded to its safe side.
 
 use serde::Deserialize;
 
@@ -46,7 +47,8 @@ impl NumberStyle {
         out
     }
 
-    /// A size to three digits, always less than it is: at a bound itself nothing need hold any more.
+    /// A size to three digits, always less than it is: at a bound itself nothing need hold any
+    /// more.
     pub fn below(&self, size: f64) -> String {
         // More than what products and quotients of doubles round by.
         self.exact(to_digits(size * (1.0 - 1e-9), f64::floor))
@@ -101,7 +103,8 @@ fn parsed(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// `value · scale` rounded down, back on the scale; what is a rounding error away from a whole number is that number.
+/// `value · scale` rounded down, back on the scale; what is a rounding error away from a whole
+/// number is that number.
 fn floor_at(value: f64, scale: f64) -> f64 {
     let steps = value * scale;
     let near = steps.round();
@@ -118,7 +121,8 @@ pub struct Odds {
 }
 
 impl Odds {
-    /// No fewer than the share, and at most a twentieth more, out of as small a round number as that takes.
+    /// No fewer than the share, and at most a twentieth more, out of as small a round number as
+    /// that takes.
     pub fn at_most(share: f64) -> Self {
         Self::find(share, MANY, up)
     }
@@ -215,7 +219,10 @@ mod tests {
         for i in 1..10_000 {
             let share = f64::from(i) / 9_973.0 * 0.7;
             let odds = Odds::at_most(share);
-            assert!(odds.count as f64 / odds.out_of as f64 >= share * (1.0 - 1e-9), "{share}: {odds:?}");
+            assert!(
+                odds.count as f64 / odds.out_of as f64 >= share * (1.0 - 1e-9),
+                "{share}: {odds:?}"
+            );
         }
         assert_eq!(Odds::asked(1e-7), Odds { count: 1, out_of: 10_000_000 });
         assert_eq!(Odds::about(0.234), Odds { count: 23, out_of: 100 });

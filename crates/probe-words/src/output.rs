@@ -68,7 +68,8 @@ impl Pages {
         }
         let title = language.fill("title_advice", context! {})?;
         let letters = Value::from_safe_string(HERE.to_owned());
-        let page = language.fill("page.html", context! { language => language.name(), title, letters })?;
+        let page =
+            language.fill("page.html", context! { language => language.name(), title, letters })?;
         match page.split_once(HERE) {
             Some((opening, closing)) => {
                 Ok(Self { opening: opening.to_owned(), closing: closing.to_owned() + "\n" })

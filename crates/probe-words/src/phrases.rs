@@ -85,7 +85,8 @@ pub(crate) fn placeholders(key: &str) -> Option<&'static [&'static str]> {
     PHRASES.iter().find(|(name, _)| *name == key).map(|(_, known)| *known)
 }
 
-/// The phrase whose name is most like `key`: the one with which it shares most pairs of neighbouring letters.
+/// The phrase whose name is most like `key`: the one with which it shares most pairs of
+/// neighbouring letters.
 pub(crate) fn nearest(key: &str) -> &'static str {
     let names = PHRASES.iter().map(|(name, _)| (strsim::sorensen_dice(name, key), *name));
     names.max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |(_, name)| name)

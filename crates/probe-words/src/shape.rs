@@ -3,7 +3,8 @@
 /// Width of a line of text.
 const WIDTH: usize = 78;
 
-/// Breaks `text` into lines, indented by `indent`, all but the first by `hang` more. Words longer than a line stay whole.
+/// Breaks `text` into lines, indented by `indent`, all but the first by `hang` more. Words longer
+/// than a line stay whole.
 pub(crate) fn wrap(text: &str, indent: Option<usize>, hang: Option<usize>) -> String {
     let (indent, hang) = (indent.unwrap_or(0).min(WIDTH / 2), hang.unwrap_or(0).min(WIDTH / 2));
     let mut out = " ".repeat(indent);
@@ -31,7 +32,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() && c != '\u{a0}').filter(|word| !word.is_empty())
 }
 
-/// Text that Markdown prints as it is: signs with a meaning are escaped, and line breaks become spaces.
+/// Text that Markdown prints as it is: signs with a meaning are escaped, and line breaks become
+/// spaces.
 pub(crate) fn escape_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
@@ -72,6 +74,9 @@ mod tests {
 
     #[test]
     fn markdown_signs_mean_nothing() {
-        assert_eq!(escape_markdown("<b> *a* [x](y) a_b\n# c"), "&lt;b&gt; \\*a\\* \\[x\\](y) a\\_b \\# c");
+        assert_eq!(
+            escape_markdown("<b> *a* [x](y) a_b\n# c"),
+            "&lt;b&gt; \\*a\\* \\[x\\](y) a\\_b \\# c"
+        );
     }
 }

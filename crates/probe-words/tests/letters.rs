@@ -44,7 +44,8 @@ fn cases() -> [(&'static str, Facts); 4] {
     // A sampled answer that missed its target, with more changes than a letter tells.
     let mut found = certified.clone();
     (found.status, found.reason) = (Status::Found, Some("rate-not-reachable".to_owned()));
-    (found.rate, found.rate_upper, found.best_rate, found.exact) = (0.2345, 0.24, Some(0.21), false);
+    (found.rate, found.rate_upper, found.best_rate, found.exact) =
+        (0.2345, 0.24, Some(0.21), false);
     for (feature, cost) in [("late_payments", 0.03), ("open_accounts", 0.02), ("card_use", 0.01)] {
         found.changes.push(Change {
             feature: feature.to_owned(),
@@ -71,7 +72,8 @@ fn letters_read_as_they_were_read_by_people() {
     for (name, facts) in cases() {
         assert_eq!(facts.status.as_str(), name);
         for language in ["en", "de"] {
-            let path = format!("{}/tests/letters/{name}.{language}.txt", env!("CARGO_MANIFEST_DIR"));
+            let path =
+                format!("{}/tests/letters/{name}.{language}.txt", env!("CARGO_MANIFEST_DIR"));
             let found = text(&facts, language, Layout::Text);
             let expected = std::fs::read_to_string(&path).unwrap_or_default();
             assert!(found == expected, "{path} differs from:\n{found}");
@@ -89,13 +91,15 @@ fn numbers(text: &str) -> Vec<f64> {
         .collect()
 }
 
-/// Whether `number` is the share of a million people, rounded to whole ones: no letter counts more finely.
+/// Whether `number` is the share of a million people, rounded to whole ones: no letter counts more
+/// finely.
 fn is_whole_of_a_million(number: f64, rate: f64) -> bool {
     let off = |share: f64| (number - share * 1e6).abs() < 1.0;
     number.fract() == 0.0 && rate < 1e-4 && (off(rate) || off(1.0 - rate))
 }
 
-/// Whether `number` is told by the facts: a value to the bit, a miss to three digits, room never above what is proven, or a count.
+/// Whether `number` is told by the facts: a value to the bit, a miss to three digits, room never
+/// above what is proven, or a count.
 fn is_backed(number: f64, facts: &Facts) -> bool {
     let value = |value: &Value| matches!(value, Value::Number(v) if *v == number);
     let about = |size: f64| (number - size).abs() <= 0.005 * size;

@@ -25,7 +25,12 @@ fn mistakes_are_named() {
         &phrases("step_raise = \"{{ featur }} up\""),
         &["my.toml", "step_raise", "'featur'", "feature, from, to"],
     );
-    refused("en", "my.toml", &phrases("step_rise = \"up\""), &["my.toml", "'step_rise'", "'step_raise'"]);
+    refused(
+        "en",
+        "my.toml",
+        &phrases("step_rise = \"up\""),
+        &["my.toml", "'step_rise'", "'step_raise'"],
+    );
     refused("en", "my.toml", &phrases("title_none = \"{{ oops\""), &["my.toml", "title_none"]);
     refused("en", "my.toml", "[phrases\n", &["my.toml"]);
     refused("en", "my.toml", "[colour]\nred = \"1\"\n", &["my.toml", "colour"]);
@@ -48,12 +53,18 @@ fn mistakes_are_named() {
 #[test]
 fn both_languages_have_every_phrase_with_the_same_placeholders() {
     let read = |text: &str| -> toml::Table { toml::from_str(text).unwrap() };
-    let (en, de) = (read(include_str!("../templates/en.toml")), read(include_str!("../templates/de.toml")));
-    let keys = |table: &toml::Table| table["phrases"].as_table().unwrap().keys().cloned().collect::<Vec<_>>();
+    let (en, de) =
+        (read(include_str!("../templates/en.toml")), read(include_str!("../templates/de.toml")));
+    let keys = |table: &toml::Table| {
+        table["phrases"].as_table().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
     assert_eq!(keys(&en), keys(&de));
     let asked = |text: &str| {
-        let mut names: Vec<String> =
-            text.split("{{ ").skip(1).map(|rest| rest.split(" }}").next().unwrap().to_owned()).collect();
+        let mut names: Vec<String> = text
+            .split("{{ ")
+            .skip(1)
+            .map(|rest| rest.split(" }}").next().unwrap().to_owned())
+            .collect();
         names.sort();
         names
     };
@@ -68,7 +79,6 @@ fn a_language_of_one_s_own_needs_every_phrase_and_gets_its_numbers() {
     let text = include_str!("../templates/en.toml").replace("group = \",\"", "group = \"'\"");
     let language = Language::new("gsw", &[source("gsw.toml", &text)]).unwrap();
     assert_eq!(language.name(), "gsw");
-    let names =
-        "[features]\ndebt = \"Schulden\"\n[units]\nEUR = \"€\"\n[categories.housing]\nrent = \"Miete\"\n";
+    let names = "[features]\ndebt = \"Schulden\"\n[units]\nEUR = \"€\"\n[categories.housing]\nrent = \"Miete\"\n";
     Language::new("de", &[source("names.toml", names)]).unwrap();
 }

@@ -4,7 +4,8 @@ use crate::python;
 use crate::shell::{cargo, root, say, step, target};
 use anyhow::Result;
 
-/// What one run without a name measures, in this order: all of docs/benchmarks.md, docs/peers.md and docs/quality.md, and the speed of Python.
+/// What one run without a name measures, in this order: all of docs/benchmarks.md, docs/peers.md
+/// and docs/quality.md, and the speed of Python.
 const SUITE: [&str; 11] = [
     "library",
     "throughput",
@@ -24,7 +25,10 @@ const QUICK: [&str; 6] = ["throughput", "latency", "million", "limits", "scaling
 pub(crate) const NAMED: [&str; 6] = ["networks", "trees", "people", "models", "kernels", "report"];
 
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    step("build", cargo().args(["build", "--release", "--quiet", "-p", "probe-bench", "-p", "probe-cli"]))?;
+    step(
+        "build",
+        cargo().args(["build", "--release", "--quiet", "-p", "probe-bench", "-p", "probe-cli"]),
+    )?;
     match arguments {
         [] => SUITE.iter().try_for_each(|what| measure(what, &[])),
         ["--quick"] => {

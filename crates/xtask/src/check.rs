@@ -6,8 +6,16 @@ use anyhow::Result;
 
 pub(crate) fn run(full: bool) -> Result<()> {
     step("format", cargo().args(["fmt", "--all", "--check"]))?;
-    let lint =
-        ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"];
+    let lint = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--all-features",
+        "--quiet",
+        "--",
+        "-D",
+        "warnings",
+    ];
     step("lints", cargo().args(lint))?;
     step("tests and doctests", cargo().args(["test", "--workspace", "--quiet"]))?;
     let docs = ["doc", "--workspace", "--no-deps", "--quiet"];

@@ -23,7 +23,10 @@ fn main() -> Result<()> {
         ["test", "python"] => python::test(),
         ["bench", rest @ ..] => bench::run(rest),
         ["help" | "--help" | "-h"] | [] => {
-            shell::say(&format!("{USAGE}\n                            WHAT is one of {}", bench::names()));
+            shell::say(&format!(
+                "{USAGE}\n                            WHAT is one of {}",
+                bench::names()
+            ));
             Ok(())
         }
         _ => bail!("unknown command: {}\n{USAGE}", words.join(" ")),

@@ -9,7 +9,10 @@ use std::process::Command;
 pub(crate) fn test() -> Result<()> {
     let (package, folder) = (root().join("bindings/python"), target().join("python"));
     // With the features of the whole workspace, as the tests before it were built.
-    step("command for the Python package", cargo().args(["build", "--workspace", "--bins", "--quiet"]))?;
+    step(
+        "command for the Python package",
+        cargo().args(["build", "--workspace", "--bins", "--quiet"]),
+    )?;
     // Not the release build, which takes minutes more and answers the same.
     let wheel = wheel("dev")?;
     let clean = environment(&folder.join("clean"))?;
@@ -23,7 +26,10 @@ pub(crate) fn test() -> Result<()> {
     install(&full, &["--no-deps".as_ref(), wheel.as_os_str()])?;
     let mut tests = Command::new(&full);
     tests.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).current_dir(&package);
-    tests.env("PROBE_BIN", target().join("debug").join(format!("probe{}", std::env::consts::EXE_SUFFIX)));
+    tests.env(
+        "PROBE_BIN",
+        target().join("debug").join(format!("probe{}", std::env::consts::EXE_SUFFIX)),
+    );
     step("Python tests", &mut tests)
 }
 
@@ -36,8 +42,13 @@ pub(crate) fn wheel(profile: &str) -> Result<PathBuf> {
         std::fs::remove_dir_all(&wheels)?;
     }
     let mut build = pip(&builder);
-    build.args(["wheel", "--no-deps", "--wheel-dir"]).arg(&wheels).arg(root().join("bindings/python"));
-    build.env("MATURIN_PEP517_ARGS", format!("--profile {profile}")).env("CARGO_TARGET_DIR", target());
+    build
+        .args(["wheel", "--no-deps", "--wheel-dir"])
+        .arg(&wheels)
+        .arg(root().join("bindings/python"));
+    build
+        .env("MATURIN_PEP517_ARGS", format!("--profile {profile}"))
+        .env("CARGO_TARGET_DIR", target());
     step("Python wheel", &mut build)?;
     only_wheel(&wheels)
 }
@@ -68,9 +79,9 @@ fn pip(python: &Path) -> Command {
 }
 
 fn install(python: &Path, what: &[&std::ffi::OsStr]) -> Result<()> {
-    let name = what
-        .last()
-        .map_or_else(String::new, |last| Path::new(last).file_name().unwrap_or(last).display().to_string());
+    let name = what.last().map_or_else(String::new, |last| {
+        Path::new(last).file_name().unwrap_or(last).display().to_string()
+    });
     let forced = if what.iter().any(|word| word.to_string_lossy().ends_with(".whl")) {
         &["--force-reinstall"][..]
     } else {

@@ -33,8 +33,9 @@ pub(crate) fn cargo() -> Command {
 pub(crate) fn step(name: &str, command: &mut Command) -> Result<()> {
     say(&format!("── {name}"));
     let started = Instant::now();
-    let status =
-        command.status().with_context(|| format!("{name}: cannot start {:?}", command.get_program()))?;
+    let status = command
+        .status()
+        .with_context(|| format!("{name}: cannot start {:?}", command.get_program()))?;
     if !status.success() {
         bail!("{name} failed");
     }

@@ -1,7 +1,9 @@
-//! Every method on every data set and kind of model, before the same people and rules: who gets an answer, whether it holds, what it costs against the best that is
-//! known, and whether it keeps the rules.
+//! Every method on every data set and kind of model, before the same people and rules: who gets an
+//! answer, whether it holds, what it costs against the best that is known, and whether it keeps the
+//! rules.
 //!
-//! Rates are counted on plain draws that are scored by the model alone; nothing that a method or the engine says of a rate is taken over.
+//! Rates are counted on plain draws that are scored by the model alone; nothing that a method or
+//! the engine says of a rate is taken over.
 
 mod subject;
 mod tally;
@@ -20,7 +22,8 @@ const RATE: f64 = 0.1;
 const SIGMA: f64 = 0.1;
 const SEED: Seed = Seed(0);
 const OUTPUT: &str = "docs/quality.md";
-/// What our solver aims at without a certificate, as a share of r, and with which seeds, to know what an answer can cost.
+/// What our solver aims at without a certificate, as a share of r, and with which seeds, to know
+/// what an answer can cost.
 const AIM: f64 = 0.995;
 const SEEDS: [u64; 3] = [1, 2, 3];
 
@@ -108,8 +111,10 @@ fn document(rows: &[(String, Row)], refused: &[(String, String)]) -> String {
     let ours = rows.iter().filter(|(_, row)| row.method == METHODS[0].name);
     let reasons: Vec<String> =
         ours.filter_map(|(title, row)| Some(format!("{title}: {}", row.reasons()?))).collect();
-    let refused: Vec<String> =
-        served.iter().map(|(method, titles)| format!("`{method}` ({})", titles.join("; "))).collect();
+    let refused: Vec<String> = served
+        .iter()
+        .map(|(method, titles)| format!("`{method}` ({})", titles.join("; ")))
+        .collect();
     format!(
         "# Quality of answers\n\nWritten by `cargo xtask bench board`: every method of [methods](methods.md), with its default settings, on four data sets and three kinds of models. At most {PEOPLE} people of the \
          test split whom the model denies; numbers other than age may change, each within the range it has in the data, categories and age may not; people miss each number that may change by σ = {SIGMA} of its \

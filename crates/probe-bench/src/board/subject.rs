@@ -47,9 +47,9 @@ pub(super) struct Subject {
 
 impl Subject {
     pub(super) fn load(data: &PaperData, kind: Kind, most: usize) -> Result<Self> {
-        let encoded = data
-            .load(&folders::data(), SEED)
-            .with_context(|| format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file))?;
+        let encoded = data.load(&folders::data(), SEED).with_context(|| {
+            format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file)
+        })?;
         let model: Arc<dyn Model> = match kind {
             Kind::Linear => Arc::new(data.train_logistic(&encoded, SEED)?),
             Kind::Network => Arc::new(data.train_network(&encoded, SEED)?),
@@ -59,7 +59,8 @@ impl Subject {
         let (train, _) = encoded.part(&encoded.split.train);
         let rows = train.len() / d;
         let n = REFERENCE.min(rows);
-        let reference: Vec<f64> = (0..n).flat_map(|i| &train[i * rows / n * d..][..d]).copied().collect();
+        let reference: Vec<f64> =
+            (0..n).flat_map(|i| &train[i * rows / n * d..][..d]).copied().collect();
         Ok(Self {
             people: encoded.denied(&*model, most)?,
             model,

@@ -74,11 +74,19 @@ pub(super) fn audit(subject: &Subject, engine: &Engine, draws: usize) -> Result<
     answers.par_iter().enumerate().map(one).collect()
 }
 
-fn look(subject: &Subject, person: &[f64], point: &[f64], errors: &[f64], exact: f64) -> Result<Told> {
+fn look(
+    subject: &Subject,
+    person: &[f64],
+    point: &[f64],
+    errors: &[f64],
+    exact: f64,
+) -> Result<Told> {
     let d = point.len();
     let draws = errors.len() / d;
-    let noisy: Vec<f64> =
-        errors.chunks_exact(d).flat_map(|error| error.iter().zip(point).map(|(e, x)| x + e)).collect();
+    let noisy: Vec<f64> = errors
+        .chunks_exact(d)
+        .flat_map(|error| error.iter().zip(point).map(|(e, x)| x + e))
+        .collect();
     let (mut scores, mut own) = (vec![0.0; draws], [0.0]);
     subject.model.score_batch(Rows::new(&noisy, d)?, &mut scores)?;
     subject.model.score_batch(Rows::single(point), &mut own)?;
@@ -98,14 +106,16 @@ fn look(subject: &Subject, person: &[f64], point: &[f64], errors: &[f64], exact:
     })
 }
 
-/// For each person the least cost of points that are accepted, keep the rules and have a rate of at most r; infinite where there is none.
+/// For each person the least cost of points that are accepted, keep the rules and have a rate of at
+/// most r; infinite where there is none.
 pub(super) fn best_known<'a>(all: impl Iterator<Item = &'a Vec<Outcome>>) -> Vec<f64> {
     let mut best = Vec::new();
     for outcomes in all {
         best.resize(outcomes.len(), f64::INFINITY);
         for (best, outcome) in best.iter_mut().zip(outcomes) {
-            let fits =
-                |told: &&Told| told.accepted && told.broken == 0 && (outcome.certified || told.exact <= RATE);
+            let fits = |told: &&Told| {
+                told.accepted && told.broken == 0 && (outcome.certified || told.exact <= RATE)
+            };
             if let Some(told) = outcome.answer.as_ref().filter(fits) {
                 *best = told.cost.min(*best);
             }
@@ -132,8 +142,10 @@ pub(super) struct Row {
 
 impl Row {
     pub(super) fn of(method: &str, outcomes: &[Outcome], best: &[f64]) -> Self {
-        let accepted = |outcome: &&Outcome| outcome.answer.as_ref().is_some_and(|told| told.accepted);
-        let told = || outcomes.iter().filter(accepted).filter_map(|outcome| outcome.answer.as_ref());
+        let accepted =
+            |outcome: &&Outcome| outcome.answer.as_ref().is_some_and(|told| told.accepted);
+        let told =
+            || outcomes.iter().filter(accepted).filter_map(|outcome| outcome.answer.as_ref());
         let pairs: Vec<(f64, f64)> = outcomes
             .iter()
             .zip(best)
@@ -166,13 +178,15 @@ impl Row {
 
     /// What those without a certificate were told; `None` where there are none.
     pub(super) fn reasons(&self) -> Option<String> {
-        let told: Vec<String> = self.reasons.iter().map(|(reason, n)| format!("`{reason}` to {n}")).collect();
+        let told: Vec<String> =
+            self.reasons.iter().map(|(reason, n)| format!("`{reason}` to {n}")).collect();
         (!told.is_empty()).then(|| told.join(", "))
     }
 
     pub(super) fn line(&self, title: &str) -> String {
         let share = |n: usize| format!("{:.0} %", 100.0 * n as f64 / self.people as f64);
-        let known = |value: f64, text: String| if value.is_finite() { text } else { "–".to_owned() };
+        let known =
+            |value: f64, text: String| if value.is_finite() { text } else { "–".to_owned() };
         format!(
             "| {title} | `{}` | {} | {} | {} | {} | {} | {} | {} | {} |",
             self.method,
@@ -191,15 +205,22 @@ impl Row {
 /// What other texts quote: our solver, and the paper's two algorithms.
 pub(super) fn figures(rows: &[(String, Row)]) -> Figures {
     let mut figures = Figures::new();
-    for (key, method) in
-        [("ours", "probe"), ("first", "probe-gradient"), ("second", "probe-mc"), ("wachter", "wachter")]
-    {
+    for (key, method) in [
+        ("ours", "probe"),
+        ("first", "probe-gradient"),
+        ("second", "probe-mc"),
+        ("wachter", "wachter"),
+    ] {
         let of = || rows.iter().map(|(_, row)| row).filter(|row| row.method == method);
-        let mut put = |what: &str, text: String| drop(figures.insert(format!("{key}_{what}"), text));
+        let mut put =
+            |what: &str, text: String| drop(figures.insert(format!("{key}_{what}"), text));
         put("cells", of().count().to_string());
         put("cost", range(of().map(|row| row.cost).filter(|cost| cost.is_finite()), 2));
         put("answered", range(of().map(|row| 100.0 * row.answered as f64 / row.people as f64), 0));
-        put("certified", range(of().map(|row| 100.0 * row.certified as f64 / row.people as f64), 0));
+        put(
+            "certified",
+            range(of().map(|row| 100.0 * row.certified as f64 / row.people as f64), 0),
+        );
         put("holds", range(of().map(|row| 100.0 * row.holds).filter(|share| share.is_finite()), 0));
         put("broken", of().map(|row| row.broken).sum::<usize>().to_string());
     }
@@ -222,12 +243,15 @@ mod tests {
             outcome(1.0, 0.5, true),
             Outcome { certified: false, reason: Some("not-found"), answer: None },
         ];
-        let second = vec![outcome(1.0, 0.2, true), outcome(3.0, 0.1, true), outcome(1.0, 0.0, false)];
+        let second =
+            vec![outcome(1.0, 0.2, true), outcome(3.0, 0.1, true), outcome(1.0, 0.0, false)];
         let best = best_known([&first, &second].into_iter());
         assert_eq!(best, [2.0, 3.0, f64::INFINITY]);
         let row = Row::of("x", &first, &best);
         // (2 + 1) / (2 + 3): the third person has neither an answer nor a best.
-        assert!((row.cost - 0.6).abs() < 1e-12 && row.answered == 2 && (row.holds - 0.5).abs() < 1e-12);
+        assert!(
+            (row.cost - 0.6).abs() < 1e-12 && row.answered == 2 && (row.holds - 0.5).abs() < 1e-12
+        );
         assert_eq!(row.reasons().as_deref(), Some("`no reason` to 2, `not-found` to 1"));
         let row = Row::of("y", &second, &best);
         // The point that is refused does not count: (1 + 3) / (2 + 3).

@@ -1,4 +1,5 @@
-//! What is counted. Everything that is not a unit is done the same way however many units there are.
+//! What is counted. Everything that is not a unit is done the same way however many units there
+//! are.
 
 use crate::generated::{complete_trees, denied, engine, linear, network};
 use anyhow::Result;
@@ -22,7 +23,12 @@ pub(super) struct Kernel {
 }
 
 pub(super) const KERNELS: &[Kernel] = &[
-    Kernel { name: "linear_l1", what: "exact answer, linear, d = 20, l1", units: 4_000, run: linear_l1 },
+    Kernel {
+        name: "linear_l1",
+        what: "exact answer, linear, d = 20, l1",
+        units: 4_000,
+        run: linear_l1,
+    },
     Kernel {
         name: "linear_l2",
         what: "exact answer, linear, d = 20, l2 with bounds",
@@ -60,7 +66,12 @@ pub(super) const KERNELS: &[Kernel] = &[
         units: 2,
         run: trees_answer,
     },
-    Kernel { name: "csv_row", what: "a row of 20 numbers read from CSV", units: 2_000, run: csv_row },
+    Kernel {
+        name: "csv_row",
+        what: "a row of 20 numbers read from CSV",
+        units: 2_000,
+        run: csv_row,
+    },
 ];
 
 const D: usize = 20;
@@ -86,7 +97,8 @@ fn linear_l1(units: usize) -> Result<()> {
 }
 
 fn linear_l2(units: usize) -> Result<()> {
-    let mut setup = Setup::new(Arc::new(linear(D)?), (0..D).map(|j| format!("x{j}")).collect(), None, 0.1)?;
+    let mut setup =
+        Setup::new(Arc::new(linear(D)?), (0..D).map(|j| format!("x{j}")).collect(), None, 0.1)?;
     setup.actions.intersect(0.0, 1.0)?;
     setup.set_norm("l2")?;
     answer(&Engine::new(setup)?, units)
@@ -110,7 +122,11 @@ fn network_line(units: usize) -> Result<()> {
     const LINES: usize = 1_024;
     let point = vec![0.6; D];
     for _ in 0..units.div_ceil(LINES) {
-        black_box(engine.rate(black_box(&point), None, &LineSampling { lines: LINES.min(units) })?);
+        black_box(engine.rate(
+            black_box(&point),
+            None,
+            &LineSampling { lines: LINES.min(units) },
+        )?);
     }
     Ok(())
 }

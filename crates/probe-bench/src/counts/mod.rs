@@ -1,7 +1,8 @@
-//! Instructions of a handful of kernels, counted by valgrind: they repeat where seconds do not. Compared with what is stored.
+//! Instructions of a handful of kernels, counted by valgrind: they repeat where seconds do not.
+//! Compared with what is stored.
 //!
-//! Each kernel is run twice in a process of its own, the second time for twice as many units: the difference is what the units take, whatever the
-//! start of the program and the preparations take.
+//! Each kernel is run twice in a process of its own, the second time for twice as many units: the
+//! difference is what the units take, whatever the start of the program and the preparations take.
 
 mod kernels;
 mod stored;
@@ -63,7 +64,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if options.store {
         ensure!(counted.len() == KERNELS.len(), "only all kernels are stored together");
         now.save()?;
-        let figures: Figures = counted.iter().map(|c| (c.kernel.name.to_owned(), whole(c.each))).collect();
+        let figures: Figures =
+            counted.iter().map(|c| (c.kernel.name.to_owned(), whole(c.each))).collect();
         return report::publish(&Part {
             id: "counts",
             command: "counts --store",
@@ -163,7 +165,9 @@ mod tests {
     fn units_are_counted_by_the_difference() {
         // 1,000 to start, 7 a unit.
         assert_eq!(each(1_000 + 7 * 40, 1_000 + 7 * 80, 40).unwrap(), 7.0);
-        assert!(each(500, 500, 10).is_err() && each(500, 400, 10).is_err() && each(1, 2, 0).is_err());
+        assert!(
+            each(500, 500, 10).is_err() && each(500, 400, 10).is_err() && each(1, 2, 0).is_err()
+        );
     }
 
     #[test]

@@ -39,13 +39,15 @@ impl Stored {
     pub(super) fn load() -> Result<Self> {
         match std::fs::read(path()) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
-            read => Ok(serde_json::from_slice(&read?).context("benches/counts.json is not what we wrote")?),
+            read => Ok(serde_json::from_slice(&read?)
+                .context("benches/counts.json is not what we wrote")?),
         }
     }
 
     /// These counts, by this compiler on this processor.
     pub(super) fn now(counts: BTreeMap<String, f64>) -> Result<Self> {
-        let compiler = Command::new("rustc").arg("--version").output().context("cannot start rustc")?;
+        let compiler =
+            Command::new("rustc").arg("--version").output().context("cannot start rustc")?;
         let rustc = String::from_utf8_lossy(&compiler.stdout).trim().to_owned();
         Ok(Self { rustc, vectors: vectors(), counts })
     }
@@ -60,7 +62,8 @@ impl Stored {
 
     /// In words, where the others were made by another compiler or for another processor.
     pub(super) fn differs_from(&self, other: &Self) -> Option<String> {
-        let same = self.rustc.is_empty() || (&self.rustc, &self.vectors) == (&other.rustc, &other.vectors);
+        let same =
+            self.rustc.is_empty() || (&self.rustc, &self.vectors) == (&other.rustc, &other.vectors);
         (!same).then(|| {
             format!(
                 "stored counts are by {} with {}, these by {} with {}",
@@ -83,7 +86,8 @@ impl Stored {
 fn vectors() -> String {
     #[cfg(target_arch = "x86_64")]
     {
-        let has = [("avx2", is_x86_feature_detected!("avx2")), ("fma", is_x86_feature_detected!("fma"))];
+        let has =
+            [("avx2", is_x86_feature_detected!("avx2")), ("fma", is_x86_feature_detected!("fma"))];
         let names: Vec<&str> = has.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect();
         if !names.is_empty() {
             return names.join(" and ");
@@ -97,7 +101,11 @@ mod tests {
     use super::*;
 
     fn stored(rustc: &str, count: f64) -> Stored {
-        Stored { rustc: rustc.to_owned(), vectors: "v".to_owned(), counts: [("a".to_owned(), count)].into() }
+        Stored {
+            rustc: rustc.to_owned(),
+            vectors: "v".to_owned(),
+            counts: [("a".to_owned(), count)].into(),
+        }
     }
 
     #[test]

@@ -45,7 +45,8 @@ struct Case {
 
 /// The command, and where there is a wheel Python, for `n` people each.
 pub(super) fn measure(probe: &Path, wheel: Option<&Path>, n: usize) -> Result<Vec<Front>> {
-    let probe = &probe.canonicalize().with_context(|| format!("no binary at {}", probe.display()))?;
+    let probe =
+        &probe.canonicalize().with_context(|| format!("no binary at {}", probe.display()))?;
     let (model, people) = linear_people(n)?;
     let names = (0..super::D).map(|j| format!("x{j}")).collect();
     let mut cases = vec![Case { title: "linear, d = 20", model, names, people }];
@@ -67,7 +68,10 @@ pub(super) fn measure(probe: &Path, wheel: Option<&Path>, n: usize) -> Result<Ve
         ));
         if let Some(wheel) = wheel {
             let seconds = from_python(wheel, case, folder.path())?;
-            fronts.push(Front::new(format!("Python, `engine.recourse` of one row, {}", case.title), seconds));
+            fronts.push(Front::new(
+                format!("Python, `engine.recourse` of one row, {}", case.title),
+                seconds,
+            ));
         }
     }
     Ok(fronts)
@@ -83,7 +87,8 @@ fn by_command(probe: &Path, case: &Case, folder: &Path) -> Result<Vec<f64>> {
         command.args(["recourse", "model.json", "people.csv", "-o", "out.csv", "--quiet", "-r"]);
         command.args([&RATE.to_string(), "--sigma", &SIGMA.to_string()]).current_dir(folder);
         let started = Instant::now();
-        let status = command.status().with_context(|| format!("cannot start {}", probe.display()))?;
+        let status =
+            command.status().with_context(|| format!("cannot start {}", probe.display()))?;
         seconds.push(started.elapsed().as_secs_f64());
         if !status.success() {
             bail!("probe recourse failed: {status}");

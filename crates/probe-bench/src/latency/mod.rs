@@ -1,4 +1,5 @@
-//! One person at a time on a warm process: how long a certified answer takes, and what the command and Python add to it.
+//! One person at a time on a warm process: how long a certified answer takes, and what the command
+//! and Python add to it.
 
 mod fronts;
 
@@ -233,6 +234,8 @@ mod tests {
     fn everybody_but_the_first_few_is_timed() {
         let row = linear(50).unwrap();
         assert_eq!((row.seconds.len(), row.certified), (50, 50));
-        assert!(row.seconds.is_sorted() && row.p(0.5) <= row.p(0.99) && row.p(1.0) == row.seconds[49]);
+        assert!(
+            row.seconds.is_sorted() && row.p(0.5) <= row.p(0.99) && row.p(1.0) == row.seconds[49]
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! How far from what the machine can do: the arithmetic of an answer before a network against a matrix product, sampled rates against noise and
-//! scores alone, and files against reading numbers from memory. What lies between is found by leaving parts out.
+//! How far from what the machine can do: the arithmetic of an answer before a network against a
+//! matrix product, sampled rates against noise and scores alone, and files against reading numbers
+//! from memory. What lies between is found by leaving parts out.
 
 mod network;
 mod sampling;
@@ -34,7 +35,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let sampled = sampling::measure(if options.quick { 5 } else { 30 })?;
     let table = table::measure(&options.probe, (options.rows / share).max(1_000))?;
     let text =
-        [network::render(&networks, product), sampling::render(&sampled), table::render(&table)].join("\n");
+        [network::render(&networks, product), sampling::render(&sampled), table::render(&table)]
+            .join("\n");
     say(&text);
     if options.quick {
         return Ok(());

@@ -1,4 +1,5 @@
-//! An answer before a network: the least arithmetic that its lines need, against the machine's rate in a matrix product.
+//! An answer before a network: the least arithmetic that its lines need, against the machine's rate
+//! in a matrix product.
 
 use crate::clock::time;
 use crate::networks::Subject;
@@ -13,8 +14,9 @@ const SIGMA: f64 = 0.1;
 const RATE: f64 = 0.1;
 /// Confidence of certificates that read more lines: what a line takes is the difference.
 const SURER: f64 = 1.0 - 1e-6;
-/// What a line needs for each hidden unit at the least: its value where the line starts (a sum and a product with a sum), and at one place on the
-/// line (a product with a sum), the rectified value into the score, and its slope into the slope.
+/// What a line needs for each hidden unit at the least: its value where the line starts (a sum and
+/// a product with a sum), and at one place on the line (a product with a sum), the rectified value
+/// into the score, and its slope into the slope.
 const PER_UNIT: f64 = 3.0 + 2.0 + 1.0 + 1.0;
 /// How often everybody is answered.
 const ROUNDS: usize = 8;
@@ -117,7 +119,8 @@ pub(crate) fn measure(people: usize) -> Result<Vec<OnNetwork>> {
             engine(&twice, &|_| ())?,
             engine(&twice, &surer)?,
         ];
-        let [usual, uncertified, surer, doubled, doubled_surer] = costs_of(&engines, &subject.people)?;
+        let [usual, uncertified, surer, doubled, doubled_surer] =
+            costs_of(&engines, &subject.people)?;
         found.push(OnNetwork {
             title: data.title,
             units: subject.model.hidden()[0].n_out(),
@@ -142,7 +145,8 @@ fn doubled(model: &Mlp) -> Result<Mlp> {
     Ok(Mlp::new(layers, model.activation(), model.threshold())?)
 }
 
-/// Of a person before each engine, on the average; the least of some rounds, in turns, so that other work on the machine meets all.
+/// Of a person before each engine, on the average; the least of some rounds, in turns, so that
+/// other work on the machine meets all.
 fn costs_of<const N: usize>(engines: &[Engine; N], people: &[f64]) -> Result<[Cost; N]> {
     let d = engines[0].setup().names.len();
     let n = (people.len() / d) as f64;

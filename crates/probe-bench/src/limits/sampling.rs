@@ -36,8 +36,12 @@ impl Sampled {
 
 pub(crate) fn measure(points: usize) -> Result<Vec<Sampled>> {
     let network = Subject::load(&PAPER_DATA[0], points)?;
-    let mut found =
-        vec![one("Adult network".to_owned(), &network.engine(SIGMA, RATE)?, &network.people, None)?];
+    let mut found = vec![one(
+        "Adult network".to_owned(),
+        &network.engine(SIGMA, RATE)?,
+        &network.people,
+        None,
+    )?];
     for subject in trees::subjects(&PAPER_DATA[0], "", points)? {
         let engine = subject.engine(RATE)?;
         found.push(one(subject.title.clone(), &engine, &subject.people, Some(&subject.model))?);
@@ -85,7 +89,13 @@ fn one(title: String, engine: &Engine, people: &[f64], trees: Option<&Trees>) ->
         scored.push(took.cpu);
     }
     let ranks = trees.map(|trees| by_ranks(trees, &errors, &points)).transpose()?;
-    Ok(Sampled { title, whole: whole.cpu / n, noise: drawn.cpu, scores: mean(scored.into_iter()), ranks })
+    Ok(Sampled {
+        title,
+        whole: whole.cpu / n,
+        noise: drawn.cpu,
+        scores: mean(scored.into_iter()),
+        ranks,
+    })
 }
 
 /// Seconds for a point, the errors being sorted already.
@@ -95,7 +105,9 @@ fn by_ranks(trees: &Trees, errors: &[f64], points: &[Vec<f64>]) -> Result<f64> {
     let active = vec![true; trees.n_features()];
     let (mut refused, mut scores) = (vec![false; ranked.len()], vec![0.0; ranked.len()]);
     let took = median_of(5, 1.0, || {
-        points.iter().try_for_each(|point| Ok(batch.score_into(point, &active, &mut refused, &mut scores)?))
+        points.iter().try_for_each(|point| {
+            Ok(batch.score_into(point, &active, &mut refused, &mut scores)?)
+        })
     })?;
     Ok(took.cpu / points.len() as f64)
 }

@@ -33,7 +33,8 @@ pub(crate) struct OnTable {
 
 pub(crate) fn measure(probe: &Path, people: usize) -> Result<OnTable> {
     eprintln!("{people} people from file to file");
-    let probe = &probe.canonicalize().with_context(|| format!("no binary at {}", probe.display()))?;
+    let probe =
+        &probe.canonicalize().with_context(|| format!("no binary at {}", probe.display()))?;
     let folder = tempfile::tempdir()?;
     let names: Vec<String> = (0..D).map(|j| format!("x{j}")).collect();
     let mut draws = Seed(1).stream(Purpose::Data, 1);
@@ -56,12 +57,14 @@ pub(crate) fn measure(probe: &Path, people: usize) -> Result<OnTable> {
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let mut answers = vec![Answer::new(D); people];
     let rows = Rows::new(&numbers, D)?;
-    let solved = one.install(|| median_of(3, 3.0, || Ok(engine.recourse_into(rows, &mut answers)?)))?.cpu;
+    let solved =
+        one.install(|| median_of(3, 3.0, || Ok(engine.recourse_into(rows, &mut answers)?)))?.cpu;
     let (mut cpu, mut single, mut all) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..REPEATS {
         let before = cpu_of_children();
         let timed = |threads: &str| -> Result<f64> {
-            let (done, took) = time(|| Ok(stream::recourse(probe, folder.path(), threads).status()?))?;
+            let (done, took) =
+                time(|| Ok(stream::recourse(probe, folder.path(), threads).status()?))?;
             ensure!(done.success(), "probe recourse failed: {done}");
             Ok(took.wall)
         };
@@ -125,5 +128,6 @@ pub(crate) fn render(table: &OnTable) -> String {
 
 pub(crate) fn quote(table: &OnTable, figures: &mut Figures) {
     figures.insert("table_cpu_to_bare".to_owned(), format!("{:.1}", table.cpu.median / table.bare));
-    figures.insert("table_wall_to_bare".to_owned(), format!("{:.1}", table.all.median / table.bare));
+    figures
+        .insert("table_wall_to_bare".to_owned(), format!("{:.1}", table.all.median / table.bare));
 }

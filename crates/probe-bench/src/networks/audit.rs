@@ -39,7 +39,9 @@ pub(crate) fn by_lines(model: &Shallow, sigma: f64, points: &[&[f64]]) -> Vec<Me
         let pre = model.pre(point);
         let along = model.direction(&pre, sigma, &Draws::sobol(model, DIRECTION, seed()));
         let means: Vec<f64> = (0..SCRAMBLES)
-            .map(|_| Bundle::new(model, sigma, &along, &Draws::sobol(model, LINES, seed())).rate(&pre))
+            .map(|_| {
+                Bundle::new(model, sigma, &along, &Draws::sobol(model, LINES, seed())).rate(&pre)
+            })
             .collect();
         let n = SCRAMBLES as f64;
         let rate = means.iter().sum::<f64>() / n;
@@ -63,7 +65,8 @@ pub(crate) fn by_plain_draws(model: &Shallow, sigma: f64, points: &[&[f64]]) -> 
         a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
         a
     };
-    let refused = (0..PLAIN.div_ceil(BLOCK)).into_par_iter().map(count).reduce(|| vec![0; points.len()], add);
+    let refused =
+        (0..PLAIN.div_ceil(BLOCK)).into_par_iter().map(count).reduce(|| vec![0; points.len()], add);
     let measured = |refused: usize| {
         let rate = refused as f64 / PLAIN as f64;
         Measured { rate, error: (rate * (1.0 - rate) / PLAIN as f64).sqrt() }
@@ -99,7 +102,8 @@ mod tests {
             let model = random(6, 20, seed);
             // A point that is refused sometimes but not always.
             let mut stream = Seed(seed).stream(Purpose::Data, 9);
-            let points: Vec<[f64; 6]> = (0..60).map(|_| std::array::from_fn(|_| stream.normal())).collect();
+            let points: Vec<[f64; 6]> =
+                (0..60).map(|_| std::array::from_fn(|_| stream.normal())).collect();
             let lines: Vec<Measured> =
                 by_lines(&model, 0.3, &points.iter().map(|p| &p[..]).collect::<Vec<_>>());
             let undecided = |i: &usize| (0.05..0.6).contains(&lines[*i].rate);

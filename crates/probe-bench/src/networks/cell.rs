@@ -21,7 +21,8 @@ pub(super) struct Cell {
     r: f64,
     people: usize,
     certified: usize,
-    /// Answers above r, on lines and on plain draws, and mean rate over r; `None` where not audited.
+    /// Answers above r, on lines and on plain draws, and mean rate over r; `None` where not
+    /// audited.
     audit: Option<(usize, usize, f64)>,
     cost: f64,
     offline: Option<Against>,
@@ -47,9 +48,11 @@ impl Cell {
         };
         let (single, many) = (timed(&pools.one)?, timed(&pools.all)?);
 
-        let certified: Vec<&Answer> = answers.iter().filter(|a| a.status == Status::Certified).collect();
+        let certified: Vec<&Answer> =
+            answers.iter().filter(|a| a.status == Status::Certified).collect();
         let points: Vec<&[f64]> = certified.iter().map(|answer| &answer.point[..]).collect();
-        let audit = (!options.no_audit).then(|| pools.aside.install(|| audit(subject, sigma, r, &points)));
+        let audit =
+            (!options.no_audit).then(|| pools.aside.install(|| audit(subject, sigma, r, &points)));
         Ok(Self {
             r,
             people: answers.len(),
@@ -80,9 +83,13 @@ impl Cell {
 pub(super) fn figures(cells: &[(&str, Cell)]) -> Figures {
     let mut figures = Figures::new();
     let certified = cells.iter().map(|(_, cell)| cell.certified as f64 / cell.people as f64);
-    let above =
-        cells.iter().filter_map(|(_, cell)| cell.audit).map(|(lines, plain, _)| lines + plain).sum::<usize>();
-    figures.insert("certified".to_owned(), format!("{:.1} %", 100.0 * certified.fold(1.0, f64::min)));
+    let above = cells
+        .iter()
+        .filter_map(|(_, cell)| cell.audit)
+        .map(|(lines, plain, _)| lines + plain)
+        .sum::<usize>();
+    figures
+        .insert("certified".to_owned(), format!("{:.1} %", 100.0 * certified.fold(1.0, f64::min)));
     figures.insert("above".to_owned(), above.to_string());
     figures.insert(
         "rate".to_owned(),
@@ -121,6 +128,7 @@ pub(crate) fn against(
     let name = format!("{}-{}-sigma{sigma}-r{r}", subject.name, &subject.hash[..16]);
     let people: Vec<&[f64]> = (0..answers.len()).map(|i| subject.person(i)).collect();
     let draws = OfflineDraws::new(&subject.plain);
-    let find = |person: &[f64]| search(Question { model: &subject.plain, person, sigma, r }, &draws);
+    let find =
+        |person: &[f64]| search(Question { model: &subject.plain, person, sigma, r }, &draws);
     aside.install(|| Against::measure(&name, (&people, answers), most, find))
 }

@@ -1,4 +1,5 @@
-//! Larger models on generated data: a deep network with many inputs, and a linear score of a thousand features.
+//! Larger models on generated data: a deep network with many inputs, and a linear score of a
+//! thousand features.
 
 use super::Pools;
 use super::audit::Measured;
@@ -6,7 +7,9 @@ use crate::clock::median_of;
 use crate::folders;
 use crate::stats::mean;
 use anyhow::{Context as _, Result};
-use probe_core::{Answer, Engine, Linear, Model, MonteCarlo, Purpose, Rows, Seed, Setup, Status, Stream};
+use probe_core::{
+    Answer, Engine, Linear, Model, MonteCarlo, Purpose, Rows, Seed, Setup, Status, Stream,
+};
 use probe_io::ModelFile;
 use probe_train::{MlpParams, MlpTrainer};
 use rayon::ThreadPool;
@@ -69,7 +72,8 @@ fn row(
         pool.install(|| median_of(5, 2.0, || Ok(engine.recourse_into(rows, &mut answers)?)))
     };
     let (single, many) = (timed(&pools.one)?, timed(&pools.all)?);
-    let certified: Vec<&Answer> = answers.iter().filter(|a| a.status == Status::Certified).collect();
+    let certified: Vec<&Answer> =
+        answers.iter().filter(|a| a.status == Status::Certified).collect();
     let above = match engine.setup().model.as_linear() {
         Some(_) => {
             let above = certified.iter().filter(|a| a.rate > r).count();
@@ -105,11 +109,13 @@ fn per_second(speed: f64) -> String {
 /// The network, trained unless it is kept already.
 fn deep() -> Result<Arc<dyn Model>> {
     let [d, hidden @ ..] = DEEP;
-    let file = folders::kept("networks")?.join(format!("deep-{d}-{hidden:?}-rows{ROWS}-epochs{EPOCHS}.json"));
+    let file = folders::kept("networks")?
+        .join(format!("deep-{d}-{hidden:?}-rows{ROWS}-epochs{EPOCHS}.json"));
     if !file.exists() {
         eprintln!("training a network {DEEP:?}");
         let mut stream = SEED.stream(Purpose::Data, 20);
-        let teacher: Vec<Vec<f64>> = (0..20).map(|_| (0..=d).map(|_| stream.normal()).collect()).collect();
+        let teacher: Vec<Vec<f64>> =
+            (0..20).map(|_| (0..=d).map(|_| stream.normal()).collect()).collect();
         let x: Vec<f64> = (0..ROWS * d).map(|_| stream.uniform()).collect();
         // Around each unit's own mean, so that units are on for about half of the rows.
         let unit = |row: &[f64], w: &[f64]| {

@@ -1,8 +1,11 @@
-//! Rates of networks with one hidden relu layer by lines, written apart from the engine so that it can judge it.
+//! Rates of networks with one hidden relu layer by lines, written apart from the engine so that it
+//! can judge it.
 //!
-//! $f(x) = v^\top \max(Wx + b, 0) + c$ and noise $\sigma z$, $z$ standard normal. For a unit vector $u$, $z = z_\perp + tu$ with $t$ standard
-//! normal and independent of $z_\perp$. Along $t$ each unit is $p_h + t q_h$ with $q = \sigma Wu$: $f$ is piecewise linear with kinks at
-//! $-p_h/q_h$, and the share of $t$ on which $f \le 0$ is a sum of differences of $\Phi$. Its mean over $z_\perp$ is the rate.
+//! $f(x) = v^\top \max(Wx + b, 0) + c$ and noise $\sigma z$, $z$ standard normal. For a unit vector
+//! $u$, $z = z_\perp + tu$ with $t$ standard normal and independent of $z_\perp$. Along $t$ each
+//! unit is $p_h + t q_h$ with $q = \sigma Wu$: $f$ is piecewise linear with kinks at $-p_h/q_h$,
+//! and the share of $t$ on which $f \le 0$ is a sum of differences of $\Phi$. Its mean over
+//! $z_\perp$ is the rate.
 
 use anyhow::{Result, bail};
 use probe_core::math::normal::{cdf, quantile};
@@ -61,8 +64,8 @@ impl Shallow {
         pre.iter().zip(&self.v).map(|(p, v)| v * p.max(0.0)).sum::<f64>() + self.c
     }
 
-    /// The mean gradient over `draws` around the point, as a unit vector: the direction in which the rate changes most. The
-    /// first axis where it vanishes.
+    /// The mean gradient over `draws` around the point, as a unit vector: the direction in which
+    /// the rate changes most. The first axis where it vanishes.
     pub(crate) fn direction(&self, pre: &[f64], sigma: f64, draws: &Draws) -> Vec<f64> {
         let mut share = vec![0.0; self.units()];
         for image in draws.images.chunks_exact(self.units()) {
@@ -94,8 +97,9 @@ impl Shallow {
                     sums[lane] += v[lane] * (pre[lane] + sigma * image[lane]).max(0.0);
                 }
             }
-            let last: f64 =
-                (tail..self.units()).map(|h| self.v[h] * (pre[h] + sigma * image[h]).max(0.0)).sum();
+            let last: f64 = (tail..self.units())
+                .map(|h| self.v[h] * (pre[h] + sigma * image[h]).max(0.0))
+                .sum();
             sums.iter().sum::<f64>() + last + self.c <= 0.0
         };
         draws.images.chunks_exact(self.units()).filter(|image| refused(image)).count()
@@ -121,13 +125,16 @@ impl Draws {
     /// `n` points of a Sobol sequence, scrambled by `seed`.
     pub(crate) fn sobol(model: &Shallow, n: usize, seed: u32) -> Self {
         // Half a step of the sequence's grid keeps the quantile finite.
-        let uniform = |i: u32, j: u32| f64::from(sobol_burley::sample(i, j, seed)) + 0.5f64.powi(25);
-        let z = (0..n as u32).flat_map(|i| (0..model.d as u32).map(move |j| quantile(uniform(i, j))));
+        let uniform =
+            |i: u32, j: u32| f64::from(sobol_burley::sample(i, j, seed)) + 0.5f64.powi(25);
+        let z =
+            (0..n as u32).flat_map(|i| (0..model.d as u32).map(move |j| quantile(uniform(i, j))));
         Self::new(model, z.collect())
     }
 }
 
-/// Lines along one direction, whose places do not depend on the point: common random numbers for all points.
+/// Lines along one direction, whose places do not depend on the point: common random numbers for
+/// all points.
 pub(crate) struct Bundle<'m> {
     model: &'m Shallow,
     /// $\sigma W z_\perp$, line after line.
@@ -141,7 +148,9 @@ impl<'m> Bundle<'m> {
     pub(crate) fn new(model: &'m Shallow, sigma: f64, u: &[f64], draws: &Draws) -> Self {
         let slopes: Vec<f64> = model.times(u).map(|wu| sigma * wu).collect();
         let mut offsets = Vec::with_capacity(draws.images.len());
-        for (z, image) in draws.z.chunks_exact(model.d).zip(draws.images.chunks_exact(model.units())) {
+        for (z, image) in
+            draws.z.chunks_exact(model.d).zip(draws.images.chunks_exact(model.units()))
+        {
             let along = dot(z, u);
             offsets.extend(image.iter().zip(&slopes).map(|(i, s)| sigma * i - along * s));
         }
@@ -212,7 +221,9 @@ pub(crate) mod tests {
     /// w·x + b as a network: each weight as a difference of two relu units.
     pub(crate) fn affine(w: &[f64], b: f64) -> Shallow {
         let d = w.len();
-        let weight = (0..2).flat_map(|side| w.iter().map(move |w| if side == 0 { *w } else { -w })).collect();
+        let weight = (0..2)
+            .flat_map(|side| w.iter().map(move |w| if side == 0 { *w } else { -w }))
+            .collect();
         let hidden = Dense { weight, bias: vec![b, -b] };
         let output = Dense { weight: vec![1.0, -1.0], bias: vec![0.0] };
         assert_eq!(hidden.weight.len(), 2 * d);
@@ -221,7 +232,8 @@ pub(crate) mod tests {
 
     pub(crate) fn random(d: usize, units: usize, seed: u64) -> Shallow {
         let mut stream = Seed(seed).stream(Purpose::Data, 7);
-        let mut normals = |n: usize, by: f64| (0..n).map(|_| by * stream.normal()).collect::<Vec<_>>();
+        let mut normals =
+            |n: usize, by: f64| (0..n).map(|_| by * stream.normal()).collect::<Vec<_>>();
         Shallow {
             d,
             w: normals(d * units, 1.0),
@@ -271,7 +283,8 @@ pub(crate) mod tests {
             let sobol = Draws::sobol(&model, 4096, 5);
             for u in [model.direction(&pre, 0.4, &sobol), vec![0.0, 1.0, 0.0]] {
                 let rate = Bundle::new(&model, 0.4, &u, &sobol).rate(&pre);
-                // Five standard errors of the plain share; lines on Sobol points are closer than that.
+                // Five standard errors of the plain share; lines on Sobol points are closer than
+                // that.
                 let allowed = 5.0 * (rate * (1.0 - rate) / n as f64).sqrt() + 5e-4;
                 assert!((rate - share).abs() < allowed, "seed {seed}: {rate} {share}");
             }

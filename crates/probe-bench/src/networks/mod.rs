@@ -1,5 +1,5 @@
-//! Recourse for networks on the paper's data: how many are certified, whether the certificates hold, what answers cost against
-//! a slow offline search, and how fast they come.
+//! Recourse for networks on the paper's data: how many are certified, whether the certificates
+//! hold, what answers cost against a slow offline search, and how fast they come.
 
 mod audit;
 mod cell;
@@ -33,7 +33,8 @@ pub(crate) struct Options {
     /// People per data set, at most
     #[arg(long, default_value_t = PEOPLE)]
     people: usize,
-    /// People per data set and rate that the offline search is run for; its results are kept in the target folder
+    /// People per data set and rate that the offline search is run for; its results are kept in the
+    /// target folder
     #[arg(long, default_value_t = OFFLINE)]
     offline: usize,
     /// Data sets, by name: adult, compas, gmc
@@ -48,7 +49,8 @@ pub(crate) struct Options {
     /// Leave the audits out
     #[arg(long)]
     no_audit: bool,
-    /// Threads of audits and offline search; 0 is all cores. Speed is measured on one thread and on all cores in any case
+    /// Threads of audits and offline search; 0 is all cores. Speed is measured on one thread and on
+    /// all cores in any case
     #[arg(long, default_value_t = 0)]
     threads: usize,
 }
@@ -94,8 +96,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     text += &format!("{}\n\n{}\n\n{COLUMNS}", people.join("\n"), rows.join("\n"));
     if options.deep > 0 {
         let rows = large::rows(options.deep, SIGMA, &LARGE_RATES, &pools)?;
-        text +=
-            &format!("\n## Larger models\n\n{}\n{}\n\n{}", large::HEADER, rows.join("\n"), large::COLUMNS);
+        text += &format!(
+            "\n## Larger models\n\n{}\n{}\n\n{}",
+            large::HEADER,
+            rows.join("\n"),
+            large::COLUMNS
+        );
     }
     say(&text);
     if options.is_full() {

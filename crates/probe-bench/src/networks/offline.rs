@@ -40,7 +40,8 @@ struct OnLines<'a> {
 }
 
 impl<'a> OnLines<'a> {
-    /// Lines along the direction that matters near an answer: of the first point on the way up the gradient that is good enough.
+    /// Lines along the direction that matters near an answer: of the first point on the way up the
+    /// gradient that is good enough.
     fn new(question: Question<'a>, draws: &OfflineDraws) -> Self {
         let Question { model, person, sigma, r } = question;
         let origin = model.pre(person);
@@ -49,7 +50,9 @@ impl<'a> OnLines<'a> {
         for _ in 0..400 {
             let pre = model.pre(&point);
             let along = model.direction(&pre, sigma, &draws.0[0]);
-            if model.score(&pre) > 0.0 && Bundle::new(model, sigma, &along, &draws.0[0]).rate(&pre) <= r {
+            if model.score(&pre) > 0.0
+                && Bundle::new(model, sigma, &along, &draws.0[0]).rate(&pre) <= r
+            {
                 break;
             }
             point.iter_mut().zip(&along).for_each(|(x, u)| *x += 0.05 * u);
@@ -99,7 +102,8 @@ mod tests {
         for r in [0.35, 0.1, 0.01] {
             let needed = (upper_quantile(r) * sigma * 5.25f64.sqrt() + 0.85) / 2.0;
             let draws = OfflineDraws::new(&model);
-            let point = search(Question { model: &model, person: &person, sigma, r }, &draws).unwrap();
+            let point =
+                search(Question { model: &model, person: &person, sigma, r }, &draws).unwrap();
             assert!((cost(&person, &point) / needed - 1.0).abs() < 1e-6, "{point:?} {needed}");
             assert!((point[1] - (0.4 - needed)).abs() < 1e-6, "{point:?}");
         }
@@ -126,14 +130,17 @@ mod tests {
     #[test]
     fn two_features_share_the_way_where_neither_gets_there_alone() {
         // f = min(x, 1) + min(y, 1) - 1.8, by relu: x - max(x - 1, 0). No single feature gets above -0.8.
-        let hidden =
-            Dense { weight: vec![1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0], bias: vec![9.0, -1.0, 9.0, -1.0] };
+        let hidden = Dense {
+            weight: vec![1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0],
+            bias: vec![9.0, -1.0, 9.0, -1.0],
+        };
         let output = Dense { weight: vec![1.0, -1.0, 1.0, -1.0], bias: vec![-18.0 - 1.8] };
         let mlp = Mlp::new(vec![hidden, output], Activation::Relu, 0.0).unwrap();
         let model = Shallow::of(&mlp, 0.0).unwrap();
         let question = Question { model: &model, person: &[0.0, 0.0], sigma: 0.02, r: 0.2 };
         let point = search(question, &OfflineDraws::new(&model)).unwrap();
-        // Away from the kinks the score is x + y - 1.8 and each way costs the same: any split between is optimal.
+        // Away from the kinks the score is x + y - 1.8 and each way costs the same: any split
+        // between is optimal.
         let needed = 1.8 + upper_quantile(0.2) * 0.02 * 2f64.sqrt();
         let found = cost(&[0.0, 0.0], &point);
         assert!((found / needed - 1.0).abs() < 2e-3, "{point:?} {needed}");

@@ -46,9 +46,9 @@ impl Subject {
     /// Loads data and network, training the network unless it is kept already.
     pub(crate) fn load(data: &PaperData, most: usize) -> Result<Self> {
         let folder = folders::data();
-        let encoded = data
-            .load(&folder, SEED)
-            .with_context(|| format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file))?;
+        let encoded = data.load(&folder, SEED).with_context(|| {
+            format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file)
+        })?;
         let mut key = Key::default().values(&encoded.values);
         for row in &encoded.split.test {
             key = key.word(*row as u64);

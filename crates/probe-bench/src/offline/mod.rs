@@ -1,13 +1,14 @@
-//! A slow search for the cheapest answer, to compare against: no gradient of the rate, no sequence of linear programs, nothing of
-//! the engine's solver.
+//! A slow search for the cheapest answer, to compare against: no gradient of the rate, no sequence
+//! of linear programs, nothing of the engine's solver.
 //!
-//! Minimises $\lVert x' - x\rVert_1$ subject to $\Delta(x') \le r$ and $f(x') > 0$, the rate taken on fixed samples.
+//! Minimises $\lVert x' - x\rVert_1$ subject to $\Delta(x') \le r$ and $f(x') > 0$, the rate taken
+//! on fixed samples.
 //!
 //! 1. Every single feature both ways: the first step of a grid that is good enough, then bisection.
 //! 2. All pairs of the most promising features, over shares of the way.
 //! 3. Random mixtures of three.
-//! 4. From the best of these: take some of one feature's change back, and let another make up for it at less cost, with
-//!    shrinking amounts, until nothing helps.
+//! 4. From the best of these: take some of one feature's change back, and let another make up for
+//!    it at less cost, with shrinking amounts, until nothing helps.
 //! 5. On the finest samples the change as a whole is stretched or shrunk until the rate is r.
 //!
 //! It is a search and proves nothing: what it finds is an upper bound on the least cost.
@@ -29,7 +30,8 @@ const MIXTURES: usize = 60;
 const STARTS: usize = 5;
 const WORSE: f64 = 1.15;
 
-/// Rates of a person's changes, on three sets of samples: the first three steps read the first, the fourth the second, the last the third.
+/// Rates of a person's changes, on three sets of samples: the first three steps read the first, the
+/// fourth the second, the last the third.
 pub(crate) trait Rates {
     /// The person.
     fn person(&self) -> &[f64];
@@ -97,7 +99,8 @@ impl Search<'_> {
         change
     }
 
-    /// The first cost along `mix` that is good enough, no more than `most`, and the lowest rate seen up to there.
+    /// The first cost along `mix` that is good enough, no more than `most`, and the lowest rate
+    /// seen up to there.
     fn first_along(&self, mix: &[(Way, f64)], costs: &[f64]) -> (Option<f64>, f64) {
         let (mut before, mut lowest) = (0.0, 1.0f64);
         for &cost in costs {
@@ -112,8 +115,8 @@ impl Search<'_> {
         (None, lowest)
     }
 
-    /// Every feature both ways; the ways in order of promise: those that reach the target by cost, then the others by the lowest
-    /// rate that they reach.
+    /// Every feature both ways; the ways in order of promise: those that reach the target by cost,
+    /// then the others by the lowest rate that they reach.
     fn singles(&mut self) -> Vec<(f64, Way)> {
         let mut ways: Vec<(f64, Way)> = Vec::new();
         for feature in 0..self.rates.person().len() {
@@ -152,7 +155,9 @@ impl Search<'_> {
                     let near = [share - step, share + step];
                     let better = near
                         .iter()
-                        .filter_map(|&s| cost_at(self, s.clamp(0.0, 1.0)).map(|c| (c, s.clamp(0.0, 1.0))))
+                        .filter_map(|&s| {
+                            cost_at(self, s.clamp(0.0, 1.0)).map(|c| (c, s.clamp(0.0, 1.0)))
+                        })
                         .filter(|(c, _)| *c < cost)
                         .min_by(|a, b| a.0.total_cmp(&b.0));
                     match better {
@@ -184,15 +189,21 @@ impl Search<'_> {
         self.found.sort_by(|a, b| length(a).total_cmp(&length(b)));
         let mut starts: Vec<&Vec<f64>> = Vec::new();
         for change in &self.found {
-            let other = |start: &&Vec<f64>| start.iter().zip(change).any(|(a, b)| (*a != 0.0) != (*b != 0.0));
-            if length(change) <= WORSE * self.least && starts.iter().all(other) && starts.len() < STARTS {
+            let other = |start: &&Vec<f64>| {
+                start.iter().zip(change).any(|(a, b)| (*a != 0.0) != (*b != 0.0))
+            };
+            if length(change) <= WORSE * self.least
+                && starts.iter().all(other)
+                && starts.len() < STARTS
+            {
                 starts.push(change);
             }
         }
         starts.into_iter().filter_map(|change| self.exchange(change.clone(), ways)).collect()
     }
 
-    /// Takes back some of one feature's change and lets another make up for it, as long as that saves cost.
+    /// Takes back some of one feature's change and lets another make up for it, as long as that
+    /// saves cost.
     fn exchange(&self, start: Vec<f64>, ways: &[Way]) -> Option<Vec<f64>> {
         let mut change = self.stretched(&start, 1)?;
         let mut amount = 0.25 * length(&change);
@@ -230,7 +241,8 @@ impl Search<'_> {
         None
     }
 
-    /// The change as a whole, stretched or shrunk to the target on finer samples; `None` where a fifth more is not enough.
+    /// The change as a whole, stretched or shrunk to the target on finer samples; `None` where a
+    /// fifth more is not enough.
     fn stretched(&self, change: &[f64], level: usize) -> Option<Vec<f64>> {
         let times = |by: f64| change.iter().map(|c| by * c).collect::<Vec<f64>>();
         let good = |by: f64| self.good(&times(by), level);

@@ -22,8 +22,9 @@ pub(crate) struct Against {
 }
 
 impl Against {
-    /// Compares on `most` of the people, evenly picked, where both have an answer; `None` where there are none. `name` stands for model,
-    /// noise and target; `find` is the search, run for people whose results are not kept.
+    /// Compares on `most` of the people, evenly picked, where both have an answer; `None` where
+    /// there are none. `name` stands for model, noise and target; `find` is the search, run for
+    /// people whose results are not kept.
     pub(crate) fn measure(
         name: &str,
         (people, answers): (&[&[f64]], &[Answer]),
@@ -35,7 +36,8 @@ impl Against {
         let some: Vec<&[f64]> = which.iter().map(|&i| people[i]).collect();
         let mut pairs = Vec::new();
         for (&i, point) in which.iter().zip(points(name, &some, find)?) {
-            if let (Some(point), Some(cost), Status::Certified) = (point, answers[i].cost, answers[i].status)
+            if let (Some(point), Some(cost), Status::Certified) =
+                (point, answers[i].cost, answers[i].status)
             {
                 let moves = || people[i].iter().zip(&point).map(|(x, p)| (x - p).abs());
                 let changed = moves().filter(|by| *by > 0.0).count();
@@ -70,11 +72,14 @@ fn points(
 ) -> Result<Vec<Option<Vec<f64>>>> {
     let file = folders::kept("offline")?.join(format!("{name}-v{VERSION}.json"));
     let mut known: BTreeMap<String, Option<Vec<f64>>> = match std::fs::read(&file) {
-        Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("{}", file.display()))?,
+        Ok(bytes) => {
+            serde_json::from_slice(&bytes).with_context(|| format!("{}", file.display()))?
+        }
         Err(_) => BTreeMap::new(),
     };
     let key = |person: &[f64]| format!("{:016x}", Key::default().values(person).finish());
-    let missing: Vec<&&[f64]> = people.iter().filter(|person| !known.contains_key(&key(person))).collect();
+    let missing: Vec<&&[f64]> =
+        people.iter().filter(|person| !known.contains_key(&key(person))).collect();
     if !missing.is_empty() {
         let done = AtomicUsize::new(0);
         let find = |person: &&&[f64]| {

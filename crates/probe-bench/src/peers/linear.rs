@@ -1,4 +1,5 @@
-//! Linear models: ours against a search by descent in PyTorch, and against the closed form written in PyTorch by hand.
+//! Linear models: ours against a search by descent in PyTorch, and against the closed form written
+//! in PyTorch by hand.
 
 use super::script::{Outcome, Question};
 use super::turns::Turns;
@@ -32,7 +33,13 @@ struct Way {
 
 const WAYS: [Way; 5] = [
     way("batched PyTorch, as for networks", "batched", "tuned.py", &[], false),
-    way("descent in PyTorch, 1,000 steps", "descent_to_the_end", "linear.py", &["--steps", "1000"], false),
+    way(
+        "descent in PyTorch, 1,000 steps",
+        "descent_to_the_end",
+        "linear.py",
+        &["--steps", "1000"],
+        false,
+    ),
     way("descent in PyTorch, 120 steps", "descent", "linear.py", &[], false),
     way("closed form in PyTorch, by hand", "closed_form", "linear.py", &["--closed-form"], false),
     way(
@@ -112,7 +119,8 @@ fn subject(n: usize) -> Result<(Arc<Linear>, Vec<f64>)> {
 
 /// The exact rate of a point.
 fn rate_of(model: &Linear, point: &[f64]) -> f64 {
-    let score: f64 = model.weights().iter().zip(point).map(|(w, x)| w * x).sum::<f64>() + model.bias();
+    let score: f64 =
+        model.weights().iter().zip(point).map(|(w, x)| w * x).sum::<f64>() + model.bias();
     let scale = SIGMA * model.weights().iter().map(|w| w * w).sum::<f64>().sqrt();
     upper_tail(score / scale)
 }
@@ -136,7 +144,11 @@ fn compare(
     let mut outcome: Option<Outcome> = None;
     let turns = Turns::take(
         options.repeats(),
-        || Ok(one.install(|| median_of(3, 1.0, || Ok(engine.recourse_into(rows, &mut answers)?)))?.cpu),
+        || {
+            Ok(one
+                .install(|| median_of(3, 1.0, || Ok(engine.recourse_into(rows, &mut answers)?)))?
+                .cpu)
+        },
         || {
             let found = question.ask(python, way.script, way.flags)?;
             let seconds = found.cpu_seconds;
@@ -162,11 +174,17 @@ fn compare(
         way,
         people: theirs.len(),
         answered,
-        above: theirs.iter().flatten().filter(|point| rate_of(model, point) > RATE * (1.0 + CLOSE)).count(),
+        above: theirs
+            .iter()
+            .flatten()
+            .filter(|point| rate_of(model, point) > RATE * (1.0 + CLOSE))
+            .count(),
         cost_to_ours: cost(&|k| moves(pairs[k].0, pairs[k].2).iter().sum())
             / cost(&|k| moves(pairs[k].0, &pairs[k].1.point).iter().sum()),
         changed: mean(
-            pairs.iter().map(|(i, _, point)| moves(*i, point).iter().filter(|by| **by > 1e-6).count() as f64),
+            pairs.iter().map(|(i, _, point)| {
+                moves(*i, point).iter().filter(|by| **by > 1e-6).count() as f64
+            }),
         ),
         per_second: speed(answered, turns.theirs()),
         ours_per_second: speed(certified, turns.ours()),

@@ -1,7 +1,9 @@
-//! Other ways to the same answers, in the same run: batched PyTorch searches, the paper's own procedure, and packages that a user would try.
+//! Other ways to the same answers, in the same run: batched PyTorch searches, the paper's own
+//! procedure, and packages that a user would try.
 //!
-//! The scripts lie in `benches/peers`. They get model and people as files, and write points with the time they took; the points
-//! are audited here by what audits ours. Times are processor seconds on one thread, in turns with ours.
+//! The scripts lie in `benches/peers`. They get model and people as files, and write points with
+//! the time they took; the points are audited here by what audits ours. Times are processor seconds
+//! on one thread, in turns with ours.
 
 mod linear;
 mod networks;
@@ -17,7 +19,8 @@ use clap::ValueEnum as _;
 
 pub(crate) const OUTPUT: &str = "docs/peers.md";
 /// The headings, in their order.
-pub(crate) const TITLES: [&str; 4] = ["Linear models", "Networks", "The paper's procedure", "Packages"];
+pub(crate) const TITLES: [&str; 4] =
+    ["Linear models", "Networks", "The paper's procedure", "Packages"];
 const SIGMA: f64 = 0.1;
 /// Where the scripts lie, under `benches`.
 const FOLDER: &str = "peers";

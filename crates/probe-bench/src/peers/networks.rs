@@ -137,7 +137,8 @@ fn compare(python: &Path, subject: &Subject, r: f64, options: &Options) -> Resul
         theirs.push((format!("{name}, {}", outcome.note), outcome.points, turns));
     }
     let aside = rayon::ThreadPoolBuilder::new().build()?;
-    let found = if options.quick { None } else { against(subject, &ours, SIGMA, r, OFFLINE, &aside)? };
+    let found =
+        if options.quick { None } else { against(subject, &ours, SIGMA, r, OFFLINE, &aside)? };
     let [offline, _] = Against::cells(found.as_ref());
     let ours = certified(ours);
     let all: Vec<&Turns> = theirs.iter().map(|(.., turns)| turns).collect();
@@ -156,7 +157,10 @@ pub(super) fn question(subject: &Subject, r: f64) -> Question<'_> {
 
 /// The points of certified answers.
 pub(super) fn certified(answers: Vec<Answer>) -> Vec<Option<Vec<f64>>> {
-    answers.into_iter().map(|answer| (answer.status == Status::Certified).then_some(answer.point)).collect()
+    answers
+        .into_iter()
+        .map(|answer| (answer.status == Status::Certified).then_some(answer.point))
+        .collect()
 }
 
 /// What is to be told of some answers, for the first people of the subject.
@@ -174,7 +178,8 @@ fn row(
     let moves = |i: usize, point: &[f64]| -> Vec<f64> {
         subject.person(i).iter().zip(point).map(|(x, p)| (x - p).abs()).collect()
     };
-    let both: Vec<usize> = (0..theirs.len()).filter(|&i| theirs[i].is_some() && ours[i].is_some()).collect();
+    let both: Vec<usize> =
+        (0..theirs.len()).filter(|&i| theirs[i].is_some() && ours[i].is_some()).collect();
     let cost = |answers: &[Option<Vec<f64>>]| {
         let points = both.iter().filter_map(|&i| Some((i, answers[i].as_deref()?)));
         mean(points.map(|(i, point)| moves(i, point).iter().sum()))

@@ -70,8 +70,9 @@ pub(super) fn section(python: &Path, options: &Options) -> Result<report::Part> 
     let mut figures = report::Figures::new();
     for (_, variant, _) in VARIANTS {
         for (kind, linear) in [("linear", true), ("networks", false)] {
-            let of =
-                rows.iter().filter(|row| row.variant == variant && row.title.contains("linear") == linear);
+            let of = rows
+                .iter()
+                .filter(|row| row.variant == variant && row.title.contains("linear") == linear);
             let name = format!("{}_{kind}", variant.replace('-', "_"));
             figures.insert(name, range_of_figures(of.map(|row| row.ratio.median)));
         }
@@ -97,9 +98,9 @@ struct Affine {
 impl Affine {
     fn load() -> Result<Self> {
         let data = &PAPER_DATA[0];
-        let encoded = data
-            .load(&folders::data(), SEED)
-            .with_context(|| format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file))?;
+        let encoded = data.load(&folders::data(), SEED).with_context(|| {
+            format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file)
+        })?;
         let model = Arc::new(data.train_logistic(&encoded, SEED)?);
         Ok(Self { people: encoded.denied(&*model, PEOPLE)?, names: encoded.names, model })
     }
@@ -117,7 +118,8 @@ impl Affine {
         };
         let scale = SIGMA * self.model.weights().iter().map(|w| w * w).sum::<f64>().sqrt();
         let score = |point: &[f64]| {
-            self.model.weights().iter().zip(point).map(|(w, x)| w * x).sum::<f64>() + self.model.bias()
+            self.model.weights().iter().zip(point).map(|(w, x)| w * x).sum::<f64>()
+                + self.model.bias()
         };
         Ok(Case {
             title: "Adult, linear".to_owned(),
@@ -160,14 +162,15 @@ fn measure(python: &Path, case: &Case<'_>, options: &Options, rows: &mut Vec<Row
         turns.push((case.again)()?, outcome.cpu_seconds);
         let points: Vec<&[f64]> = outcome.points.iter().flatten().map(Vec::as_slice).collect();
         let cost = |answers: &[Option<Vec<f64>>]| {
-            let both =
-                (0..asked.n_people()).filter(|&i| outcome.points[i].is_some() && case.ours[i].is_some());
+            let both = (0..asked.n_people())
+                .filter(|&i| outcome.points[i].is_some() && case.ours[i].is_some());
             let moved = |i: usize, point: &[f64]| -> f64 {
                 asked.person(i).iter().zip(point).map(|(x, p)| (x - p).abs()).sum()
             };
             mean(both.filter_map(|i| Some(moved(i, answers[i].as_deref()?))))
         };
-        let (answered, certified) = (points.len() as f64, case.ours.iter().flatten().count() as f64);
+        let (answered, certified) =
+            (points.len() as f64, case.ours.iter().flatten().count() as f64);
         // By people, not by answers: who gets none has waited too.
         let factor = certified / outcome.points.len() as f64;
         rows.push(Row {

@@ -39,13 +39,18 @@ impl Question<'_> {
     /// The first `n` people alone.
     pub(super) fn first(&self, n: usize) -> Question<'_> {
         let n = n.min(self.n_people());
-        Question { model: self.model.clone(), people: &self.people[..n * self.names.len()], ..*self }
+        Question {
+            model: self.model.clone(),
+            people: &self.people[..n * self.names.len()],
+            ..*self
+        }
     }
 
     /// Runs a script with these flags on the people.
     pub(super) fn ask(&self, python: &Path, script: &str, flags: &[&str]) -> Result<Outcome> {
         let folder = folders::kept(FOLDER)?;
-        let [model, people, out] = ["model.json", "people.csv", "out.json"].map(|name| folder.join(name));
+        let [model, people, out] =
+            ["model.json", "people.csv", "out.json"].map(|name| folder.join(name));
         ModelFile::new(self.names.to_vec(), self.model.clone(), None)?.save(&model)?;
         write_rows(&people, self.names, self.people)?;
         let status = on_one_thread(python)
@@ -64,8 +69,9 @@ impl Question<'_> {
     }
 }
 
-/// Python on one thread, whatever library takes part, that keeps the memory it has freed. Large tensors go back to the system otherwise or not, as it happens, and where they do
-/// the same search takes four times as long from one run to the next.
+/// Python on one thread, whatever library takes part, that keeps the memory it has freed. Large
+/// tensors go back to the system otherwise or not, as it happens, and where they do the same search
+/// takes four times as long from one run to the next.
 pub(super) fn on_one_thread(python: &Path) -> Command {
     let mut command = Command::new(python);
     for name in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {

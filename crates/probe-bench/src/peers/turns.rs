@@ -49,7 +49,13 @@ impl Turns {
 
     /// How many times as long theirs takes for `factor` times the work.
     pub(super) fn ratio(&self, factor: f64) -> Repeats {
-        Repeats::of(self.theirs.iter().zip(&self.ours).map(|(theirs, ours)| factor * theirs / ours).collect())
+        Repeats::of(
+            self.theirs
+                .iter()
+                .zip(&self.ours)
+                .map(|(theirs, ours)| factor * theirs / ours)
+                .collect(),
+        )
     }
 }
 

@@ -1,5 +1,6 @@
-//! Real people in raw form, categories and whole numbers, from `probe train` and `probe recourse` to the printed row: does every row keep every rule, does it
-//! flip when it is read again, and does its rate hold? Rules and models are read anew, by code that shares nothing with the engine.
+//! Real people in raw form, categories and whole numbers, from `probe train` and `probe recourse`
+//! to the printed row: does every row keep every rule, does it flip when it is read again, and does
+//! its rate hold? Rules and models are read anew, by code that shares nothing with the engine.
 
 mod rules;
 mod scorer;
@@ -44,7 +45,8 @@ struct Subject {
     title: &'static str,
     file: &'static str,
     schema: &'static str,
-    /// Relations between features, worked out by hand: whether a move from one row to another keeps them.
+    /// Relations between features, worked out by hand: whether a move from one row to another keeps
+    /// them.
     keeps: fn(&Row, &Row) -> bool,
     /// Rows that are asked about; all if `None`.
     rows: Option<usize>,
@@ -76,7 +78,8 @@ fn adult_keeps(from: &Row, to: &Row) -> bool {
 }
 
 fn compas_keeps(from: &Row, to: &Row) -> bool {
-    let excess = |row: &Row| 3.0 * value(row, "priors_count") - value(row, "length_of_stay") - 120.0;
+    let excess =
+        |row: &Row| 3.0 * value(row, "priors_count") - value(row, "length_of_stay") - 120.0;
     excess(to) <= f64::max(0.0, excess(from))
 }
 
@@ -117,7 +120,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             }
             let call = |arguments: &[&std::ffi::OsStr]| -> Result<()> {
                 let done = Command::new(&options.probe).args(arguments).arg("--quiet").status();
-                let done = done.with_context(|| format!("cannot run {}", options.probe.display()))?;
+                let done =
+                    done.with_context(|| format!("cannot run {}", options.probe.display()))?;
                 if done.success() { Ok(()) } else { bail!("probe failed on {title}") }
             };
             let path = |path: &Path| path.as_os_str().to_owned();
@@ -188,7 +192,8 @@ with immutable features, directions, steps, transitions, relations and `p_fail` 
 
 /// The people's file without the target, as text, and their rows.
 fn people_of(subject: &Subject, data: &Path) -> Result<(String, Vec<Row>)> {
-    let target = subject.schema.lines().find_map(|line| line.strip_prefix("target = ")).unwrap_or_default();
+    let target =
+        subject.schema.lines().find_map(|line| line.strip_prefix("target = ")).unwrap_or_default();
     let target = target.trim_matches('"');
     let mut rows = read(data)?;
     rows.truncate(subject.rows.unwrap_or(usize::MAX));
@@ -211,7 +216,13 @@ fn read(path: &Path) -> Result<Vec<Row>> {
 }
 
 /// Everything about one model's answers.
-fn check(subject: &Subject, file: &Value, people: &[Row], answers: &[Row], draws: usize) -> Result<Tally> {
+fn check(
+    subject: &Subject,
+    file: &Value,
+    people: &[Row],
+    answers: &[Row],
+    draws: usize,
+) -> Result<Tally> {
     let scorer = Scorer::new(file)?;
     let schema: Value = toml::from_str(subject.schema)?;
     let schema = &schema;

@@ -1,4 +1,5 @@
-//! The rules of a schema, checked once more on rows of text, by code that shares nothing with the engine.
+//! The rules of a schema, checked once more on rows of text, by code that shares nothing with the
+//! engine.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -11,7 +12,8 @@ fn number(row: &Row, name: &str) -> f64 {
     row.get(name).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)
 }
 
-/// Every rule that the move from one row to another breaks, in words. `most` is the limit on changes.
+/// Every rule that the move from one row to another breaks, in words. `most` is the limit on
+/// changes.
 pub(super) fn broken(schema: &Value, from: &Row, to: &Row) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let features = schema["feature"].as_array().map_or(&[][..], Vec::as_slice);
@@ -29,7 +31,8 @@ pub(super) fn broken(schema: &Value, from: &Row, to: &Row) -> Result<Vec<String>
         }
         if feature["kind"] == "categorical" {
             let categories = feature["categories"].as_array().map_or(&[][..], Vec::as_slice);
-            let place = |text: &String| categories.iter().position(|category| category == text.as_str());
+            let place =
+                |text: &String| categories.iter().position(|category| category == text.as_str());
             let (Some(was), Some(is)) = (place(a), place(b)) else {
                 breaks("no category");
                 continue;
@@ -53,7 +56,9 @@ pub(super) fn broken(schema: &Value, from: &Row, to: &Row) -> Result<Vec<String>
         {
             breaks("bounds");
         }
-        if (feature["direction"] == "increase" && y < x) || (feature["direction"] == "decrease" && y > x) {
+        if (feature["direction"] == "increase" && y < x)
+            || (feature["direction"] == "decrease" && y > x)
+        {
             breaks("direction");
         }
         let step = feature["step"].as_f64().or((feature["kind"] == "integer").then_some(1.0));

@@ -1,10 +1,12 @@
-//! A model file read and scored once more, by code that shares nothing with the engine: rows of text in, refusals out.
+//! A model file read and scored once more, by code that shares nothing with the engine: rows of
+//! text in, refusals out.
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// One column of the model: a feature's number, whether it is a category's, or its place among the categories.
+/// One column of the model: a feature's number, whether it is a category's, or its place among the
+/// categories.
 enum Source {
     Number { feature: String, zero: f64, width: f64 },
     Is { feature: String, category: String },
@@ -49,7 +51,8 @@ fn texts(value: &Value) -> Vec<String> {
 
 impl Scorer {
     pub(super) fn new(file: &Value) -> Result<Self> {
-        let features = file["schema"]["feature"].as_array().context("no schema in the model file")?;
+        let features =
+            file["schema"]["feature"].as_array().context("no schema in the model file")?;
         let mut sources = Vec::new();
         let mut noisy = Vec::new();
         for (j, column) in texts(&file["features"]).into_iter().enumerate() {
@@ -59,14 +62,17 @@ impl Scorer {
                     Source::Place { feature: column, categories: texts(&feature["categories"]) }
                 }
                 Some(feature) => {
-                    let [zero, one] = numbers(&feature["scale"])[..] else { bail!("no scale for {column}") };
+                    let [zero, one] = numbers(&feature["scale"])[..] else {
+                        bail!("no scale for {column}")
+                    };
                     if feature["mutable"] == true {
                         noisy.push(j);
                     }
                     Source::Number { feature: column, zero, width: one - zero }
                 }
                 None => {
-                    let (feature, category) = column.split_once('=').context("an unknown column")?;
+                    let (feature, category) =
+                        column.split_once('=').context("an unknown column")?;
                     Source::Is { feature: feature.to_owned(), category: category.to_owned() }
                 }
             });
@@ -80,14 +86,19 @@ impl Scorer {
                 if file["kind"] == "mlp" && file["activation"] != "relu" {
                     bail!("activation {}", file["activation"]);
                 }
-                Kind::Layers(file["layers"].as_array().context("no layers")?.iter().map(layer).collect())
+                Kind::Layers(
+                    file["layers"].as_array().context("no layers")?.iter().map(layer).collect(),
+                )
             }
             Some("trees") => {
                 if file["aggregate"] != "sum" {
                     bail!("aggregate {}", file["aggregate"]);
                 }
                 let tree = |tree: &Value| Tree {
-                    feature: numbers(&tree["feature"]).into_iter().map(|f| f.max(0.0) as usize).collect(),
+                    feature: numbers(&tree["feature"])
+                        .into_iter()
+                        .map(|f| f.max(0.0) as usize)
+                        .collect(),
                     threshold: numbers(&tree["threshold"]),
                     left: numbers(&tree["left"]).into_iter().map(|n| n as i64).collect(),
                     right: numbers(&tree["right"]).into_iter().map(|n| n as i64).collect(),
@@ -111,15 +122,19 @@ impl Scorer {
 
     /// The model's input for a row of text.
     pub(super) fn encode(&self, row: &BTreeMap<String, String>) -> Result<Vec<f64>> {
-        let cell = |feature: &String| row.get(feature).with_context(|| format!("no column {feature}"));
+        let cell =
+            |feature: &String| row.get(feature).with_context(|| format!("no column {feature}"));
         let column = |source: &Source| -> Result<f64> {
             Ok(match source {
-                Source::Number { feature, zero, width } => (cell(feature)?.parse::<f64>()? - zero) / width,
+                Source::Number { feature, zero, width } => {
+                    (cell(feature)?.parse::<f64>()? - zero) / width
+                }
                 Source::Is { feature, category } => f64::from(cell(feature)? == category),
                 Source::Place { feature, categories } => {
                     let own = cell(feature)?;
                     let place = categories.iter().position(|category| category == own);
-                    place.with_context(|| format!("{feature} is '{own}', which is no category"))? as f64
+                    place.with_context(|| format!("{feature} is '{own}', which is no category"))?
+                        as f64
                 }
             })
         };
@@ -132,8 +147,9 @@ impl Scorer {
             Kind::Layers(layers) => {
                 let mut h = x.to_vec();
                 for (i, (weight, bias)) in layers.iter().enumerate() {
-                    let out =
-                        |(row, b): (&Vec<f64>, &f64)| b + row.iter().zip(&h).map(|(w, x)| w * x).sum::<f64>();
+                    let out = |(row, b): (&Vec<f64>, &f64)| {
+                        b + row.iter().zip(&h).map(|(w, x)| w * x).sum::<f64>()
+                    };
                     let next: Vec<f64> = weight.iter().zip(bias).map(out).collect();
                     h = if i + 1 < layers.len() {
                         next.into_iter().map(|v| v.max(0.0)).collect()
@@ -159,7 +175,8 @@ impl Scorer {
         margin - self.threshold
     }
 
-    /// The share of errors that are refused at `x`: `errors` are standard normal, one row of `n_noisy` values after the other, times `sd`.
+    /// The share of errors that are refused at `x`: `errors` are standard normal, one row of
+    /// `n_noisy` values after the other, times `sd`.
     pub(super) fn refused(&self, x: &[f64], errors: &[f64], sd: f64) -> f64 {
         let k = self.noisy.len();
         if k == 0 {
@@ -167,12 +184,19 @@ impl Scorer {
         }
         let n = errors.len() / k;
         let refused = match &self.kind {
-            Kind::Layers(layers) if layers.len() <= 2 => self.refused_by_layers(layers, x, errors, sd),
+            Kind::Layers(layers) if layers.len() <= 2 => {
+                self.refused_by_layers(layers, x, errors, sd)
+            }
             Kind::Trees { trees, base, or_equal } => {
-                let pruned: Vec<Pruned> = trees.iter().map(|tree| self.prune(tree, x, *or_equal)).collect();
-                let fixed: f64 =
-                    pruned.iter().filter(|tree| tree.nodes.is_empty()).map(|tree| tree.constant).sum();
-                let moving: Vec<&Pruned> = pruned.iter().filter(|tree| !tree.nodes.is_empty()).collect();
+                let pruned: Vec<Pruned> =
+                    trees.iter().map(|tree| self.prune(tree, x, *or_equal)).collect();
+                let fixed: f64 = pruned
+                    .iter()
+                    .filter(|tree| tree.nodes.is_empty())
+                    .map(|tree| tree.constant)
+                    .sum();
+                let moving: Vec<&Pruned> =
+                    pruned.iter().filter(|tree| !tree.nodes.is_empty()).collect();
                 let own: Vec<f64> = self.noisy.iter().map(|&j| x[j]).collect();
                 let mut noisy = vec![0.0; k];
                 let mut refused = 0;
@@ -209,14 +233,17 @@ impl Scorer {
         sd: f64,
     ) -> usize {
         let (weight, bias) = &layers[0];
-        let sum = |(row, b): (&Vec<f64>, &f64)| b + row.iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
+        let sum =
+            |(row, b): (&Vec<f64>, &f64)| b + row.iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
         let base: Vec<f64> = weight.iter().zip(bias).map(sum).collect();
         // By noisy column, then by unit.
         let moves: Vec<Vec<f64>> =
             self.noisy.iter().map(|&j| weight.iter().map(|row| sd * row[j]).collect()).collect();
-        let difference = |values: &[f64]| if values.len() == 2 { values[1] - values[0] } else { values[0] };
+        let difference =
+            |values: &[f64]| if values.len() == 2 { values[1] - values[0] } else { values[0] };
         let last: Option<(Vec<f64>, f64)> = layers.get(1).map(|(weight, bias)| {
-            let out = |unit: usize| difference(&weight.iter().map(|row| row[unit]).collect::<Vec<_>>());
+            let out =
+                |unit: usize| difference(&weight.iter().map(|row| row[unit]).collect::<Vec<_>>());
             ((0..base.len()).map(out).collect(), difference(bias))
         });
         let mut h = base.clone();
@@ -228,7 +255,9 @@ impl Scorer {
             }
             let margin = match &last {
                 None => difference(&h),
-                Some((out, bias)) => bias + h.iter().zip(out).map(|(h, o)| h.max(0.0) * o).sum::<f64>(),
+                Some((out, bias)) => {
+                    bias + h.iter().zip(out).map(|(h, o)| h.max(0.0) * o).sum::<f64>()
+                }
             };
             refused += usize::from(margin - self.threshold <= 0.0);
         }
@@ -244,7 +273,14 @@ impl Scorer {
         pruned
     }
 
-    fn prune_from(&self, tree: &Tree, node: usize, x: &[f64], or_equal: bool, pruned: &mut Pruned) -> Child {
+    fn prune_from(
+        &self,
+        tree: &Tree,
+        node: usize,
+        x: &[f64],
+        or_equal: bool,
+        pruned: &mut Pruned,
+    ) -> Child {
         if tree.left[node] < 0 {
             return Child::Leaf(tree.value[node]);
         }

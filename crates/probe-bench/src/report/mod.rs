@@ -1,6 +1,7 @@
-//! Measured figures and the documents that tell them. A measurement gives a [`Part`]: a section of a document, or all of it, and the figures that other
-//! texts quote. Both are kept in `docs/figures.json`; the README's figures are a template filled with them. `probe-bench report --check`, which is part of
-//! the tests, fails where a document says anything else than what was measured.
+//! Measured figures and the documents that tell them. A measurement gives a [`Part`]: a section of
+//! a document, or all of it, and the figures that other texts quote. Both are kept in
+//! `docs/figures.json`; the README's figures are a template filled with them. `probe-bench report --check`,
+//! which is part of the tests, fails where a document says anything else than what was measured.
 
 mod readme;
 mod sections;
@@ -44,7 +45,8 @@ pub(crate) struct Part {
 /// What can be done about documents.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Fail where a document says anything else than what was measured, instead of writing the README's figures
+    /// Fail where a document says anything else than what was measured, instead of writing the
+    /// README's figures
     #[arg(long)]
     check: bool,
 }
@@ -63,7 +65,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let store = Store::load(root)?;
     let sources = store::sources(root)?;
     for entry in store.entries().map(|(_, entry)| entry).filter(|entry| entry.sources != sources) {
-        say(&format!("note: the engine has changed since `{}` wrote {}", entry.command, entry.document));
+        say(&format!(
+            "note: the engine has changed since `{}` wrote {}",
+            entry.command, entry.document
+        ));
     }
     say("documents hold the figures that were measured");
     Ok(())
@@ -116,7 +121,8 @@ fn differences(root: &Path, template: &str) -> Result<Vec<String>> {
             None => Some(text.as_str()),
             Some(title) => sections::find(&text, title),
         };
-        let place = entry.title.as_ref().map_or_else(String::new, |title| format!(", section '{title}'"));
+        let place =
+            entry.title.as_ref().map_or_else(String::new, |title| format!(", section '{title}'"));
         if part.is_none_or(|part| store::hash(part.trim()) != entry.hash) {
             wrong.push(format!(
                 "{}{place}: is not what `{}` wrote; run it again",
@@ -125,13 +131,16 @@ fn differences(root: &Path, template: &str) -> Result<Vec<String>> {
         }
         for (picture, hash) in &entry.pictures {
             if store::file_hash(root, picture).ok().as_ref() != Some(hash) {
-                wrong.push(format!("{picture}: is not what `{}` drew; run it again", entry.command));
+                wrong
+                    .push(format!("{picture}: is not what `{}` drew; run it again", entry.command));
             }
         }
     }
     if !readme::is_current(root, template, &store)? {
-        wrong
-            .push("README.md: its figures are not those measured; run `cargo xtask bench report`".to_owned());
+        wrong.push(
+            "README.md: its figures are not those measured; run `cargo xtask bench report`"
+                .to_owned(),
+        );
     }
     Ok(wrong)
 }

@@ -11,8 +11,10 @@ use std::path::Path;
 const FILE: &str = "README.md";
 /// What the README says of figures.
 pub(super) const TEMPLATE: &str = include_str!("readme.md");
-pub(super) const MARKS: [&str; 2] =
-    ["<!-- figures: written by `cargo xtask bench`, see CONTRIBUTING.md -->\n", "<!-- end of figures -->"];
+pub(super) const MARKS: [&str; 2] = [
+    "<!-- figures: written by `cargo xtask bench`, see CONTRIBUTING.md -->\n",
+    "<!-- end of figures -->",
+];
 
 /// Writes the figures into the README.
 pub(super) fn write(root: &Path, template: &str, store: &Store) -> Result<()> {

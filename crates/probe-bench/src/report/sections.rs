@@ -40,7 +40,10 @@ const LAYOUTS: [Layout; 3] = [
 /// The text below a heading, up to the next; `None` where there is no such heading.
 pub(super) fn find<'a>(document: &'a str, title: &str) -> Option<&'a str> {
     let (start, end) = place(document, title)?;
-    document[start..end].split_once('\n').and_then(|(_, below)| below.split_once('\n')).map(|(_, text)| text)
+    document[start..end]
+        .split_once('\n')
+        .and_then(|(_, below)| below.split_once('\n'))
+        .map(|(_, text)| text)
 }
 
 /// Where a section stands: from the line break before its heading to the one before the next.
@@ -51,7 +54,8 @@ fn place(document: &str, title: &str) -> Option<(usize, usize)> {
     Some((start, document[rest..].find("\n## ").map_or(document.len(), |next| rest + next)))
 }
 
-/// The document with this text under the heading, which is added in its place where it is not there.
+/// The document with this text under the heading, which is added in its place where it is not
+/// there.
 pub(super) fn replace(document: &str, path: &str, title: &str, text: &str) -> String {
     let known = LAYOUTS.iter().find(|known| known.path == path);
     let mut before = document.to_owned();
@@ -84,7 +88,10 @@ mod tests {
         assert_eq!(two, "# T\n\nabout\n\n## One\n\nfirst\n\n## Two\n\nsecond\n");
         let replaced = replace(&two, "x.md", "One", "new");
         assert_eq!(replaced, "# T\n\nabout\n\n## One\n\nnew\n\n## Two\n\nsecond\n");
-        assert_eq!(replace(&replaced, "x.md", "Two", "2"), "# T\n\nabout\n\n## One\n\nnew\n\n## Two\n\n2\n");
+        assert_eq!(
+            replace(&replaced, "x.md", "Two", "2"),
+            "# T\n\nabout\n\n## One\n\nnew\n\n## Two\n\n2\n"
+        );
         assert_eq!(find(&two, "One").map(str::trim), Some("first"));
         assert_eq!(find(&two, "Two").map(str::trim), Some("second"));
         assert_eq!(find(&two, "Three"), None);
@@ -95,7 +102,8 @@ mod tests {
         let last = replace("", BENCHMARKS, "Scaling", "s");
         assert!(last.starts_with("# Benchmarks\n"));
         let both = replace(&last, BENCHMARKS, "Files", "f");
-        let [files, scaling] = ["\n## Files\n", "\n## Scaling\n"].map(|heading| both.find(heading).unwrap());
+        let [files, scaling] =
+            ["\n## Files\n", "\n## Scaling\n"].map(|heading| both.find(heading).unwrap());
         assert!(files < scaling && both.ends_with("\n## Scaling\n\ns\n"), "{both}");
         assert_eq!(find(&both, "Files").map(str::trim), Some("f"));
         // Once written, writing it again changes nothing.

@@ -41,7 +41,8 @@ impl Store {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
             read => {
                 let bytes = read.with_context(|| format!("cannot read {FILE}"))?;
-                serde_json::from_slice(&bytes).with_context(|| format!("{FILE} is not what we wrote"))
+                serde_json::from_slice(&bytes)
+                    .with_context(|| format!("{FILE} is not what we wrote"))
             }
         }
     }

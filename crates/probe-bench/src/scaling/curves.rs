@@ -50,7 +50,8 @@ pub(super) fn measure(quick: bool, only: &str) -> Result<Vec<Curve>> {
     Ok(curves)
 }
 
-/// All people of a batch, on a pool of threads: seconds of the clock and, of one thread, of the processor.
+/// All people of a batch, on a pool of threads: seconds of the clock and, of one thread, of the
+/// processor.
 fn batch(engine: &Engine, people: &[f64], threads: usize) -> Result<(f64, f64, Point)> {
     let d = engine.setup().names.len();
     let rows = Rows::new(people, d)?;
@@ -96,7 +97,11 @@ fn people(plan: &Plan) -> Result<Vec<Curve>> {
     let mut curves = Vec::new();
     let cases: [(&str, Arc<dyn Model>, &[usize]); 2] = [
         ("linear, d = 20", Arc::new(linear(D)?), &[1_000, 10_000, 100_000, 1_000_000]),
-        ("network [20, 50, 2]", Arc::new(network(&[D, WIDTH, 2])?), &[1_000, 3_000, 10_000, 30_000, 100_000]),
+        (
+            "network [20, 50, 2]",
+            Arc::new(network(&[D, WIDTH, 2])?),
+            &[1_000, 3_000, 10_000, 30_000, 100_000],
+        ),
     ];
     for (name, model, sizes) in cases {
         let engine = engine(model.clone(), RATE)?;
@@ -167,7 +172,8 @@ fn over(
 fn features(plan: &Plan) -> Result<Vec<Curve>> {
     let sizes = plan.sizes(&[5, 10, 20, 50, 100, 200, 500, 1_000]);
     let linear_d = (Panel::Features, "linear", "1 to 1.2: d log d", Some(1.0));
-    let network_d = (Panel::Features, "network, 50 units", "1: gradients, and features tried alone", None);
+    let network_d =
+        (Panel::Features, "network, 50 units", "1: gradients, and features tried alone", None);
     Ok(vec![
         over(linear_d, &sizes, plan, |d| Ok(Arc::new(linear(d)?)))?,
         over(network_d, &sizes, plan, |d| Ok(Arc::new(network(&[d, WIDTH, 2])?)))?,
@@ -176,7 +182,8 @@ fn features(plan: &Plan) -> Result<Vec<Curve>> {
 
 fn width(plan: &Plan) -> Result<Vec<Curve>> {
     let sizes = if plan.quick { vec![10, 20, 50] } else { vec![10, 20, 50, 100, 200, 500] };
-    let about = (Panel::Width, "network, d = 20, one layer", "1: a line costs its units", Some(1.0));
+    let about =
+        (Panel::Width, "network, d = 20, one layer", "1: a line costs its units", Some(1.0));
     Ok(vec![over(about, &sizes, plan, |units| Ok(Arc::new(network(&[D, units, 2])?)))?])
 }
 
@@ -201,7 +208,12 @@ fn trees(plan: &Plan) -> Result<Vec<Curve>> {
     let all = boosted(sizes.last().copied().unwrap_or(0), TREE_FEATURES)?;
     let about = (Panel::Trees, "boosting, d = 10, depth 4", "1: a sample costs trees", Some(1.0));
     Ok(vec![over(about, &sizes, plan, |n| {
-        Ok(Arc::new(Trees::new(TREE_FEATURES, all.trees()[..n].to_vec(), all.rules(), all.threshold())?))
+        Ok(Arc::new(Trees::new(
+            TREE_FEATURES,
+            all.trees()[..n].to_vec(),
+            all.rules(),
+            all.threshold(),
+        )?))
     })?])
 }
 
@@ -210,7 +222,8 @@ fn rates(plan: &Plan) -> Result<Vec<Curve>> {
         true => &[0.35, 0.1, 0.01],
         false => &[0.35, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4],
     };
-    let curve = |panel, name, theory, expected| Curve { panel, name, theory, expected, points: Vec::new() };
+    let curve =
+        |panel, name, theory, expected| Curve { panel, name, theory, expected, points: Vec::new() };
     let mut exact = curve(Panel::Rate, "linear, d = 20", "0", Some(0.0));
     let mut sampled = curve(Panel::Rate, "network [20, 50, 2]", "as lines", None);
     let mut lines = curve(
@@ -236,7 +249,8 @@ mod tests {
     #[test]
     fn people_are_timed_until_it_is_enough_and_lines_counted() {
         let plan = Plan { quick: true, enough: 0.01 };
-        let exact = person(&engine(Arc::new(linear(5).unwrap()), 0.1).unwrap(), 5.0, &plan).unwrap();
+        let exact =
+            person(&engine(Arc::new(linear(5).unwrap()), 0.1).unwrap(), 5.0, &plan).unwrap();
         assert!(exact.value > 0.0 && exact.certified == 1.0 && exact.lines == 0.0, "{exact:?}");
         let model = Arc::new(network(&[5, 8, 2]).unwrap());
         let sampled = person(&engine(model, 0.1).unwrap(), 5.0, &plan).unwrap();

@@ -1,5 +1,6 @@
-//! How time grows: with people, features, hidden units, layers, trees and threads, and as rates get smaller, against what theory says. Models and people
-//! are generated; one thread unless threads are what varies.
+//! How time grows: with people, features, hidden units, layers, trees and threads, and as rates get
+//! smaller, against what theory says. Models and people are generated; one thread unless threads
+//! are what varies.
 
 mod curves;
 mod picture;
@@ -15,7 +16,8 @@ pub(crate) struct Options {
     /// Smaller sizes, for a look; nothing is written but the pictures, to the target folder
     #[arg(long)]
     quick: bool,
-    /// Only curves whose name contains this; nothing is written but the pictures, to the target folder
+    /// Only curves whose name contains this; nothing is written but the pictures, to the target
+    /// folder
     #[arg(long, default_value = "")]
     only: String,
 }
@@ -81,7 +83,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return Ok(());
     }
     let quoted = curves.iter().filter_map(|curve| {
-        let name = format!("{:?}_{}", curve.panel, curve.name).to_lowercase().replace([' ', ',', '='], "_");
+        let name = format!("{:?}_{}", curve.panel, curve.name)
+            .to_lowercase()
+            .replace([' ', ',', '='], "_");
         Some((name, format!("{:.2}", curve.slope()?)))
     });
     report::publish(&Part {
@@ -111,7 +115,9 @@ fn render(curves: &[Curve], pictures: &[String]) -> String {
     );
     lines.push("|---|---|---|---|---|---|---|---|---|".to_owned());
     for curve in curves {
-        let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) else { continue };
+        let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) else {
+            continue;
+        };
         let slope = curve.slope().filter(|_| curve.panel != Panel::Depth);
         let slope = slope.map_or("–".to_owned(), power_text);
         let lines_read = match last.lines > 0.0 {
@@ -143,9 +149,14 @@ impl Curve {
     /// Whose answers are certified: everybody's, or at which sizes not.
     fn certified(&self) -> String {
         let short = self.points.iter().filter(|point| point.certified < 1.0);
-        let words: Vec<String> =
-            short.map(|point| format!("{:.0} % at {}", 100.0 * point.certified, point.size)).collect();
-        if words.is_empty() { "100 %".to_owned() } else { format!("100 % but {}", words.join(", ")) }
+        let words: Vec<String> = short
+            .map(|point| format!("{:.0} % at {}", 100.0 * point.certified, point.size))
+            .collect();
+        if words.is_empty() {
+            "100 %".to_owned()
+        } else {
+            format!("100 % but {}", words.join(", "))
+        }
     }
 }
 

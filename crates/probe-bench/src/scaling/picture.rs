@@ -1,4 +1,5 @@
-//! Curves as pictures: logarithms on both axes, what was measured as lines with dots, what theory says as broken lines.
+//! Curves as pictures: logarithms on both axes, what was measured as lines with dots, what theory
+//! says as broken lines.
 
 use super::{Curve, Panel, power_text};
 use probe_experiments::plot::{Area, Axis, Figure, Labels, Path, Scale, Svg};
@@ -43,14 +44,16 @@ pub(super) fn draw(curves: &[Curve]) -> Vec<(&'static str, String)> {
     let caption = "Axes are logarithmic, but for those of threads and layers. Dots and full lines: measured. Broken lines: what theory gives, through the last point.";
     let mut made = Vec::new();
     for Picture { file, title, panels } in PICTURES {
-        let panels: Vec<Panel> = panels.iter().copied().filter(|panel| of(*panel).next().is_some()).collect();
+        let panels: Vec<Panel> =
+            panels.iter().copied().filter(|panel| of(*panel).next().is_some()).collect();
         if panels.is_empty() {
             continue;
         }
         let heads: Vec<String> = panels.iter().map(|panel| panel.head().to_owned()).collect();
         let id = file.trim_end_matches(".svg");
         let figure = Figure { id, title, caption, legend: &[], columns: 2, size: CHART };
-        let svg = figure.draw(&heads, |svg, i| chart(svg, panels[i], &of(panels[i]).collect::<Vec<_>>()));
+        let svg =
+            figure.draw(&heads, |svg, i| chart(svg, panels[i], &of(panels[i]).collect::<Vec<_>>()));
         made.push((file, svg.standalone()));
     }
     made
@@ -59,7 +62,8 @@ pub(super) fn draw(curves: &[Curve]) -> Vec<(&'static str, String)> {
 fn chart(svg: &mut Svg, panel: Panel, curves: &[&Curve]) {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let across = |size: f64| if panel.is_small() { size } else { size.log10() };
-    let up = |value: f64| if panel == Panel::Threads { value } else { (value * panel.factor()).log10() };
+    let up =
+        |value: f64| if panel == Panel::Threads { value } else { (value * panel.factor()).log10() };
     let axis = |title, values: &mut dyn Iterator<Item = f64>, plain: bool| {
         let scale = Scale::over(values, 0.08, 0.0, 1.0);
         let label: Option<fn(f64) -> String> = if plain { Some(whole) } else { None };
@@ -68,16 +72,23 @@ fn chart(svg: &mut Svg, panel: Panel, curves: &[&Curve]) {
     // As fast as there are threads, if all went well.
     let ideal = points().map(|p| p.size).filter(|_| panel == Panel::Threads);
     let x = axis(panel.axis(), &mut points().map(|p| across(p.size)), panel.is_small());
-    let y = axis(panel.measure(), &mut points().map(|p| up(p.value)).chain(ideal), panel == Panel::Threads);
+    let y = axis(
+        panel.measure(),
+        &mut points().map(|p| up(p.value)).chain(ideal),
+        panel == Panel::Threads,
+    );
     let area = Area::draw(svg, CHART, &x, &y);
     let mut labels = Labels::within((area.left, area.top), (area.right, area.bottom));
     let mut named = Vec::new();
     svg.begin_clip((area.left, area.top), (area.right, area.bottom));
     for (k, curve) in curves.iter().enumerate() {
         let class = format!("s{k}");
-        let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) else { continue };
+        let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) else {
+            continue;
+        };
         if let Some(power) = curve.expected {
-            // Straight on these axes: powers between logarithms, and a speed that grows with threads.
+            // Straight on these axes: powers between logarithms, and a speed that grows with
+            // threads.
             let start = last.value * (first.size / last.size).powf(power);
             let ends = match panel {
                 Panel::Threads => [(first.size, first.value), (last.size, last.size)],
@@ -87,18 +98,23 @@ fn chart(svg: &mut Svg, panel: Panel, curves: &[&Curve]) {
             svg.path(&Path::through(ends), &format!("{class} line dash"));
             labels.avoid_line(ends[0], ends[1]);
         }
-        let at: Vec<(f64, f64)> = curve.points.iter().map(|p| area.at(across(p.size), up(p.value))).collect();
+        let at: Vec<(f64, f64)> =
+            curve.points.iter().map(|p| area.at(across(p.size), up(p.value))).collect();
         svg.path(&Path::through(at.iter().copied()), &format!("{class} line"));
         at.windows(2).for_each(|ends| labels.avoid_line(ends[0], ends[1]));
         at.iter().for_each(|at| svg.circle(*at, 3.5, &format!("{class} mark")));
-        let slope =
-            curve.slope().filter(|_| !panel.is_small()).map(|slope| format!("slope {}", power_text(slope)));
+        let slope = curve
+            .slope()
+            .filter(|_| !panel.is_small())
+            .map(|slope| format!("slope {}", power_text(slope)));
         named.push((at[at.len() / 2], curve.name, slope, format!("{class} tone halo")));
     }
     svg.end_clip();
     for (at, name, slope, class) in &named {
-        let lines: Vec<(&str, &str)> =
-            std::iter::once(*name).chain(slope.as_deref()).map(|text| (text, class.as_str())).collect();
+        let lines: Vec<(&str, &str)> = std::iter::once(*name)
+            .chain(slope.as_deref())
+            .map(|text| (text, class.as_str()))
+            .collect();
         labels.place(svg, *at, 12.0, &lines, BOLD);
     }
 }
@@ -164,10 +180,19 @@ mod tests {
 
     #[test]
     fn pictures_name_their_curves_and_slopes() {
-        let points =
-            [5.0, 50.0, 500.0].map(|size| Point { size, value: 1e-6 * size, certified: 1.0, lines: 0.0 });
-        let curve =
-            |panel, name| Curve { panel, name, theory: "1", expected: Some(1.0), points: points.to_vec() };
+        let points = [5.0, 50.0, 500.0].map(|size| Point {
+            size,
+            value: 1e-6 * size,
+            certified: 1.0,
+            lines: 0.0,
+        });
+        let curve = |panel, name| Curve {
+            panel,
+            name,
+            theory: "1",
+            expected: Some(1.0),
+            points: points.to_vec(),
+        };
         let made = draw(&[curve(Panel::Features, "straight"), curve(Panel::Trees, "wood")]);
         assert_eq!(made.len(), 1);
         let (file, text) = &made[0];

@@ -3,7 +3,9 @@
 use crate::clock::best_of;
 use anyhow::Result;
 use probe_core::model::{Aggregate, Tree, TreeRules};
-use probe_core::{Exact, Gaussian, InvalidationRate as _, MonteCarlo, Purpose, Query, Seed, Stream, Trees};
+use probe_core::{
+    Exact, Gaussian, InvalidationRate as _, MonteCarlo, Purpose, Query, Seed, Stream, Trees,
+};
 
 const FEATURES: usize = 10;
 const POINTS: usize = 20;
@@ -25,11 +27,13 @@ pub(super) fn table() -> Result<String> {
         let points: Vec<Vec<f64>> =
             (0..POINTS).map(|_| (0..FEATURES).map(|_| stream.normal()).collect()).collect();
         for noisy in 1..=4 {
-            let (mut total, mut slowest, mut closed, mut widest, mut drawn) = (0.0, 0.0_f64, 0, 0.0_f64, 0.0);
+            let (mut total, mut slowest, mut closed, mut widest, mut drawn) =
+                (0.0, 0.0_f64, 0, 0.0_f64, 0.0);
             for (i, point) in points.iter().enumerate() {
                 let active: Vec<bool> = (0..FEATURES).map(|j| (j + i) % FEATURES < noisy).collect();
                 let query = Query { model: &model, noise: &noise, active: &active, point };
-                let ask = |stream: &mut Stream| Exact { boxes: 1 << 18 }.estimate(&query, 0.95, stream);
+                let ask =
+                    |stream: &mut Stream| Exact { boxes: 1 << 18 }.estimate(&query, 0.95, stream);
                 let found = ask(&mut stream)?;
                 let took = best_of(3, || ask(&mut stream).map(|_| ()).map_err(Into::into))?;
                 total += took;
@@ -53,14 +57,21 @@ pub(super) fn table() -> Result<String> {
     Ok(text)
 }
 
-/// A full tree with cuts where people are, whose leaves follow a linear score of the cuts on their way, roughly.
+/// A full tree with cuts where people are, whose leaves follow a linear score of the cuts on their
+/// way, roughly.
 fn random_tree(depth: usize, aggregate: Aggregate, stream: &mut Stream) -> Tree {
     let mut tree = Tree::default();
     grow(depth, 0.0, aggregate, stream, &mut tree);
     tree
 }
 
-fn grow(depth: usize, lean: f64, aggregate: Aggregate, stream: &mut Stream, tree: &mut Tree) -> i64 {
+fn grow(
+    depth: usize,
+    lean: f64,
+    aggregate: Aggregate,
+    stream: &mut Stream,
+    tree: &mut Tree,
+) -> i64 {
     let at = tree.left.len();
     let (feature, threshold) = (stream.below(FEATURES), stream.normal());
     tree.feature.push(feature);

@@ -1,4 +1,5 @@
-//! The paper's way on the same models and people: one tree in place of the ensemble, and how its answers fare on the ensemble.
+//! The paper's way on the same models and people: one tree in place of the ensemble, and how its
+//! answers fare on the ensemble.
 
 use super::{SIGMA, Subject};
 use crate::clock::time;
@@ -40,14 +41,17 @@ pub(super) fn rows(subject: &Subject, rates: &[f64], people: usize) -> Result<Ve
         setup.reference = Some(subject.train.clone().into());
         let engine = probe_core::Engine::new(setup)?;
         let notes = engine.notes().context("the method has notes")?;
-        let value = |name: &str| notes.values.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v);
+        let value = |name: &str| {
+            notes.values.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v)
+        };
         let solver = method("probe-tree")?.prepare(&Arc::new(engine.task().clone()))?;
         let n = people.min(most).min(subject.people.len() / subject.names.len());
         for &r in rates {
             let answer = |i: usize| -> Result<(Proposal, f64)> {
                 let mut proposal = Proposal::new(subject.names.len());
-                let ((), took) =
-                    time(|| Ok(solver.worker().find(subject.person(i), Goal::Rate(r), &mut proposal)?))?;
+                let ((), took) = time(|| {
+                    Ok(solver.worker().find(subject.person(i), Goal::Rate(r), &mut proposal)?)
+                })?;
                 Ok((proposal, took.cpu))
             };
             let answers = (0..n).into_par_iter().map(answer).collect::<Result<Vec<_>>>()?;

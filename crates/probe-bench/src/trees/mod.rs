@@ -1,5 +1,6 @@
-//! Recourse on trees: how many are certified, whether the certificates hold, what answers cost against a slow offline search, how fast they
-//! come, and how fast exact rates are; beside them the paper's way and XGBoost's scorer.
+//! Recourse on trees: how many are certified, whether the certificates hold, what answers cost
+//! against a slow offline search, how fast they come, and how fast exact rates are; beside them the
+//! paper's way and XGBoost's scorer.
 
 mod boxes;
 mod distilled;
@@ -91,7 +92,14 @@ impl Part {
             Self::Few => ("trees_few", "trees --part few", "Few features"),
             Self::Boxes => ("trees_boxes", "trees --part boxes", "Exact rates"),
         };
-        report::Part { id, command, document: OUTPUT, title: Some(title), text, ..report::Part::default() }
+        report::Part {
+            id,
+            command,
+            document: OUTPUT,
+            title: Some(title),
+            text,
+            ..report::Part::default()
+        }
     }
 }
 
@@ -157,11 +165,12 @@ pub(crate) fn introduction() -> String {
     )
 }
 
-/// A forest and boosting on a data set, where their title contains `only`, each with people whom it denies.
+/// A forest and boosting on a data set, where their title contains `only`, each with people whom it
+/// denies.
 pub(crate) fn subjects(data: &PaperData, only: &str, most: usize) -> Result<Vec<Subject>> {
-    let encoded = data
-        .load(&folders::data(), SEED)
-        .with_context(|| format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file))?;
+    let encoded = data.load(&folders::data(), SEED).with_context(|| {
+        format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file)
+    })?;
     let mut found = Vec::new();
     for kind in ["forest", "boosting"] {
         let title = format!("{}, {kind}", data.title);
@@ -199,7 +208,8 @@ fn their_way(subjects: &[Subject], options: &Options) -> Result<String> {
 /// Boosted trees of the training rows, by the defaults of `probe train`.
 pub(crate) fn boosting(encoded: &Encoded) -> Result<Trees> {
     let (x, favourable) = encoded.part(&encoded.split.train);
-    let trainer = BoostedTrainer::new(BoostedParams::default()).map_err(probe_train::Error::from)?;
+    let trainer =
+        BoostedTrainer::new(BoostedParams::default()).map_err(probe_train::Error::from)?;
     Ok(trainer.fit(Rows::new(&x, encoded.names.len())?, &encoded.names, &favourable, SEED)?.model)
 }
 
@@ -213,12 +223,9 @@ fn subject(title: String, encoded: &Encoded, kind: &str, most: usize) -> Result<
     let (x, favourable) = encoded.part(&encoded.split.train);
     let rows = Rows::new(&x, encoded.names.len())?;
     let model = match kind {
-        "forest" => ForestTrainer::new(ForestParams::default()).map_err(probe_train::Error::from)?.fit(
-            rows,
-            &encoded.names,
-            &favourable,
-            SEED,
-        )?,
+        "forest" => ForestTrainer::new(ForestParams::default())
+            .map_err(probe_train::Error::from)?
+            .fit(rows, &encoded.names, &favourable, SEED)?,
         _ => boosting(encoded)?,
     };
     Ok(Subject {
@@ -251,7 +258,8 @@ fn measure(subject: &Subject, r: f64, options: &Options) -> Result<String> {
     let rows = Rows::new(&subject.people, d)?;
     let mut answers = vec![Answer::new(d); rows.n_rows()];
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-    let took = one.install(|| median_of(3, 2.0, || Ok(engine.recourse_into(rows, &mut answers)?)))?;
+    let took =
+        one.install(|| median_of(3, 2.0, || Ok(engine.recourse_into(rows, &mut answers)?)))?;
     let certified: Vec<&Answer> =
         answers.iter().filter(|answer| answer.status == Status::Certified).collect();
     let (above, ratio) = match options.draws {
@@ -265,8 +273,11 @@ fn measure(subject: &Subject, r: f64, options: &Options) -> Result<String> {
         }
     };
     let people: Vec<&[f64]> = rows.iter().collect();
-    let name =
-        format!("{}-{:016x}-sigma{SIGMA}-r{r}", subject.title.replace(", ", "-"), key_of(&subject.model));
+    let name = format!(
+        "{}-{:016x}-sigma{SIGMA}-r{r}",
+        subject.title.replace(", ", "-"),
+        key_of(&subject.model)
+    );
     let find = |person: &[f64]| offline::search(&OnDraws::new(&subject.plain, person, SIGMA), r);
     let against = Against::measure(&name, (&people, &answers), options.offline, find)?;
     let [to_offline, changed] = Against::cells(against.as_ref());

@@ -1,4 +1,5 @@
-//! Trees for what shares nothing with the engine: walked from root to leaf, one draw after the other.
+//! Trees for what shares nothing with the engine: walked from root to leaf, one draw after the
+//! other.
 
 use crate::offline::Rates;
 use probe_core::math::sobol::ScrambledSobol;
@@ -117,8 +118,10 @@ impl Plain {
             for (x, row) in x.chunks_exact_mut(self.d).zip(rows.chunks_exact(self.d)) {
                 x.iter_mut().zip(point.iter().zip(row)).for_each(|(x, (p, e))| *x = p + e);
             }
-            let accepted = self.accepted(&std::array::from_fn(|lane| &x[lane * self.d..][..self.d]));
-            refused += accepted[..rows.len() / self.d].iter().filter(|accepted| !**accepted).count();
+            let accepted =
+                self.accepted(&std::array::from_fn(|lane| &x[lane * self.d..][..self.d]));
+            refused +=
+                accepted[..rows.len() / self.d].iter().filter(|accepted| !**accepted).count();
         }
         refused
     }
@@ -187,7 +190,10 @@ mod tests {
     fn draws_know_the_rate_of_a_step() {
         let rate = step().rates(&[&[0.0, 0.8]], 0.1, 100_000)[0];
         let exact = upper_tail(1.0);
-        assert!((rate - exact).abs() < 4.0 * (exact * (1.0 - exact) / 1e5_f64).sqrt(), "{rate} {exact}");
+        assert!(
+            (rate - exact).abs() < 4.0 * (exact * (1.0 - exact) / 1e5_f64).sqrt(),
+            "{rate} {exact}"
+        );
     }
 
     #[test]

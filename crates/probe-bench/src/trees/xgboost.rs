@@ -1,6 +1,7 @@
 //! Samples scored per second, against XGBoost on the same trees, samples and threads.
 //!
-//! The script in `benches/trees` writes our trees as an XGBoost model, whose margins are compared with ours before anything is timed.
+//! The script in `benches/trees` writes our trees as an XGBoost model, whose margins are compared
+//! with ours before anything is timed.
 
 use super::{SEED, SIGMA, Subject};
 use crate::clock::best_of;
@@ -78,8 +79,11 @@ fn compare(python: &Path, subject: &Subject) -> Result<(Vec<String>, String)> {
                 .copied()
                 .context("the script measured it")
         };
-        let speeds =
-            [of("inplace_predict")?, of("predict on a DMatrix")?, of("inplace_predict, all points at once")?];
+        let speeds = [
+            of("inplace_predict")?,
+            of("predict on a DMatrix")?,
+            of("inplace_predict, all points at once")?,
+        ];
         let fastest = speeds.into_iter().fold(0.0, f64::max);
         let [inplace, matrix, whole] = speeds.map(|speed| format!("{:.2}", 1e-6 * speed));
         table.push(format!(
@@ -99,20 +103,25 @@ fn compare(python: &Path, subject: &Subject) -> Result<(Vec<String>, String)> {
 fn score_all(subject: &Subject, errors: &RankedErrors, n: usize) -> Result<()> {
     let active = vec![true; subject.names.len()];
     let make = || -> Result<_> {
-        Ok((NoisyScores::new(&subject.model, errors)?, vec![false; errors.len()], vec![0.0; errors.len()]))
+        Ok((
+            NoisyScores::new(&subject.model, errors)?,
+            vec![false; errors.len()],
+            vec![0.0; errors.len()],
+        ))
     };
     // One batch per thread, each with a share of the people.
     let share = n.div_ceil(rayon::current_num_threads());
     (0..n).collect::<Vec<_>>().par_chunks(share).try_for_each(|people| {
         let (mut batch, mut refused, mut scores) = make()?;
-        people
-            .iter()
-            .try_for_each(|&i| Ok(batch.score_into(subject.person(i), &active, &mut refused, &mut scores)?))
+        people.iter().try_for_each(|&i| {
+            Ok(batch.score_into(subject.person(i), &active, &mut refused, &mut scores)?)
+        })
     })
 }
 
-/// How many decisions differ from XGBoost's on the samples that it wrote, of how many. Fails where scores differ by more than rounding: of samples to
-/// single precision, which may carry one across a cut, for one in a thousand of them.
+/// How many decisions differ from XGBoost's on the samples that it wrote, of how many. Fails where
+/// scores differ by more than rounding: of samples to single precision, which may carry one across
+/// a cut, for one in a thousand of them.
 fn differing(subject: &Subject, errors: &RankedErrors, scores: &Path) -> Result<(usize, usize)> {
     let text = std::fs::read_to_string(scores)?;
     let active = vec![true; subject.names.len()];
@@ -142,7 +151,8 @@ fn ask(python: &Path, subject: &Subject, n: usize, errors: &[f64]) -> Result<Out
     let folder = folders::kept(FOLDER)?;
     let d = subject.names.len();
     ensure!(subject.model.n_features() == d, "one name per feature");
-    ModelFile::new(subject.names.clone(), subject.model.clone(), None)?.save(folder.join("model.json"))?;
+    ModelFile::new(subject.names.clone(), subject.model.clone(), None)?
+        .save(folder.join("model.json"))?;
     write(&folder.join("points.csv"), &subject.people[..n * d], d)?;
     write(&folder.join("errors.csv"), errors, d)?;
     let threads = THREADS.map(|threads| threads.to_string());

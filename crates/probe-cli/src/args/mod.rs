@@ -1,4 +1,5 @@
-//! What can be typed, and nothing else: the commands here, what every front end asks in `probe_service::flags`, `train` by itself.
+//! What can be typed, and nothing else: the commands here, what every front end asks in
+//! `probe_service::flags`, `train` by itself.
 
 mod letters;
 mod tables;
@@ -26,8 +27,9 @@ const STYLES: Styles = Styles::styled()
 
 /// Recourse that survives imperfect implementation.
 ///
-/// A model said no to a person. Probe finds the cheapest change that turns the no into a yes and keeps it a yes with a
-/// probability that the person chooses, although nobody carries out advice exactly.
+/// A model said no to a person. Probe finds the cheapest change that turns the no into a yes and
+/// keeps it a yes with a probability that the person chooses, although nobody carries out advice
+/// exactly.
 #[derive(Debug, Parser)]
 #[command(name = "probe", version, styles = STYLES, max_term_width = 110, after_help = "\
 Examples:
@@ -84,8 +86,8 @@ pub(crate) enum Command {
 
 /// Show what probe does, with built-in data and no set-up.
 ///
-/// Trains a credit model on generated data, shows a person who was turned down the price of certainty, and writes the
-/// data, the model, the answers and a report with pictures.
+/// Trains a credit model on generated data, shows a person who was turned down the price of
+/// certainty, and writes the data, the model, the answers and a report with pictures.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -132,12 +134,13 @@ pub(crate) struct Recourse {
     pub(crate) seek: Seek,
     #[command(flatten)]
     pub(crate) wishes: Wishes,
-    /// Costs of people's own: a table with a row for each person, in the order of PEOPLE, and columns named after features, or
-    /// `cost:FEATURE`, that say how many times the usual a change of it costs them; an empty cell is 1. It may be PEOPLE itself, with
-    /// --ignore-extra.
+    /// Costs of people's own: a table with a row for each person, in the order of PEOPLE, and
+    /// columns named after features, or `cost:FEATURE`, that say how many times the usual a change
+    /// of it costs them; an empty cell is 1. It may be PEOPLE itself, with --ignore-extra.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) costs: Option<PathBuf>,
-    /// Append a record of every answer to this file (JSON Lines), each chained to the one before by its hash; see `probe audit verify`.
+    /// Append a record of every answer to this file (JSON Lines), each chained to the one before by
+    /// its hash; see `probe audit verify`.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) audit: Option<PathBuf>,
     #[command(flatten)]
@@ -170,9 +173,10 @@ pub(crate) struct Frontier {
 
 /// Compare methods on the same people.
 ///
-/// One row per method: recourse accuracy, average invalidation rate (10,000 draws per person as in the paper, and the true rate
-/// beside it), average cost, features changed, broken rules and seconds, with standard deviations and bootstrap intervals. A
-/// terminal shows a table; a pipe gets CSV.
+/// One row per method: recourse accuracy, average invalidation rate (10,000 draws per person as in
+/// the paper, and the true rate beside it), average cost, features changed, broken rules and
+/// seconds, with standard deviations and bootstrap intervals. A terminal shows a table; a pipe gets
+/// CSV.
 // `--methods` stands for `--method`, and settings are given by the method's name.
 #[derive(Debug, Args)]
 #[command(mut_arg("method", |arg| arg.hide(true)), mut_arg("paper_text", |arg| arg.hide(true)), after_help = "\
@@ -220,7 +224,8 @@ pub(crate) struct Rate {
     pub(crate) ask: Ask,
     #[command(flatten)]
     pub(crate) measure: Measure,
-    /// The people that the points were made for, row by row (needed with --noise-on changed and effort noise).
+    /// The people that the points were made for, row by row (needed with --noise-on changed and
+    /// effort noise).
     #[arg(long, value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
     pub(crate) from: Option<PathBuf>,
     #[command(flatten)]
@@ -245,8 +250,9 @@ pub(crate) enum AuditCommand {
 
 /// Recompute every record's hash, and check that each follows the one before.
 ///
-/// Finds any changed byte and any record that was changed, added, moved or left out. Records cut off at the end are found with --expect
-/// only: keep the last hash, which each run prints, in another place.
+/// Finds any changed byte and any record that was changed, added, moved or left out. Records cut
+/// off at the end are found with --expect only: keep the last hash, which each run prints, in
+/// another place.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -278,9 +284,10 @@ pub(crate) enum SchemaCommand {
 
 /// Write a first schema from data, for a person to edit.
 ///
-/// Guesses for each column whether it is a number, a whole number or a category, its range, and a step that can be told.
-/// What sounds like something nobody can change (age, sex, origin) may not change. Read it before you use it: data do not say
-/// what a person can do, in which direction, and at what cost.
+/// Guesses for each column whether it is a number, a whole number or a category, its range, and a
+/// step that can be told. What sounds like something nobody can change (age, sex, origin) may not
+/// change. Read it before you use it: data do not say what a person can do, in which direction, and
+/// at what cost.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -373,8 +380,8 @@ pub(crate) struct NoiseFit {
 
 /// Make the paper's figures and tables anew, with the paper's values beside ours.
 ///
-/// Writes pictures, numbers as CSV, and one page with everything (report.html). Finished cells are kept in DIR/cells and found
-/// again, so that a run which was interrupted goes on where it was.
+/// Writes pictures, numbers as CSV, and one page with everything (report.html). Finished cells are
+/// kept in DIR/cells and found again, so that a run which was interrupted goes on where it was.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -383,17 +390,20 @@ Examples:
   probe reproduce table1 --data data
   probe reproduce trees --out figures                    a forest, the tree distilled from it, and a recourse")]
 pub(crate) struct Reproduce {
-    /// What to make: all, figures, or one of classifiers, settings, table1, sigma025, motivation, loan, navigation, sigmoid, pareto, bounds,
-    /// baselines, achieved, tradeoff, trees. motivation, loan, navigation, sigmoid and trees need no data.
+    /// What to make: all, figures, or one of classifiers, settings, table1, sigma025, motivation,
+    /// loan, navigation, sigmoid, pareto, bounds, baselines, achieved, tradeoff, trees. motivation,
+    /// loan, navigation, sigmoid and trees need no data.
     #[arg(value_name = "WHAT", default_value = "all", value_parser = experiment)]
     pub(crate) what: String,
-    /// Folder of the paper's data sets: adult.csv, compas.csv, give_me_some_credit.csv, as `probe data download` writes them.
+    /// Folder of the paper's data sets: adult.csv, compas.csv, give_me_some_credit.csv, as `probe
+    /// data download` writes them.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data: Option<PathBuf>,
     /// Folder to write to.
     #[arg(long, default_value = "probe-reproduced", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
-    /// A first look: at most 40 people in a cell of a table, 10 in a point of a figure, instead of 1,000.
+    /// A first look: at most 40 people in a cell of a table, 10 in a point of a figure, instead of
+    /// 1,000.
     #[arg(long)]
     pub(crate) quick: bool,
     /// At most so many people in a cell.
@@ -417,7 +427,8 @@ pub(crate) enum DataCommand {
     Download(DataDownload),
 }
 
-/// Download the data sets, as the recourse library CARLA prepares them, and check that they are the ones meant.
+/// Download the data sets, as the recourse library CARLA prepares them, and check that they are the
+/// ones meant.
 ///
 /// A file whose checksum differs is not written. Files that are there already are kept.
 #[derive(Debug, Args)]
@@ -433,7 +444,8 @@ pub(crate) struct DataDownload {
     /// Folder to write to.
     #[arg(long, default_value = "data", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
-    /// Address of the folder that has the files; default: CARLA's own, repository carla-recourse/cf-data.
+    /// Address of the folder that has the files; default: CARLA's own, repository
+    /// carla-recourse/cf-data.
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub(crate) base_url: Option<String>,
     /// Replace files of the same names that are there already.

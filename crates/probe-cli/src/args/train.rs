@@ -30,8 +30,8 @@ pub(crate) enum ClassWeight {
 
 /// Fit a model to a table and write it with its schema.
 ///
-/// Features are scaled to [0, 1] by their range in training; scale and range are kept in the model file, so that people
-/// can be given in their own units.
+/// Features are scaled to [0, 1] by their range in training; scale and range are kept in the model
+/// file, so that people can be given in their own units.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -54,7 +54,8 @@ pub(crate) struct Train {
     /// What to fit.
     #[arg(long, value_enum, default_value = "linear")]
     pub(crate) kind: Kind,
-    /// Schema file (TOML or JSON) with units, bounds, directions and costs; default: every column a free number.
+    /// Schema file (TOML or JSON) with units, bounds, directions and costs; default: every column a
+    /// free number.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) schema: Option<PathBuf>,
     /// Features that nobody can change.
@@ -63,8 +64,8 @@ pub(crate) struct Train {
     /// Columns to leave out.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub(crate) drop: Vec<String>,
-    /// Strength of the squared penalty on the weights, or on the leaves of boosted trees; default: 1 for linear and boosted, 0
-    /// for mlp.
+    /// Strength of the squared penalty on the weights, or on the leaves of boosted trees; default:
+    /// 1 for linear and boosted, 0 for mlp.
     #[arg(long, value_name = "L", value_parser = at_least_zero, allow_negative_numbers = true)]
     pub(crate) l2: Option<f64>,
     /// Weight both classes equally.

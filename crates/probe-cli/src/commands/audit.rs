@@ -20,7 +20,9 @@ fn verify(args: &AuditVerify, printer: &Printer) -> Result<()> {
             chain.records,
             chain.last
         ),
-        Some(_) => printer.say(&format!("{} records, none changed and none cut off", chain.records)),
+        Some(_) => {
+            printer.say(&format!("{} records, none changed and none cut off", chain.records))
+        }
         None => {
             printer.say(&format!("{} records, none changed", chain.records));
             printer.say(&format!("last hash {}", chain.last));

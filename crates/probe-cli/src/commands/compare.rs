@@ -33,7 +33,8 @@ pub(crate) fn run(args: &Compare, common: &Common, printer: &Printer) -> Result<
         .map(|c| c.engine(&question.setup).with_context(|| format!("--methods {}", c.method)))
         .collect::<Result<_>>()?;
     let names = &question.setup.names;
-    let rows = read_people(&args.ask.people, args.input_format, &question.setup, args.ignore_extra)?;
+    let rows =
+        read_people(&args.ask.people, args.input_format, &question.setup, args.ignore_extra)?;
     if rows.is_empty() {
         bail!("{}: no people", args.ask.people.display());
     }
@@ -51,9 +52,13 @@ pub(crate) fn run(args: &Compare, common: &Common, printer: &Printer) -> Result<
     let mut meta = question.meta("compare");
     let options = |c: &Contender| json!(c.options.iter().collect::<BTreeMap<_, _>>());
     meta["method"] = json!(contenders.iter().map(|c| &c.method).collect::<Vec<_>>());
-    meta["options"] =
-        contenders.iter().map(|c| (c.method.clone(), options(c))).collect::<serde_json::Map<_, _>>().into();
-    let piped = args.output.is_none() && (args.format.is_some() || !std::io::stdout().is_terminal());
+    meta["options"] = contenders
+        .iter()
+        .map(|c| (c.method.clone(), options(c)))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    let piped =
+        args.output.is_none() && (args.format.is_some() || !std::io::stdout().is_terminal());
     if !piped {
         print(&lines, printer);
     }
@@ -63,9 +68,8 @@ pub(crate) fn run(args: &Compare, common: &Common, printer: &Printer) -> Result<
     if let Some(path) = &args.plot {
         match comparison_picture(&lines, args.seek.max_rate, "compare", WIDTH) {
             Some(picture) => write_text(path, &picture.on_paper())?,
-            None => {
-                printer.warn(&format!("{}: nobody got an answer, so there is no picture", path.display()))
-            }
+            None => printer
+                .warn(&format!("{}: nobody got an answer, so there is no picture", path.display())),
         }
     }
     let needy = lines.first().map_or(0, |line| line.accuracy.n);
@@ -78,7 +82,8 @@ fn contenders(args: &Compare) -> Result<Vec<Contender>> {
     let mut texts: Vec<Vec<&str>> = vec![Vec::new(); args.methods.len()];
     for option in &args.seek.option {
         let wrong = |what: &str| Usage::of("--option", format!("'{option}': {what}"));
-        let (name, setting) = option.split_once(':').ok_or_else(|| wrong("write METHOD:NAME=VALUE"))?;
+        let (name, setting) =
+            option.split_once(':').ok_or_else(|| wrong("write METHOD:NAME=VALUE"))?;
         let at = args.methods.iter().position(|m| m == name.trim());
         texts[at.ok_or_else(|| wrong("no such method among --methods"))?].push(setting);
     }
@@ -132,7 +137,8 @@ fn print(lines: &[Line], printer: &Printer) {
 /// Writes the lines as a table: the columns that scripts know, then the rest.
 fn write(args: &Compare, lines: &[Line], meta: &Value) -> Result<()> {
     let path = args.output.as_deref().unwrap_or(Path::new("-"));
-    let format = args.format.unwrap_or_else(|| args.output.as_deref().map_or(Format::Csv, Format::of_path));
+    let format =
+        args.format.unwrap_or_else(|| args.output.as_deref().map_or(Format::Csv, Format::of_path));
     type Number = (&'static str, fn(&Line) -> f64);
     let numbers: [Number; 24] = [
         ("ra", |l| l.accuracy.mean),

@@ -15,11 +15,13 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    /// Reads `path`. Fails on a factor that is not positive, on a feature that the model has not, and where nothing in the file is about costs.
+    /// Reads `path`. Fails on a factor that is not positive, on a feature that the model has not,
+    /// and where nothing in the file is about costs.
     pub(crate) fn read(path: &Path, args: &Recourse, setup: &Setup) -> Result<Self> {
         let file = path.display().to_string();
-        let same =
-            path.canonicalize().is_ok_and(|path| args.ask.people.canonicalize().is_ok_and(|p| p == path));
+        let same = path
+            .canonicalize()
+            .is_ok_and(|path| args.ask.people.canonicalize().is_ok_and(|p| p == path));
         let reader = TableReader::open(path, None)?;
         let mut features: Vec<(String, Vec<usize>)> = Vec::new();
         for name in reader.header() {
@@ -29,7 +31,9 @@ impl Costs {
             } else if !same && known {
                 features.push((name.clone(), columns_of(setup, name, "--costs")?));
             } else if !same && !args.table.id.contains(name) && !args.table.ignore_extra {
-                bail!("{file}: column '{name}' is no feature of the model (--ignore-extra passes over it)");
+                bail!(
+                    "{file}: column '{name}' is no feature of the model (--ignore-extra passes over it)"
+                );
             }
         }
         for (i, (name, columns)) in features.iter().enumerate() {
@@ -41,8 +45,11 @@ impl Costs {
             bail!("{file}: no column about costs; name them cost:FEATURE");
         }
         let names: Vec<String> = features.iter().map(|(name, _)| name.clone()).collect();
-        let wanted =
-            Columns { missing: vec![None; names.len()], ignore_extra: true, ..Columns::features(&names) };
+        let wanted = Columns {
+            missing: vec![None; names.len()],
+            ignore_extra: true,
+            ..Columns::features(&names)
+        };
         let n_columns = setup.names.len();
         let (mut factors, mut numbers) = (Vec::new(), Vec::new());
         for chunk in reader.select(&wanted)? {

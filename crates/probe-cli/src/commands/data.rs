@@ -28,14 +28,15 @@ fn download(args: &DataDownload, printer: &Printer) -> Result<()> {
     let mut wanted = Vec::new();
     for name in &args.names {
         let source = SOURCES.iter().find(|s| s.name == name);
-        wanted.push(
-            source.ok_or_else(|| Usage::new(format!("unknown data set '{name}' (known: {})", known())))?,
-        );
+        wanted.push(source.ok_or_else(|| {
+            Usage::new(format!("unknown data set '{name}' (known: {})", known()))
+        })?);
     }
     if wanted.is_empty() {
         wanted.extend(&SOURCES);
     }
-    std::fs::create_dir_all(&args.out).with_context(|| format!("{}: cannot create", args.out.display()))?;
+    std::fs::create_dir_all(&args.out)
+        .with_context(|| format!("{}: cannot create", args.out.display()))?;
     for source in wanted {
         let path = args.out.join(source.file);
         if !args.force && is_there(source, &path)? {
@@ -46,12 +47,18 @@ fn download(args: &DataDownload, printer: &Printer) -> Result<()> {
         bar.set_message(source.file);
         fetch(source, args.base_url.as_deref().unwrap_or(BASE_URL), &path, &mut |n| bar.inc(n))?;
         bar.finish_and_clear();
-        printer.note(&format!("wrote {} ({}; {})", path.display(), source.origin, "checksum as expected"));
+        printer.note(&format!(
+            "wrote {} ({}; {})",
+            path.display(),
+            source.origin,
+            "checksum as expected"
+        ));
     }
     Ok(())
 }
 
-/// Whether the file is there and is the one meant. Another file of that name is not ours to replace.
+/// Whether the file is there and is the one meant. Another file of that name is not ours to
+/// replace.
 fn is_there(source: &Source, path: &Path) -> Result<bool> {
     let name = || path.display().to_string();
     let mut file = match File::open(path) {
@@ -114,9 +121,11 @@ fn open(address: &str) -> Result<Box<dyn Read>> {
         return Ok(Box::new(File::open(path).with_context(|| address.to_owned())?));
     }
     if !(address.starts_with("https://") || address.starts_with("http://")) {
-        return Err(
-            Usage::of("--base-url", format!("'{address}' begins with none of https:, http:, file:")).into()
-        );
+        return Err(Usage::of(
+            "--base-url",
+            format!("'{address}' begins with none of https:, http:, file:"),
+        )
+        .into());
     }
     let config = ureq::Agent::config_builder()
         .timeout_connect(Some(PATIENCE))
@@ -178,7 +187,8 @@ mod tests {
     fn the_right_file_is_written_and_found_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(ABC.file);
-        let (base, served) = serve("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc");
+        let (base, served) =
+            serve("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc");
         let mut told = 0;
         fetch(&ABC, &base, &path, &mut |n| told += n).unwrap();
         assert!(served.join().unwrap().starts_with("GET /folder/abc.csv HTTP/1.1\r\n"));
@@ -200,13 +210,19 @@ mod tests {
                 vec!["sha256", ABC.sha256, "nothing was written"],
             ),
             ("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcd", vec!["longer than the 3 bytes"]),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nab", vec!["abc.csv"]),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nab",
+                vec!["abc.csv"],
+            ),
             ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", vec!["404"]),
         ] {
             let (base, served) = serve(answer);
             let error = format!("{:#}", fetch(&ABC, &base, &path, &mut |_| {}).unwrap_err());
             served.join().unwrap();
-            assert!(words.iter().all(|word| error.contains(word)) && error.contains(&base), "{error}");
+            assert!(
+                words.iter().all(|word| error.contains(word)) && error.contains(&base),
+                "{error}"
+            );
             assert_eq!(left(folder.path()), 0, "{answer}");
         }
         assert!(fetch(&ABC, "ftp://somewhere", &path, &mut |_| {}).unwrap_err().is::<Usage>());

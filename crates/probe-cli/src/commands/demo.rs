@@ -25,7 +25,8 @@ const AUDIT_SAMPLES: usize = 1_000_000;
 const NETWORK_FLAGS: [&str; 6] = ["--kind", "mlp", "--hidden", "32", "--epochs", "30"];
 
 pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()> {
-    std::fs::create_dir_all(&args.out).with_context(|| format!("{}: cannot create", args.out.display()))?;
+    std::fs::create_dir_all(&args.out)
+        .with_context(|| format!("{}: cannot create", args.out.display()))?;
     let path = |name: &str| args.out.join(name);
 
     printer.heading("1. A lender's model");
@@ -55,10 +56,18 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     let (person, answer) = (people.row(chosen), &answers[chosen]);
 
     let rates = rates_with(args.max_rate);
-    let input =
-        PersonReport { engine: &engine, schema: question.schema.as_ref(), person, answer, rates: &rates };
-    let mut page =
-        input.build("Credit application", &format!("Applicant {chosen}"), card(&report, &question))?;
+    let input = PersonReport {
+        engine: &engine,
+        schema: question.schema.as_ref(),
+        person,
+        answer,
+        rates: &rates,
+    };
+    let mut page = input.build(
+        "Credit application",
+        &format!("Applicant {chosen}"),
+        card(&report, &question),
+    )?;
     page.settings.sigma = Some(args.sigma);
 
     printer.heading(&format!("2. Applicant {chosen} was turned down: the price of certainty"));
@@ -76,14 +85,23 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     printer.say(letter.trim_end());
     page.letter = Some(letter);
 
-    printer.heading(&format!("5. The same for all {} who were turned down", number(people.n_rows() as f64)));
+    printer.heading(&format!(
+        "5. The same for all {} who were turned down",
+        number(people.n_rows() as f64)
+    ));
     page.methods = compare(&engine, people, &answers)?;
     print_methods(&page.methods, printer);
 
     printer.heading(&format!("6. Applicant {chosen} before a network, trained on the same data"));
     let by_network = network_engine.recourse(Rows::single(person))?;
     let told = [
-        network::Told { name: "linear", report: &report, engine: &engine, question: &question, answer },
+        network::Told {
+            name: "linear",
+            report: &report,
+            engine: &engine,
+            question: &question,
+            answer,
+        },
         network::Told {
             name: "network",
             report: &network_report,
@@ -159,10 +177,11 @@ fn ask(args: &Demo, common: &Common, model: &str, printer: &Printer) -> Result<Q
 fn run_command(args: &Demo, common: &Common, command: &str, output: &str) -> Result<()> {
     let file = |name: &str| args.out.join(name).display().to_string();
     let (model, people, output) = (file("model.json"), file("people.csv"), file(output));
-    let (rate, sigma, seed) = (args.max_rate.to_string(), args.sigma.to_string(), common.seed.to_string());
+    let (rate, sigma, seed) =
+        (args.max_rate.to_string(), args.sigma.to_string(), common.seed.to_string());
     let line = [
-        "probe", command, &model, &people, "-r", &rate, "--sigma", &sigma, "--seed", &seed, "--quiet", "-o",
-        &output,
+        "probe", command, &model, &people, "-r", &rate, "--sigma", &sigma, "--seed", &seed,
+        "--quiet", "-o", &output,
     ];
     let Cli { command, common } = Cli::try_parse_from(line)?;
     let printer = Printer::new(true);
@@ -208,7 +227,9 @@ fn denied(engine: &Engine, data: &credit::CreditData) -> Result<Vec<usize>> {
     let places: Vec<usize> = encoding
         .features()
         .iter()
-        .map(|feature| place(&feature.name).with_context(|| format!("no feature '{}'", feature.name)))
+        .map(|feature| {
+            place(&feature.name).with_context(|| format!("no feature '{}'", feature.name))
+        })
         .collect::<Result<_>>()?;
     let mut columns = vec![0.0; encoding.n_columns()];
     let mut rows = Vec::new();
@@ -229,8 +250,9 @@ fn changed_names(engine: &Engine, from: &[f64], to: &[f64]) -> Vec<String> {
     encoding.features().iter().enumerate().filter(differs).map(|(_, f)| f.name.clone()).collect()
 }
 
-/// The first person turned down by both models whose answer changes two or three features, a category among them; else one without that; else
-/// the first with such an answer by one model, or with any; else the first.
+/// The first person turned down by both models whose answer changes two or three features, a
+/// category among them; else one without that; else the first with such an answer by one model, or
+/// with any; else the first.
 fn example_of(engine: &Engine, people: Rows<'_>, answers: &[Answer], by_both: &[bool]) -> usize {
     let actions = &engine.setup().actions;
     let certified = |a: &Answer| a.status == Status::Certified;
@@ -267,7 +289,9 @@ fn print_frontier(input: &PersonReport<'_>, printer: &Printer) -> Result<()> {
     let chosen = input.engine.setup().max_rate;
     let row = |(answer, &rate): (&Answer, &f64)| {
         let what = match answer.status {
-            Status::Certified => changed_names(input.engine, input.person, &answer.point).join(", "),
+            Status::Certified => {
+                changed_names(input.engine, input.person, &answer.point).join(", ")
+            }
             _ => answer.reason.map_or("", probe_core::Reason::code).to_owned(),
         };
         let mark = if rate == chosen { "◀ chosen" } else { "" };
@@ -287,7 +311,8 @@ fn print_changes(page: &probe_experiments::report::Report, printer: &Printer) {
     let row = |f: &probe_experiments::report::PersonFeature| {
         let unit = f.unit.as_deref();
         let (from, to) = from_and_to(f);
-        let miss = f.tolerance.map_or_else(String::new, |t| format!("by {} at most", quantity(t, unit)));
+        let miss =
+            f.tolerance.map_or_else(String::new, |t| format!("by {} at most", quantity(t, unit)));
         let noise = f.noise_sd.map_or_else(String::new, |sd| format!("± {}", quantity(sd, unit)));
         vec![f.name.clone(), from, to, unit.unwrap_or("").to_owned(), noise, miss]
     };
@@ -318,7 +343,8 @@ fn audit(engine: &Engine, person: &[f64], answer: &Answer, printer: &Printer) ->
     if answer.status != Status::Certified {
         return Ok(());
     }
-    let sampled = engine.rate(&answer.point, Some(person), &MonteCarlo { samples: AUDIT_SAMPLES })?;
+    let sampled =
+        engine.rate(&answer.point, Some(person), &MonteCarlo { samples: AUDIT_SAMPLES })?;
     printer.say(&format!(
         "Tried on {} noisy implementations: {} refused; computed exactly: {}.",
         number(AUDIT_SAMPLES as f64),
@@ -328,7 +354,8 @@ fn audit(engine: &Engine, person: &[f64], answer: &Answer, printer: &Printer) ->
     Ok(())
 }
 
-/// Our answers beside Wachter's closed form (arXiv:2203.06768, Proposition 1), without and with the score of Corollary 1.
+/// Our answers beside Wachter's closed form (arXiv:2203.06768, Proposition 1), without and with the
+/// score of Corollary 1.
 fn compare(engine: &Engine, people: Rows<'_>, answers: &[Answer]) -> Result<Vec<Method>> {
     let (setup, task) = (engine.setup(), engine.task());
     let (Some(linear), Some(gaussian)) = (task.model.as_linear(), task.noise.as_gaussian()) else {

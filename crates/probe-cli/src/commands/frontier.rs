@@ -12,7 +12,8 @@ use serde_json::json;
 
 pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result<()> {
     let mut question = Question::new(&args.ask, Some(&args.seek), common.seed, printer)?;
-    question.promise(&args.assurance, args.ask.confidence, || count_rows(&args.ask, &args.table))?;
+    question
+        .promise(&args.assurance, args.ask.confidence, || count_rows(&args.ask, &args.table))?;
     let rates = &args.rates.rates;
     frontier::check(rates, &question.setup)?;
     question.warn_of_fit(rates, printer);
@@ -24,8 +25,13 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
     question.tell_notes(&engine, &mut meta, printer);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let scratch = || Worker::new(&engine, rates);
-    let summary =
-        stream.run(&question.setup, frontier::fields(), true, meta.clone(), scratch, |worker, chunk| {
+    let summary = stream.run(
+        &question.setup,
+        frontier::fields(),
+        true,
+        meta.clone(),
+        scratch,
+        |worker, chunk| {
             question.check_rows(chunk)?;
             worker.answer(chunk, &CANCELLED)?;
             if as_objects {
@@ -33,7 +39,8 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
             } else {
                 worker.columns(chunk)
             }
-        })?;
+        },
+    )?;
     printer.note(&format!("{} people, {} rates each", summary.rows_in, rates.len()));
     Ok(())
 }

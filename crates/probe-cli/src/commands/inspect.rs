@@ -25,7 +25,8 @@ enum What {
     Table,
 }
 
-/// Told by content: what another library saved, and JSON with a `format` or `layers`, is a model, anything with features is a schema, the rest is a table.
+/// Told by content: what another library saved, and JSON with a `format` or `layers`, is a model,
+/// anything with features is a schema, the rest is a table.
 fn what_is(path: &Path) -> Result<What> {
     let mut head = Vec::new();
     let file = std::fs::File::open(path)
@@ -76,7 +77,8 @@ fn inspect_model(file: &ModelFile, printer: &Printer) {
     } else if let Some(linear) = file.model.as_linear() {
         let mut order: Vec<usize> = (0..file.features.len()).collect();
         order.sort_by(|&a, &b| linear.weights()[b].abs().total_cmp(&linear.weights()[a].abs()));
-        let row = |&j: &usize| vec![file.features[j].clone(), format!("{:+.6}", linear.weights()[j])];
+        let row =
+            |&j: &usize| vec![file.features[j].clone(), format!("{:+.6}", linear.weights()[j])];
         printer.heading("weights, strongest first (in the model's input units)");
         printer.table(&["feature", "weight"], &order.iter().map(row).collect::<Vec<_>>(), &[1]);
         printer.say(&format!("bias {:+.6}", linear.bias()));
@@ -93,8 +95,11 @@ fn inspect_model(file: &ModelFile, printer: &Printer) {
 fn describe_network(mlp: &Mlp, printer: &Printer) {
     let last = mlp.last();
     let widths: Vec<String> = mlp.layers().iter().map(|layer| layer.n_in().to_string()).collect();
-    let outputs =
-        if last.n_out() == 2 { "2 logits, the margin is their difference" } else { "1, the margin" };
+    let outputs = if last.n_out() == 2 {
+        "2 logits, the margin is their difference"
+    } else {
+        "1, the margin"
+    };
     printer.say(&format!("units: {}, {} (outputs: {outputs})", widths.join(", "), last.n_out()));
     printer.say(&format!(
         "activation: {}; parameters: {}",
@@ -113,16 +118,22 @@ fn describe_network(mlp: &Mlp, printer: &Printer) {
     };
     let rows: Vec<_> = mlp.hidden().iter().chain([last]).enumerate().map(row).collect();
     printer.heading("layers");
-    printer.table(&["layer", "inputs", "outputs", "parameters", "largest weight"], &rows, &[0, 1, 2, 3, 4]);
+    printer.table(
+        &["layer", "inputs", "outputs", "parameters", "largest weight"],
+        &rows,
+        &[0, 1, 2, 3, 4],
+    );
 }
 
 fn describe_trees(trees: &Trees, features: &[String], printer: &Printer) {
-    let shapes: Vec<Shape> = trees.trees().iter().map(|tree| Shape::of(tree, features.len())).collect();
+    let shapes: Vec<Shape> =
+        trees.trees().iter().map(|tree| Shape::of(tree, features.len())).collect();
     let (n_trees, rules) = (shapes.len(), trees.rules());
     let depth = shapes.iter().map(|shape| shape.depth).max().unwrap_or(0);
     let leaves: usize = shapes.iter().map(|shape| shape.leaves).sum();
-    let count =
-        |n: usize, one: &str, many: &str| format!("{} {}", number(n as f64), if n == 1 { one } else { many });
+    let count = |n: usize, one: &str, many: &str| {
+        format!("{} {}", number(n as f64), if n == 1 { one } else { many })
+    };
     printer.say(&format!(
         "{}, depth {depth}, {}, {}",
         count(n_trees, "tree", "trees"),
@@ -130,9 +141,13 @@ fn describe_trees(trees: &Trees, features: &[String], printer: &Printer) {
         count(leaves - n_trees, "split", "splits")
     ));
     let margin = match rules.aggregate {
-        Aggregate::Sum => format!("sum: the margin is {:+.6} and the sum of the leaves", rules.base),
+        Aggregate::Sum => {
+            format!("sum: the margin is {:+.6} and the sum of the leaves", rules.base)
+        }
         Aggregate::Mean => "mean: the margin is the mean of the leaves less one half".to_owned(),
-        Aggregate::Vote => "vote: the margin is the share of leaves above one half, less one half".to_owned(),
+        Aggregate::Vote => {
+            "vote: the margin is the share of leaves above one half, less one half".to_owned()
+        }
     };
     printer.say(&format!("aggregate {margin}"));
     let rounded = if rules.single { ", after rounding to f32" } else { "" };
@@ -146,9 +161,11 @@ fn describe_trees(trees: &Trees, features: &[String], printer: &Printer) {
     printer.table(&["feature", "splits"], &order.iter().map(row).collect::<Vec<_>>(), &[1]);
     let never: Vec<&str> =
         (0..features.len()).filter(|&j| splits[j] == 0).map(|j| features[j].as_str()).collect();
-    let listed = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let listed =
+        |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     printer.say(&format!("never split on: {}", listed(never)));
-    let takes = (0..features.len()).filter(|&j| trees.takes_missing(j)).map(|j| features[j].as_str());
+    let takes =
+        (0..features.len()).filter(|&j| trees.takes_missing(j)).map(|j| features[j].as_str());
     printer.say(&format!("may be missing: {}", listed(takes.collect())));
 }
 
@@ -181,8 +198,10 @@ impl Shape {
 fn print_schema(schema: &Schema, printer: &Printer) {
     printer.heading("schema");
     if let Some(target) = &schema.target {
-        let favourable =
-            schema.favourable.as_deref().map_or_else(String::new, |v| format!(", favourable value '{v}'"));
+        let favourable = schema
+            .favourable
+            .as_deref()
+            .map_or_else(String::new, |v| format!(", favourable value '{v}'"));
         printer.say(&format!("predicts '{target}'{favourable}"));
     }
     let rows: Vec<Vec<String>> = schema.features.iter().map(feature_row).collect();
@@ -215,13 +234,18 @@ fn feature_row(feature: &Feature) -> Vec<String> {
             format!("{} to {}", side(low), side(high))
         }
     };
-    let steps =
-        feature.step().map_or_else(String::new, |step| format!(", steps of {}", quantity(step, unit)));
+    let steps = feature
+        .step()
+        .map_or_else(String::new, |step| format!(", steps of {}", quantity(step, unit)));
     let fails = feature.p_fail.filter(|p| *p > 0.0);
-    let fails =
-        fails.map_or_else(String::new, |p| format!(", a change fails with probability {}", number(p)));
+    let fails = fails
+        .map_or_else(String::new, |p| format!(", a change fails with probability {}", number(p)));
     let listed = feature.transitions.iter().map(|(from, to)| {
-        if to.is_empty() { format!("{from} stays") } else { format!("{from} → {}", to.join(" or ")) }
+        if to.is_empty() {
+            format!("{from} stays")
+        } else {
+            format!("{from} → {}", to.join(" or "))
+        }
     });
     let only: Vec<String> = listed.collect();
     let only = if only.is_empty() { String::new() } else { format!("; only {}", only.join(", ")) };
@@ -234,7 +258,8 @@ fn feature_row(feature: &Feature) -> Vec<String> {
         },
         |(zero, width)| format!("{} … {}", quantity(zero, unit), quantity(zero + width, unit)),
     );
-    let (up, down) = (feature.cost_up.unwrap_or(feature.cost), feature.cost_down.unwrap_or(feature.cost));
+    let (up, down) =
+        (feature.cost_up.unwrap_or(feature.cost), feature.cost_down.unwrap_or(feature.cost));
     let cost = if up == down { number(up) } else { format!("{} / {}", number(up), number(down)) };
     let noise = match feature.kind {
         Kind::Categorical => "none".to_owned(),
@@ -259,8 +284,14 @@ fn inspect_table(args: &Inspect, printer: &Printer) -> Result<()> {
     let reader = TableReader::open(&args.file, args.format)?;
     let (format, header) = (reader.format(), reader.header().to_vec());
     let columns = Columns { ids: header.clone(), ignore_extra: true, ..Columns::default() };
-    let blank =
-        Column { low: f64::INFINITY, high: f64::NEG_INFINITY, sum: 0.0, whole: true, n: 0, missing: 0 };
+    let blank = Column {
+        low: f64::INFINITY,
+        high: f64::NEG_INFINITY,
+        sum: 0.0,
+        whole: true,
+        n: 0,
+        missing: 0,
+    };
     let mut numeric: Vec<Option<Column>> = vec![Some(blank); header.len()];
     let mut examples: Vec<Vec<String>> = vec![Vec::new(); header.len()];
     let mut n = 0u64;
@@ -297,8 +328,11 @@ fn inspect_table(args: &Inspect, printer: &Printer) -> Result<()> {
     let row = |k: usize| match numeric[k] {
         Some(c) if c.n > 0 => {
             let kind = if c.whole { "whole numbers" } else { "numbers" };
-            let gaps =
-                if c.missing > 0 { format!(", {} missing", number(c.missing as f64)) } else { String::new() };
+            let gaps = if c.missing > 0 {
+                format!(", {} missing", number(c.missing as f64))
+            } else {
+                String::new()
+            };
             vec![
                 header[k].clone(),
                 kind.to_owned() + &gaps,
@@ -311,10 +345,21 @@ fn inspect_table(args: &Inspect, printer: &Printer) -> Result<()> {
         other => {
             let blank = String::new;
             let kind = if other.is_some() && n > 0 { "nothing" } else { "text" };
-            vec![header[k].clone(), kind.to_owned(), blank(), blank(), blank(), examples[k].join(", ")]
+            vec![
+                header[k].clone(),
+                kind.to_owned(),
+                blank(),
+                blank(),
+                blank(),
+                examples[k].join(", "),
+            ]
         }
     };
     let rows: Vec<_> = (0..header.len()).map(row).collect();
-    printer.table(&["column", "holds", "lowest", "mean", "highest", "for example"], &rows, &[2, 3, 4]);
+    printer.table(
+        &["column", "holds", "lowest", "mean", "highest", "for example"],
+        &rows,
+        &[2, 3, 4],
+    );
     Ok(())
 }

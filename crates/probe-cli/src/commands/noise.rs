@@ -9,7 +9,8 @@ use probe_core::noise::fit_gaussian;
 use probe_core::{Encoding, Residuals, Rows, Schema};
 use probe_experiments::number::number;
 use probe_io::{
-    ModelFile, Pairs, TableReader, fit_to_json, load_schema, read_pairs, residuals_to_json, save_noise,
+    ModelFile, Pairs, TableReader, fit_to_json, load_schema, read_pairs, residuals_to_json,
+    save_noise,
 };
 use std::path::Path;
 
@@ -28,14 +29,16 @@ fn fit(args: &NoiseFit, printer: &Printer) -> Result<()> {
         (None, Some(model)) => model.schema.clone(),
         (None, None) => None,
     };
-    let features = model.map(|model| model.features).or_else(|| schema.as_ref().map(Schema::column_names));
+    let features =
+        model.map(|model| model.features).or_else(|| schema.as_ref().map(Schema::column_names));
     if let (Some(schema), Some(path), Some(features)) = (&schema, &args.schema, &features) {
         // Every feature of the model has its scale in the schema.
         Encoding::new(schema, features).with_context(|| path.display().to_string())?;
     }
     let reader = TableReader::open(&args.pairs, args.format)?;
     let file = reader.name().to_owned();
-    let Pairs { features, residuals, unpaired } = read_pairs(reader, features.as_deref(), schema.as_ref())?;
+    let Pairs { features, residuals, unpaired } =
+        read_pairs(reader, features.as_deref(), schema.as_ref())?;
     if !unpaired.is_empty() {
         printer.warn(&format!(
             "{file}: no pairs for {}: taken to be met exactly, without noise",

@@ -27,7 +27,11 @@ pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()>
         Vec::new,
         |points: &mut Vec<f64>, chunk| {
             let rates = rater.rates(chunk, points, &CANCELLED)?;
-            if as_objects { rates.objects(chunk, per_line.then_some(&meta)) } else { rates.columns(chunk) }
+            if as_objects {
+                rates.objects(chunk, per_line.then_some(&meta))
+            } else {
+                rates.columns(chunk)
+            }
         },
     )?;
     if let Some(people) = rater.n_from().filter(|&people| people > summary.rows_in) {

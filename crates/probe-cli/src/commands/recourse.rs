@@ -45,9 +45,11 @@ impl Tally {
 pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result<()> {
     let mut question = Question::new(&args.ask, Some(&args.seek), common.seed, printer)?;
     question.wish(&args.wishes);
-    question.promise(&args.assurance, args.ask.confidence, || count_rows(&args.ask, &args.table))?;
+    question
+        .promise(&args.assurance, args.ask.confidence, || count_rows(&args.ask, &args.table))?;
     question.warn_of_fit(&[args.seek.max_rate], printer);
-    let costs = args.costs.as_deref().map(|path| Costs::read(path, args, &question.setup)).transpose()?;
+    let costs =
+        args.costs.as_deref().map(|path| Costs::read(path, args, &question.setup)).transpose()?;
     let engine = Engine::new(question.setup.clone())?;
     question.warn_of_small_rates(&engine, &[args.seek.max_rate], printer);
     let mut meta = question.meta("recourse");
@@ -84,8 +86,13 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     let scratch = || Worker::new(&engine, args.wishes.relax);
     let factors = costs.as_ref().map(|costs| |row: u64| costs.of(row));
     let with_features = instead.is_none();
-    let summary =
-        stream.run(&question.setup, fields, with_features, meta.clone(), scratch, |worker, chunk| {
+    let summary = stream.run(
+        &question.setup,
+        fields,
+        with_features,
+        meta.clone(),
+        scratch,
+        |worker, chunk| {
             question.check_rows(chunk)?;
             worker.answer(chunk, factors.as_ref(), &CANCELLED)?;
             if let Ok(mut tally) = tally.lock() {
@@ -104,7 +111,8 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
             } else {
                 worker.columns(chunk)
             }
-        })?;
+        },
+    )?;
     if let Some(chain) = ledger.map(|ledger| holding_output(|| ledger.commit())).transpose()? {
         printer.note(&format!("audit: {} records, last hash {}", chain.records, chain.last));
     }
@@ -113,15 +121,17 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     }
     if let Some(costs) = costs.as_ref().filter(|costs| costs.n_rows() > summary.rows_in) {
         let more = costs.n_rows() - summary.rows_in;
-        printer
-            .warn(&format!("--costs: {more} rows more than there are people; were they in the same order?"));
+        printer.warn(&format!(
+            "--costs: {more} rows more than there are people; were they in the same order?"
+        ));
     }
     let tally = tally.into_inner().unwrap_or_default();
     let uncertified = match tally.uncertified {
         0 => String::new(),
         n => format!(" {n} found but not certified,"),
     };
-    let each = if options > 1 { format!(", {options} answers each, all counted") } else { String::new() };
+    let each =
+        if options > 1 { format!(", {options} answers each, all counted") } else { String::new() };
     printer.note(&format!(
         "{} people{each}: {} certified, {} found above r,{uncertified} {} without recourse, {} favourable already",
         summary.rows_in, tally.certified, tally.above, tally.none, tally.favourable
@@ -131,7 +141,9 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
 
 /// Where letters go, if not in the place of the table.
 fn post(args: &Recourse, letters: Option<&Letters<'_>>, meta: &Value) -> Result<Option<Post>> {
-    let (Some(path), Some(letters)) = (args.explain.explain_out.as_deref(), letters) else { return Ok(None) };
+    let (Some(path), Some(letters)) = (args.explain.explain_out.as_deref(), letters) else {
+        return Ok(None);
+    };
     check_path("--explain-out", path, &args.table, &args.ask)?;
     Post::open(letters, path, meta).map(Some)
 }

@@ -15,7 +15,8 @@ const STEPS: u64 = 1_000;
 
 pub(crate) fn run(args: &Reproduce, common: &Common, printer: &Printer) -> Result<()> {
     let wanted = experiments(&args.what)?;
-    std::fs::create_dir_all(&args.out).with_context(|| format!("{}: cannot create", args.out.display()))?;
+    std::fs::create_dir_all(&args.out)
+        .with_context(|| format!("{}: cannot create", args.out.display()))?;
     let inputs = Inputs {
         data: args.data.clone(),
         seed: Seed(common.seed),
@@ -49,7 +50,10 @@ pub(crate) fn run(args: &Reproduce, common: &Common, printer: &Printer) -> Resul
     }
     let path = args.out.join("report.html");
     let part = if args.quick || args.people.is_some() { ", on a part of the people" } else { "" };
-    write_text(&path, &page(&all, &format!("probe reproduce {}{part}, seed {}", args.what, common.seed)))?;
+    write_text(
+        &path,
+        &page(&all, &format!("probe reproduce {}{part}, seed {}", args.what, common.seed)),
+    )?;
     printer.note(&format!("wrote {} ({})", path.display(), took(clock.start.elapsed())));
     Ok(())
 }
@@ -84,7 +88,11 @@ impl<'a> Clock<'a> {
                 format!(", about {} left", took(left))
             });
             let percent = (progress.share * 100.0).round();
-            self.printer.note(&format!("{percent}%: {}{}", progress.what, left.unwrap_or_default()));
+            self.printer.note(&format!(
+                "{percent}%: {}{}",
+                progress.what,
+                left.unwrap_or_default()
+            ));
             self.last = Some(now);
         }
     }

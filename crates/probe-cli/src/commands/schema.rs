@@ -20,15 +20,22 @@ pub(crate) fn run(args: &SchemaArgs, printer: &Printer) -> Result<()> {
 }
 
 fn infer(args: &SchemaInfer, printer: &Printer) -> Result<()> {
-    let found =
-        infer_schema(TableReader::open(&args.data, args.format)?, args.target.as_deref(), &args.immutable)?;
+    let found = infer_schema(
+        TableReader::open(&args.data, args.format)?,
+        args.target.as_deref(),
+        &args.immutable,
+    )?;
     let text = HEADER.to_owned() + &schema_to_toml(&found.schema)?;
     write_text(args.output.as_deref().unwrap_or(Path::new("-")), &text)?;
     for note in &found.notes {
         printer.note(note);
     }
     if let Some(path) = &args.output {
-        printer.note(&format!("wrote {}: {} features to check", path.display(), found.schema.features.len()));
+        printer.note(&format!(
+            "wrote {}: {} features to check",
+            path.display(),
+            found.schema.features.len()
+        ));
     }
     Ok(())
 }

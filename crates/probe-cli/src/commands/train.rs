@@ -70,7 +70,8 @@ pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<Tr
         }
         schema = Some(edited);
     }
-    let favourable: Vec<bool> = table.target.iter().map(|value| *value == favourable_value).collect();
+    let favourable: Vec<bool> =
+        table.target.iter().map(|value| *value == favourable_value).collect();
     let data = Labelled {
         names: &table.features,
         rows: Rows::new(&table.values, table.features.len())?,
@@ -96,11 +97,18 @@ pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<Tr
 }
 
 /// Reads what is to be learnt from.
-fn read(args: &Train, features: &[String], target: &str, encoding: Option<Arc<Encoding>>) -> Result<Table> {
+fn read(
+    args: &Train,
+    features: &[String],
+    target: &str,
+    encoding: Option<Arc<Encoding>>,
+) -> Result<Table> {
     let plain = encoding.is_none();
     let table = match read_table(&args.data, args.format, Some(features), target, true, encoding) {
         Ok(table) => table,
-        Err(Error::Value { column, .. }) if plain && column != target && args.data.as_os_str() != "-" => {
+        Err(Error::Value { column, .. })
+            if plain && column != target && args.data.as_os_str() != "-" =>
+        {
             return Err(not_numbers(args, features, target));
         }
         Err(error) => bail!("{error}"),
@@ -114,7 +122,14 @@ fn read(args: &Train, features: &[String], target: &str, encoding: Option<Arc<En
 /// All columns that are not numbers throughout, in one error, with what to do.
 fn not_numbers(args: &Train, features: &[String], target: &str) -> anyhow::Error {
     let fault = |name: &String| {
-        let read = read_table(&args.data, args.format, Some(std::slice::from_ref(name)), target, true, None);
+        let read = read_table(
+            &args.data,
+            args.format,
+            Some(std::slice::from_ref(name)),
+            target,
+            true,
+            None,
+        );
         read.err().filter(|error| matches!(error, Error::Value { column, .. } if column == name))
     };
     let faults: Vec<(&String, Error)> =
@@ -191,7 +206,8 @@ fn learner(args: &Train) -> Result<Learner> {
 /// Fails on a flag that the kind does not have.
 fn check_flags(args: &Train) -> Result<()> {
     let (network, trees) = (&args.network, &args.trees);
-    let (mlp, forest, boosted): (&[_], &[_], &[_]) = (&[Kind::Mlp], &[Kind::Forest], &[Kind::Boosted]);
+    let (mlp, forest, boosted): (&[_], &[_], &[_]) =
+        (&[Kind::Mlp], &[Kind::Forest], &[Kind::Boosted]);
     let both = &[Kind::Forest, Kind::Boosted][..];
     let flags = [
         ("--hidden", network.hidden.is_some(), mlp),
@@ -212,7 +228,8 @@ fn check_flags(args: &Train) -> Result<()> {
         ("--columns", trees.columns.is_some(), boosted),
         ("--bins", trees.bins.is_some(), boosted),
     ];
-    let Some((flag, _, kinds)) = flags.iter().find(|(_, given, kinds)| *given && !kinds.contains(&args.kind))
+    let Some((flag, _, kinds)) =
+        flags.iter().find(|(_, given, kinds)| *given && !kinds.contains(&args.kind))
     else {
         return Ok(());
     };
@@ -224,9 +241,11 @@ fn check_flags(args: &Train) -> Result<()> {
     bail!("{flag} is not for this kind of model: give --kind {} with it", names.join(" or "));
 }
 
-/// Whether a model gives all rows it was fitted to one class: it is then right as often as that class occurs, and about the others never.
+/// Whether a model gives all rows it was fitted to one class: it is then right as often as that
+/// class occurs, and about the others never.
 fn says_one_thing(report: &TrainReport) -> bool {
-    let balanced = report.train.balanced_accuracy.is_some_and(|balanced| (balanced - 0.5).abs() < 1e-12);
+    let balanced =
+        report.train.balanced_accuracy.is_some_and(|balanced| (balanced - 0.5).abs() < 1e-12);
     let [yes, no] = [report.share_favourable, 1.0 - report.share_favourable];
     // The share is that of all rows, the accuracy that of the training part.
     let near = |share: f64| (report.train.accuracy - share).abs() < 0.05;
@@ -279,7 +298,10 @@ fn favourable_value(
     }
     match obvious_favourable(&values) {
         Some(value) => Ok(value.to_owned()),
-        None => bail!("{column}: which value is favourable? give --favourable VALUE (it has: {})", list()),
+        None => bail!(
+            "{column}: which value is favourable? give --favourable VALUE (it has: {})",
+            list()
+        ),
     }
 }
 

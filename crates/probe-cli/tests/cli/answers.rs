@@ -1,7 +1,7 @@
 //! Costs and rates worked out by hand for `2 a + b - 2 > 0` and a person at (0, 0), σ = 0.1.
 //!
-//! Noise on both features has the standard deviation 0.1·√5 along the score, so a rate of 0.1 needs the score
-//! `0.1·√5·z` with `z` the 0.9 quantile: `2 a + b` must rise by `2 + 0.1·√5·z`.
+//! Noise on both features has the standard deviation 0.1·√5 along the score, so a rate of 0.1 needs
+//! the score `0.1·√5·z` with `z` the 0.9 quantile: `2 a + b` must rise by `2 + 0.1·√5·z`.
 
 use crate::support::{Csv, Folder, Z10, close, upper_tail};
 
@@ -17,12 +17,14 @@ fn rise() -> f64 {
 
 #[track_caller]
 fn ask(flags: &str) -> Csv {
-    let table = Folder::with_people("a,b\n0,0\n").table(&format!("recourse model.json people.csv {flags}"));
+    let table =
+        Folder::with_people("a,b\n0,0\n").table(&format!("recourse model.json people.csv {flags}"));
     assert_eq!(table.rows.len(), 1);
     table
 }
 
-/// Asserts status certified, the cost, and the point up to rounding; the rate is at most `r` and next to it.
+/// Asserts status certified, the cost, and the point up to rounding; the rate is at most `r` and
+/// next to it.
 #[track_caller]
 fn certified(table: &Csv, cost: f64, a: f64, b: f64) {
     assert_eq!((table.get(0, "status"), table.get(0, "reason")), ("certified", ""));
@@ -77,7 +79,12 @@ fn bounds_hold_and_the_rest_is_made_up_elsewhere() {
 
 #[test]
 fn l2_within_a_bound_that_does_not_bind_is_not_changed_by_it() {
-    certified(&ask("--bounds -1,1 --cost l2"), rise() / 5f64.sqrt(), 2.0 * rise() / 5.0, rise() / 5.0);
+    certified(
+        &ask("--bounds -1,1 --cost l2"),
+        rise() / 5f64.sqrt(),
+        2.0 * rise() / 5.0,
+        rise() / 5.0,
+    );
 }
 
 #[test]
@@ -110,7 +117,12 @@ fn noise_on_changed_features_makes_single_changes_cheaper() {
     certified(&table, a, a, 0.0);
     meets(&table, 0.1);
     // Both: rise / √5 = 1.0226; a alone: 1.1281. Two changes remain the better choice in l2.
-    certified(&ask("--noise-on changed --cost l2"), rise() / 5f64.sqrt(), 2.0 * rise() / 5.0, rise() / 5.0);
+    certified(
+        &ask("--noise-on changed --cost l2"),
+        rise() / 5f64.sqrt(),
+        2.0 * rise() / 5.0,
+        rise() / 5.0,
+    );
     certified(&ask("--noise-on changed --cost l2 --max-changes 1"), a, a, 0.0);
 }
 

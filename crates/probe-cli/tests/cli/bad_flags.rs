@@ -25,7 +25,11 @@ fn deviations_that_are_not_positive() {
         let value = format!("'{sigma}'");
         refused("recourse", &format!("--sigma={sigma}"), &["--sigma", &value]);
         refused("rate", &format!("--sigma2={sigma}"), &["--sigma2", &value]);
-        refused("recourse", &format!("--noise gaussian:{sigma}"), &["--noise", &format!("gaussian:{sigma}")]);
+        refused(
+            "recourse",
+            &format!("--noise gaussian:{sigma}"),
+            &["--noise", &format!("gaussian:{sigma}")],
+        );
     }
     refused("recourse", "--sigma 0.1 --sigma2 0.1", &["--sigma", "--sigma2"]);
     refused("recourse", "--sigma 0.1 --noise gaussian:0.1", &["--sigma", "--noise"]);
@@ -41,7 +45,11 @@ fn features_that_the_model_does_not_have() {
 fn noise_on_changed_features_needs_rates_below_one_half() {
     refused("recourse", "--noise-on changed -r 0.5", &["--noise-on changed", "-r", "0.5"]);
     refused("recourse", "--noise-on changed -r 0.7", &["--noise-on changed", "0.7"]);
-    refused("frontier", "--noise-on changed --rates 0.4,0.6", &["--noise-on changed", "--rates", "0.6"]);
+    refused(
+        "frontier",
+        "--noise-on changed --rates 0.4,0.6",
+        &["--noise-on changed", "--rates", "0.6"],
+    );
     refused("recourse", "--noise-on some", &["--noise-on", "'some'", "all, mutable or changed"]);
 }
 
@@ -53,9 +61,13 @@ fn ids_that_clash_with_output_columns() {
     refused("frontier", "--id target_rate", &["--id target_rate", "column of this name"]);
     refused("rate", "--id estimator", &["--id estimator", "column of this name"]);
     let folder = Folder::with_people("a,b,k\n0,0,1\n");
-    folder.run("recourse model.json people.csv --id k --id k").fails(2, &["--id k", "column of this name"]);
+    folder
+        .run("recourse model.json people.csv --id k --id k")
+        .fails(2, &["--id k", "column of this name"]);
     // An id that the table does not have is a fault of the table or of the flag: the file is named.
-    folder.run("recourse model.json people.csv --id key").fails(1, &["people.csv", "no column 'key'"]);
+    folder
+        .run("recourse model.json people.csv --id key")
+        .fails(1, &["people.csv", "no column 'key'"]);
 }
 
 #[test]
@@ -93,8 +105,12 @@ fn no_command_or_an_unknown_one() {
 #[test]
 fn noise_with_a_mean_on_changed_features_is_refused_by_name() {
     let folder = Folder::with_people("a,b\n0,0\n");
-    folder.write("noise.json", r#"{"version": 1, "features": ["a", "b"], "mean": [1, 0], "sd": [0.1, 0.1]}"#);
-    let ran = folder.run("recourse model.json people.csv --noise file:noise.json --noise-on changed");
+    folder.write(
+        "noise.json",
+        r#"{"version": 1, "features": ["a", "b"], "mean": [1, 0], "sd": [0.1, 0.1]}"#,
+    );
+    let ran =
+        folder.run("recourse model.json people.csv --noise file:noise.json --noise-on changed");
     ran.fails(1, &["noise with a mean on changed features only", "not supported"]);
 }
 

@@ -14,7 +14,10 @@ fn refused(model: &str, words: &[&str]) {
 
 #[test]
 fn wrong_version() {
-    refused(&MODEL.replace("\"version\": 1", "\"version\": 2"), &["$.version", "expected 1", "found 2"]);
+    refused(
+        &MODEL.replace("\"version\": 1", "\"version\": 2"),
+        &["$.version", "expected 1", "found 2"],
+    );
     refused(&MODEL.replace("\"version\": 1,", ""), &["'version' is missing"]);
 }
 
@@ -52,12 +55,18 @@ fn numbers_that_are_none() {
 #[test]
 fn unknown_field() {
     refused(&MODEL.replace("\"kind\"", "\"tint\": 1, \"kind\""), &["$.tint", "unknown field"]);
-    refused(&MODEL.replace("\"bias\"", "\"tint\": 1, \"bias\""), &["$.layers[0].tint", "unknown field"]);
+    refused(
+        &MODEL.replace("\"bias\"", "\"tint\": 1, \"bias\""),
+        &["$.layers[0].tint", "unknown field"],
+    );
 }
 
 #[test]
 fn repeated_features_and_fields() {
-    refused(&MODEL.replace("[\"a\", \"b\"]", "[\"a\", \"a\"]"), &["$.features[1]", "'a' appears twice"]);
+    refused(
+        &MODEL.replace("[\"a\", \"b\"]", "[\"a\", \"a\"]"),
+        &["$.features[1]", "'a' appears twice"],
+    );
     refused(&MODEL.replace("\"kind\"", "\"version\": 1, \"kind\""), &["version"]);
 }
 
@@ -105,7 +114,10 @@ fn schemas_that_are_wrong_elsewhere() {
         &format!("version = 1\n{FEATURES}").replace("max", "maximum"),
         &["$.feature[0]", "maximum"],
     );
-    schema_refused(&format!("version = 1\n{FEATURES}").replace("max = 1", "max = inf"), &["max", "inf"]);
+    schema_refused(
+        &format!("version = 1\n{FEATURES}").replace("max = 1", "max = inf"),
+        &["max", "inf"],
+    );
     schema_refused(
         &format!("version = 1\n{FEATURES}").replace("min = 0", "kind = \"colour\""),
         &["'a'", "'colour'"],
@@ -125,7 +137,10 @@ fn bounds_that_leave_a_schema_s_feature_no_room() {
 fn noise_files_that_are_wrong() {
     let folder = Folder::with_people("a,b\n0,0\n");
     let cases = [
-        ("{\"version\": 1, \"features\": [\"a\"], \"sd\": [0.1]}", &["$.features", "no feature 'b'"][..]),
+        (
+            "{\"version\": 1, \"features\": [\"a\"], \"sd\": [0.1]}",
+            &["$.features", "no feature 'b'"][..],
+        ),
         ("{\"version\": 1, \"features\": [\"a\", \"b\"], \"sd\": [0.1]}", &["$.sd", "expected 2"]),
         ("{\"version\": 1, \"features\": [\"a\", \"b\"], \"sd\": [0.1, -1]}", &["-1"]),
         ("{\"version\": 1, \"features\": [\"a\", \"b\"]}", &["sd or covariance"]),
@@ -144,7 +159,9 @@ fn noise_files_that_are_wrong() {
 fn a_feature_with_the_name_of_an_output_column_is_refused_by_name() {
     let folder = Folder::with_people("a,cost\n0,0\n");
     folder.write("model.json", &MODEL.replace("\"b\"", "\"cost\""));
-    folder.run("recourse model.json people.csv").fails(1, &["model.json", "'cost'", "output column"]);
+    folder
+        .run("recourse model.json people.csv")
+        .fails(1, &["model.json", "'cost'", "output column"]);
     // `rate` does not print features, so it may have them.
     assert_eq!(folder.run("rate model.json people.csv").code, Some(0));
 }

@@ -2,8 +2,9 @@
 
 use crate::support::{Folder, Ran};
 
-/// Runs every streaming command on a bad `people.csv`, with an output that exists already, and returns what `recourse` did
-/// with standard output. The existing file must survive and nothing be left beside it.
+/// Runs every streaming command on a bad `people.csv`, with an output that exists already, and
+/// returns what `recourse` did with standard output. The existing file must survive and nothing be
+/// left beside it.
 #[track_caller]
 fn refused(people: &str, words: &[&str]) -> Ran {
     let folder = Folder::with_people(people);
@@ -28,7 +29,10 @@ fn missing_column() {
 
 #[test]
 fn unexpected_column() {
-    refused("a,b,zip\n0,0,1\n", &["people.csv", "unexpected column 'zip'", "--id zip", "--ignore-extra"]);
+    refused(
+        "a,b,zip\n0,0,1\n",
+        &["people.csv", "unexpected column 'zip'", "--id zip", "--ignore-extra"],
+    );
 }
 
 #[test]
@@ -54,7 +58,10 @@ fn an_empty_numeric_cell() {
 
 #[test]
 fn text_in_a_numeric_cell() {
-    refused("a,b\n0,lots\n", &["people.csv", "row 0 (line 2)", "column 'b'", "'lots'", "finite number"]);
+    refused(
+        "a,b\n0,lots\n",
+        &["people.csv", "row 0 (line 2)", "column 'b'", "'lots'", "finite number"],
+    );
 }
 
 #[test]
@@ -133,7 +140,9 @@ fn points_need_their_people() {
     folder.write("from.csv", "a,b\n0,0\n");
     let line = "rate model.json people.csv --noise-on changed -o out.csv";
     folder.run(line).fails(2, &["--noise-on changed", "--from"]);
-    folder.run(&format!("{line} --from from.csv")).fails(1, &["from.csv", "no row 1", "people.csv", "1 row"]);
+    folder
+        .run(&format!("{line} --from from.csv"))
+        .fails(1, &["from.csv", "no row 1", "people.csv", "1 row"]);
     folder.write("from.csv", "a,b\n0,0\n0,?\n");
     folder
         .run(&format!("{line} --from from.csv"))

@@ -1,4 +1,5 @@
-//! Relations, changes that may fail, several ways, preferences and costs of people's own, by the command line.
+//! Relations, changes that may fail, several ways, preferences and costs of people's own, by the
+//! command line.
 
 use crate::support::{Csv, Folder};
 
@@ -73,7 +74,9 @@ fn ways_use_other_features() {
     folder
         .run("recourse model.json people.csv --schema schema.toml --options 2 --method wachter")
         .fails(1, &["several ways", "wachter"]);
-    folder.run("recourse model.json people.csv --schema schema.toml --options 0").fails(2, &["--options"]);
+    folder
+        .run("recourse model.json people.csv --schema schema.toml --options 0")
+        .fails(2, &["--options"]);
 }
 
 #[test]
@@ -87,10 +90,12 @@ fn what_may_fail_counts() {
     // The rate of a given point counts both outcomes: here everything rests on the house.
     risky.write("points.csv", "income,loans,housing\n300,2,own\n");
     risky.write("from.csv", "income,loans,housing\n300,2,rent\n");
-    let ran =
-        risky.run("rate model.json points.csv --from from.csv --schema schema.toml --sigma 0.05 --quiet");
+    let ran = risky.run(
+        "rate model.json points.csv --from from.csv --schema schema.toml --sigma 0.05 --quiet",
+    );
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    // Margin 3·0.3 − 2·0.2 + 2 − 2 = 0.5, noise 0.05·√13 = 0.18028: Φ(−2.77350) = 0.0027728; without the house it is refused.
+    // Margin 3·0.3 − 2·0.2 + 2 − 2 = 0.5, noise 0.05·√13 = 0.18028: Φ(−2.77350) = 0.0027728;
+    // without the house it is refused.
     let rate: f64 = Csv::parse(&ran.text()).get(0, "rate").parse().unwrap();
     assert!((rate - (0.2 + 0.8 * 0.002_772_8)).abs() < 1e-5, "{rate}");
 }
@@ -155,12 +160,17 @@ fn people_say_what_they_would_rather_do() {
 fn what_would_help_is_said() {
     // Score 3 income − 2 loans − 2 with income at most 400 and no house to be had: 1.2 − 2 at best.
     let folder = folder("", 0.0);
-    let schema = folder.text("schema.toml").replace("scale = [0, 1000]", "scale = [0, 1000]\nmax = 400");
+    let schema =
+        folder.text("schema.toml").replace("scale = [0, 1000]", "scale = [0, 1000]\nmax = 400");
     folder.write("schema.toml", &(schema + "transitions = { rent = [] }\n"));
     let out = recourse(&folder, "--relax");
     assert_eq!(out.get(0, "status"), "none");
     // A third of the range of income is less than what a house costs: 0.4.
-    assert!(out.get(0, "relaxation").starts_with("income <= 743.67"), "{}", out.get(0, "relaxation"));
+    assert!(
+        out.get(0, "relaxation").starts_with("income <= 743.67"),
+        "{}",
+        out.get(0, "relaxation")
+    );
     let ran = folder.run(
         "recourse model.json people.csv --schema schema.toml -r 0.1 --sigma 0.05 --quiet --relax --format jsonl",
     );

@@ -4,7 +4,8 @@ use crate::support::{Csv, Folder};
 use probe_io::{Columns, Format, TableReader};
 use serde_json::Value;
 
-const RECOURSE: &str = "row,status,reason,cost,rate,rate_upper,best_rate,changed,outside_range,a,b,who";
+const RECOURSE: &str =
+    "row,status,reason,cost,rate,rate_upper,best_rate,changed,outside_range,a,b,who";
 const FRONTIER: &str = "row,target_rate,status,reason,cost,rate,rate_upper,changed,a,b,who";
 const RATE: &str = "row,favourable,margin,rate,std_error,lower,upper,estimator,who";
 
@@ -31,9 +32,11 @@ fn csv_has_the_contract_s_columns() {
 
 #[test]
 fn frontiers_have_one_row_per_person_and_rate() {
-    let table = Folder::with_people(PEOPLE).table("frontier model.json people.csv --id who --rates 0.3,0.1");
-    let keys: Vec<_> =
-        (0..6).map(|i| (table.get(i, "row"), table.get(i, "target_rate"), table.get(i, "who"))).collect();
+    let table = Folder::with_people(PEOPLE)
+        .table("frontier model.json people.csv --id who --rates 0.3,0.1");
+    let keys: Vec<_> = (0..6)
+        .map(|i| (table.get(i, "row"), table.get(i, "target_rate"), table.get(i, "who")))
+        .collect();
     let expected = [
         ("0", "0.3", "Ann"),
         ("0", "0.1", "Ann"),
@@ -99,7 +102,8 @@ fn keys(row: &Value) -> Vec<&str> {
     row.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
-const META: [&str; 7] = ["version", "command", "seed", "model_hash", "noise", "sigma", "confidence"];
+const META: [&str; 7] =
+    ["version", "command", "seed", "model_hash", "noise", "sigma", "confidence"];
 
 #[test]
 fn json_rows_have_from_to_changes_and_the_document_has_meta() {
@@ -110,7 +114,10 @@ fn json_rows_have_from_to_changes_and_the_document_has_meta() {
         assert!(document["meta"].get(key).is_some(), "no {key} in {}", document["meta"]);
     }
     let meta = &document["meta"];
-    assert_eq!((&meta["command"], &meta["seed"], &meta["r"]), (&"recourse".into(), &7.into(), &0.2.into()));
+    assert_eq!(
+        (&meta["command"], &meta["seed"], &meta["r"]),
+        (&"recourse".into(), &7.into(), &0.2.into())
+    );
     assert!(meta["note"].as_str().unwrap().contains("noise model"), "{meta}");
     let rows = document["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 3);
@@ -156,7 +163,8 @@ fn json_lines_stand_for_themselves() {
     for (command, header, n_rows) in commands() {
         let ran = folder.run(&format!("{command} --format jsonl"));
         let text = ran.text();
-        let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let rows: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(rows.len(), n_rows, "{command}");
         for row in &rows {
             for column in header.split(',').filter(|column| !["a", "b"].contains(column)) {
@@ -185,10 +193,16 @@ fn the_ending_of_the_output_decides_the_format() {
         ("o.parquet", "PAR1"),
         ("o", "row,"),
     ] {
-        assert_eq!(folder.run(&format!("rate model.json people.csv --id who -o {name}")).code, Some(0));
+        assert_eq!(
+            folder.run(&format!("rate model.json people.csv --id who -o {name}")).code,
+            Some(0)
+        );
         assert!(folder.read(name).starts_with(start.as_bytes()), "{name}");
     }
-    assert_eq!(folder.run("rate model.json people.csv --id who -o p.csv --format jsonl").code, Some(0));
+    assert_eq!(
+        folder.run("rate model.json people.csv --id who -o p.csv --format jsonl").code,
+        Some(0)
+    );
     assert!(folder.text("p.csv").starts_with("{\"row\":0"));
 }
 
@@ -199,7 +213,8 @@ fn tolerances_are_the_slack_over_the_weight() {
     let row: Value = serde_json::from_slice(&ran.out).unwrap();
     let (target, yes) =
         (&row["tolerance"]["at_target_rate"]["a"], &row["tolerance"]["still_favourable"]["a"]);
-    // The budget buys a = 1.5 and the score 1; a rate of 0.1 needs 0.1·√5·z of it. The weight of a is 2.
+    // The budget buys a = 1.5 and the score 1; a rate of 0.1 needs 0.1·√5·z of it. The weight of a
+    // is 2.
     let needed = 0.1 * 5f64.sqrt() * crate::support::Z10;
     crate::support::close(target["alone"].as_f64().unwrap(), (1.0 - needed) / 2.0);
     crate::support::close(yes["alone"].as_f64().unwrap(), 0.5);

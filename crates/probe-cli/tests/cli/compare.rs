@@ -12,14 +12,26 @@ const ASK: &str = "compare model.json people.csv -r 0.1 --sigma 0.1";
 #[test]
 fn the_table_has_what_a_hand_worked_example_has() {
     let table = folder().table(&format!("{ASK} --methods probe,wachter"));
-    let known = ["method", "n", "ra", "air", "air_se", "cost", "cost_se", "changed", "violations", "seconds"];
+    let known = [
+        "method",
+        "n",
+        "ra",
+        "air",
+        "air_se",
+        "cost",
+        "cost_se",
+        "changed",
+        "violations",
+        "seconds",
+    ];
     assert_eq!(table.header[..10], known);
     assert_eq!((table.get(0, "method"), table.get(1, "method")), ("probe", "wachter"));
     // The score's deviation is 0.1·√5, and `a` gains 2 a unit.
     let needed = Z10 * 0.1 * 5.0_f64.sqrt();
     close(table.number(0, "cost"), (2.375 + needed) / 2.0);
     close(table.number(0, "rate"), 0.1);
-    // The costs differ by 0.375: a standard deviation of 0.375/√2 and a standard error of half the difference.
+    // The costs differ by 0.375: a standard deviation of 0.375/√2 and a standard error of half the
+    // difference.
     assert!((table.number(0, "cost_se") - 0.1875).abs() < 1e-9);
     assert!((table.number(0, "cost_low") - (2.0 + needed) / 2.0).abs() < 1e-9);
     assert!((table.number(0, "cost_high") - (2.75 + needed) / 2.0).abs() < 1e-9);
@@ -47,10 +59,15 @@ fn settings_reach_their_method_and_files_are_written() {
     assert!(ran.text().contains("RA") && ran.text().contains("roar"), "{}", ran.text());
     assert!(ran.err.contains("3 people, 2 of them in need"), "{}", ran.err);
     let made: serde_json::Value = serde_json::from_str(&folder.text("made.json")).unwrap();
-    assert_eq!(made["meta"]["options"], serde_json::json!({"probe": {}, "roar": {"epsilon": "0.01"}}));
+    assert_eq!(
+        made["meta"]["options"],
+        serde_json::json!({"probe": {}, "roar": {"epsilon": "0.01"}})
+    );
     assert_eq!(made["rows"][1]["method"], "roar");
     let picture = folder.text("made.svg");
-    assert!(picture.starts_with("<svg") && picture.contains(">roar<") && picture.contains(">probe<"));
+    assert!(
+        picture.starts_with("<svg") && picture.contains(">roar<") && picture.contains(">probe<")
+    );
     // The same numbers, apart from the time, on any number of threads and in any format.
     let strip = |mut table: Csv| {
         let at = table.header.iter().position(|name| name == "seconds").unwrap();
@@ -72,7 +89,10 @@ fn what_cannot_be_meant_is_refused() {
     fails("--methods probe,nothing", &["nothing", "known: probe"]);
     fails("--methods probe,probe", &["--methods", "probe", "twice"]);
     fails("--methods probe --option epsilon=1", &["--option", "'epsilon=1'", "METHOD:NAME=VALUE"]);
-    fails("--methods probe --option roar:epsilon=1", &["--option", "'roar:epsilon=1'", "--methods"]);
+    fails(
+        "--methods probe --option roar:epsilon=1",
+        &["--option", "'roar:epsilon=1'", "--methods"],
+    );
     fails("--methods roar --option roar:eps=1", &["--option", "'eps'", "epsilon"]);
     folder
         .run(&format!("{ASK} --methods wachter --max-changes 1"))

@@ -33,7 +33,10 @@ fn every_file_is_written_and_a_second_run_writes_the_same_bytes() {
     assert_eq!(first.text().replace("one/", "two/"), second.text());
     assert_eq!(files_of(&folder, "one"), FILES);
     for name in FILES {
-        assert!(folder.read(&format!("one/{name}")) == folder.read(&format!("two/{name}")), "{name}");
+        assert!(
+            folder.read(&format!("one/{name}")) == folder.read(&format!("two/{name}")),
+            "{name}"
+        );
     }
     // And over its own files.
     let third = folder.run("demo --out one --people 1000");
@@ -46,7 +49,10 @@ fn the_report_says_what_was_printed() {
     let ran = folder.run("demo --out demo --people 1000 -r 0.05");
     let text = ran.text();
     assert!(text.contains("price of certainty") && text.contains("◀ chosen"), "{text}");
-    assert!(!text.contains('\u{1b}') && !ran.err.contains('\u{1b}'), "no colours when nobody watches");
+    assert!(
+        !text.contains('\u{1b}') && !ran.err.contains('\u{1b}'),
+        "no colours when nobody watches"
+    );
     let report = folder.text("demo/report.html");
     assert!(report.contains("<svg") && report.trim_end().ends_with("</html>"));
     assert!(
@@ -90,7 +96,8 @@ fn the_demo_s_files_are_what_the_commands_write() {
     let people = "demo/model.json demo/people.csv -r 0.1 --sigma 0.05";
     assert_eq!(folder.run(&format!("recourse {people}")).text(), folder.text("demo/recourse.csv"));
     assert_eq!(folder.run(&format!("frontier {people}")).text(), folder.text("demo/frontier.csv"));
-    let ran = folder.run("train demo/credit.csv --target approved --schema demo/schema.toml -o again.json");
+    let ran = folder
+        .run("train demo/credit.csv --target approved --schema demo/schema.toml -o again.json");
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert_eq!(folder.text("again.json"), folder.text("demo/model.json"));
 
@@ -117,7 +124,8 @@ fn the_network_of_the_demo_answers_as_the_command_does() {
         line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect()
     };
     for (model, name) in [("model", "linear"), ("network", "network")] {
-        let table = folder.table(&format!("recourse demo/{model}.json demo/people.csv -r 0.1 --sigma 0.05"));
+        let table = folder
+            .table(&format!("recourse demo/{model}.json demo/people.csv -r 0.1 --sigma 0.05"));
         assert_eq!(table.get(row, "status"), "certified", "{model}");
         assert_eq!(cells(name)[3], format!("{:.3}", table.number(row, "cost")), "{model}");
     }
@@ -126,7 +134,9 @@ fn the_network_of_the_demo_answers_as_the_command_does() {
     assert_eq!(cells("probe")[2], "100%");
     assert!(cost("probe") < cost("probe-gradient") && cost("probe") < cost("probe-mc"), "{text}");
     let report = folder.text("demo/report.html");
-    for word in ["The same person before a network", "probe-gradient", "probe-mc", ", tested", ", exactly"] {
+    for word in
+        ["The same person before a network", "probe-gradient", "probe-mc", ", tested", ", exactly"]
+    {
         assert!(report.contains(word), "no {word}");
     }
 }
@@ -142,17 +152,27 @@ fn the_letter_is_printed_and_written_and_names_no_column() {
     let report = folder.text("demo/report.html");
     assert!(report.contains("The letter") && report.contains("What this letter cannot say"));
     let (english, german) = (folder.text("demo/letter.html"), folder.text("demo/letter-de.html"));
-    assert!(english.contains("How this no can become a yes") && german.contains("Wie aus dem Nein"));
+    assert!(
+        english.contains("How this no can become a yes") && german.contains("Wie aus dem Nein")
+    );
     for page in [&text, &report, &english, &german] {
         for column in ["housing=", "employment=", "purpose="] {
             assert!(!page.contains(column), "{column} in {page}");
         }
     }
     // The same letter by the command, for everybody.
-    let row: usize =
-        text.split_once("4. What applicant ").unwrap().1.split(' ').next().unwrap().parse().unwrap();
+    let row: usize = text
+        .split_once("4. What applicant ")
+        .unwrap()
+        .1
+        .split(' ')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
     let all = folder.run("recourse demo/model.json demo/people.csv -r 0.1 --sigma 0.05 --explain html --language de --templates demo/names-de.toml");
-    let article = german.split_once("<article").unwrap().1.split_once("</article>").unwrap().0.to_owned();
+    let article =
+        german.split_once("<article").unwrap().1.split_once("</article>").unwrap().0.to_owned();
     assert!(all.text().contains(&article), "{row}: {article}");
 }
 
@@ -175,7 +195,8 @@ fn in_order(text: &str, pieces: &[&str]) -> bool {
 
 /// The first block of text after a heading or sentence of the README.
 fn readme_block(readme: &str, after: &str) -> String {
-    let below = &readme[readme.find(after).unwrap_or_else(|| panic!("the README has lost '{after}'"))..];
+    let below =
+        &readme[readme.find(after).unwrap_or_else(|| panic!("the README has lost '{after}'"))..];
     let start = below.find("```text\n").expect("a block of text") + "```text\n".len();
     below[start..].split("```").next().unwrap_or_default().to_owned()
 }

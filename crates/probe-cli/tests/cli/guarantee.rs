@@ -1,7 +1,7 @@
 //! The promise end to end: train, answer hundreds of people, feed the printed answers back.
 //!
-//! Everything is checked on the printed text alone: rates by `probe rate` and by a reckoning of our own, and the rules of
-//! the schema exactly, without a tolerance.
+//! Everything is checked on the printed text alone: rates by `probe rate` and by a reckoning of our
+//! own, and the rules of the schema exactly, without a tolerance.
 
 use crate::support::{Csv, Folder, Random, upper_tail};
 use serde_json::Value;
@@ -94,7 +94,8 @@ struct Part {
     high: f64,
 }
 
-/// Parts and bias, as the flags change them. Ranges learned in training bound what has no bound of its own.
+/// Parts and bias, as the flags change them. Ranges learned in training bound what has no bound of
+/// its own.
 fn parts(folder: &Folder, flags: &str) -> (Vec<Part>, f64) {
     let model: Value = serde_json::from_str(&folder.text("trained.json")).unwrap();
     let takes_raw = model["schema"]["model_input"] == "raw";
@@ -116,7 +117,8 @@ fn parts(folder: &Folder, flags: &str) -> (Vec<Part>, f64) {
             offset: if takes_raw { 0.0 } else { offset },
             width: if takes_raw { 1.0 } else { width },
             spread: weight * raw_noise / if takes_raw { 1.0 } else { width },
-            mutable: feature["mutable"] == true && !flags.contains(&format!("--immutable {}", NAMES[j])),
+            mutable: feature["mutable"] == true
+                && !flags.contains(&format!("--immutable {}", NAMES[j])),
             direction: feature["direction"].as_str().unwrap().to_owned(),
             low: number("min").or(learned(feature, 0)).unwrap_or(f64::NEG_INFINITY),
             high: number("max").or(learned(feature, 1)).unwrap_or(f64::INFINITY),
@@ -146,7 +148,8 @@ fn check_rules(parts: &[Part], people: &Csv, answers: &Csv, row: usize) {
     }
 }
 
-/// Score, standard deviation, number of changes, and how far rounding may move the rate, all from printed texts.
+/// Score, standard deviation, number of changes, and how far rounding may move the rate, all from
+/// printed texts.
 fn reckon(
     parts: &[Part],
     bias: f64,
@@ -175,7 +178,8 @@ fn reckon(
     (score, sd, changed, slop)
 }
 
-/// Answers all people with these flags and checks each printed row; returns how many were certified.
+/// Answers all people with these flags and checks each printed row; returns how many were
+/// certified.
 fn check(folder: &Folder, r: f64, flags: &str) -> usize {
     let (parts, bias) = parts(folder, flags);
     let asked = format!("--sigma {SIGMA} {flags}");
@@ -190,9 +194,10 @@ fn check(folder: &Folder, r: f64, flags: &str) -> usize {
         .map(|pair| pair.join(" "))
         .collect();
     let noise = noise.join(" ");
-    let rates =
-        folder.table(&format!("rate trained.json out.csv --ignore-extra --sigma {SIGMA} {noise} {from}"));
-    let (people, answers) = (Csv::parse(&folder.text("people.csv")), Csv::parse(&folder.text("out.csv")));
+    let rates = folder
+        .table(&format!("rate trained.json out.csv --ignore-extra --sigma {SIGMA} {noise} {from}"));
+    let (people, answers) =
+        (Csv::parse(&folder.text("people.csv")), Csv::parse(&folder.text("out.csv")));
     assert_eq!((answers.rows.len(), rates.rows.len()), (people.rows.len(), people.rows.len()));
     let mut certified = 0;
     for row in 0..people.rows.len() {
@@ -202,7 +207,11 @@ fn check(folder: &Folder, r: f64, flags: &str) -> usize {
         let own = if sd > 0.0 { upper_tail(score / sd) } else { f64::from(u8::from(score <= 0.0)) };
         let printed = answers.number(row, "rate");
         assert!((own - printed).abs() <= slop + 1e-14, "row {row}: {own} {printed} {slop}");
-        assert_eq!(rates.get(row, "rate"), answers.get(row, "rate"), "row {row}: one point, two rates");
+        assert_eq!(
+            rates.get(row, "rate"),
+            answers.get(row, "rate"),
+            "row {row}: one point, two rates"
+        );
         if answers.get(row, "status") == "certified" {
             certified += 1;
             assert!(printed <= r, "row {row}: {printed}");
@@ -216,7 +225,9 @@ fn check(folder: &Folder, r: f64, flags: &str) -> usize {
 fn certified_answers_hold_when_fed_back() {
     let folder = folder("scaled");
     for cost in ["l1", "l2", "linf"] {
-        for (r, noise) in [(0.1, ""), (0.01, "--noise-on all"), (0.2, "--noise-on changed"), (0.6, "")] {
+        for (r, noise) in
+            [(0.1, ""), (0.01, "--noise-on all"), (0.2, "--noise-on changed"), (0.6, "")]
+        {
             let certified = check(&folder, r, &format!("--cost {cost} {noise}"));
             assert!(certified > 100, "{cost}, {r}, {noise}: only {certified} certified");
         }
@@ -244,8 +255,13 @@ fn frontiers_and_recourse_are_one_and_the_same() {
     let frontier = folder.table(&format!("frontier {flags} --rates 0.3,0.1"));
     let recourse = folder.table(&format!("recourse {flags} -r 0.1"));
     for row in 0..recourse.rows.len() {
-        for column in ["status", "reason", "cost", "rate", "income", "debt", "share", "temperature"] {
-            assert_eq!(frontier.get(2 * row + 1, column), recourse.get(row, column), "row {row}, {column}");
+        for column in ["status", "reason", "cost", "rate", "income", "debt", "share", "temperature"]
+        {
+            assert_eq!(
+                frontier.get(2 * row + 1, column),
+                recourse.get(row, column),
+                "row {row}, {column}"
+            );
         }
     }
 }
@@ -257,17 +273,24 @@ fn steps_of_some_ulps_keep_every_rule_too() {
         let (before, mut certified) = (folder.text("people.csv"), 0);
         for cost in ["l1", "l2", "linf"] {
             check(&folder, 0.1, &format!("--cost {cost}"));
-            // Whoever just meets 0.1 seeks a little less: the step is lost in the digits of the larger features.
+            // Whoever just meets 0.1 seeks a little less: the step is lost in the digits of the
+            // larger features.
             let answers = Csv::parse(&folder.text("out.csv"));
             let mut people = format!("{}\n", NAMES.join(","));
-            for row in (0..answers.rows.len()).filter(|&row| answers.get(row, "status") == "certified") {
-                people.push_str(&format!("{}\n", NAMES.map(|name| answers.get(row, name)).join(",")));
+            for row in
+                (0..answers.rows.len()).filter(|&row| answers.get(row, "status") == "certified")
+            {
+                people
+                    .push_str(&format!("{}\n", NAMES.map(|name| answers.get(row, name)).join(",")));
             }
             folder.write("people.csv", &people);
             for r in [0.099_999_999_999_99, 0.099_999_999_9] {
                 certified += check(&folder, r, &format!("--cost {cost} --also-favourable"));
                 let missed = folder.text("out.csv").matches("rate-not-reachable").count();
-                assert_eq!(missed, 0, "{input}, {cost}, {r}: nothing stands in the way of so small a step");
+                assert_eq!(
+                    missed, 0,
+                    "{input}, {cost}, {r}: nothing stands in the way of so small a step"
+                );
             }
             folder.write("people.csv", &before);
         }

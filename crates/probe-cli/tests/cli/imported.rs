@@ -1,4 +1,5 @@
-//! Models of other libraries, as commands see them: found by content, in raw units, with a decision told from outside.
+//! Models of other libraries, as commands see them: found by content, in raw units, with a decision
+//! told from outside.
 
 use crate::support::{Csv, Folder};
 use std::path::Path;
@@ -16,10 +17,13 @@ fn folder(name: &str, to: &str) -> Folder {
 #[track_caller]
 fn margins(folder: &Folder, line: &str) -> Vec<(f64, f64)> {
     let people = Csv::parse(&folder.text("people.csv"));
-    let rated =
-        folder.table(&format!("rate {line} people.csv --ignore-extra --samples 8 --estimator monte-carlo"));
+    let rated = folder.table(&format!(
+        "rate {line} people.csv --ignore-extra --samples 8 --estimator monte-carlo"
+    ));
     assert_eq!(rated.rows.len(), people.rows.len());
-    (0..people.rows.len()).map(|row| (rated.number(row, "margin"), people.number(row, "margin"))).collect()
+    (0..people.rows.len())
+        .map(|row| (rated.number(row, "margin"), people.number(row, "margin")))
+        .collect()
 }
 
 const FILES: [(&str, &str, &str); 5] = [
@@ -61,11 +65,14 @@ fn models_are_told_by_their_content() {
 #[test]
 fn a_schema_that_does_not_say_means_raw_values() {
     let folder = folder("xgboost-3.2.0-raw.ubj", "model.ubj");
-    let features: String =
-        (0..4).map(|j| format!("[[feature]]\nname = \"f{j}\"\nscale = [-{j}.5, {j}.75]\n")).collect();
+    let features: String = (0..4)
+        .map(|j| format!("[[feature]]\nname = \"f{j}\"\nscale = [-{j}.5, {j}.75]\n"))
+        .collect();
     folder.write("silent.toml", &format!("version = 1\n{features}"));
     folder.write("scaled.toml", &format!("version = 1\nmodel_input = \"scaled\"\n{features}"));
-    let agree = |line: &str| margins(&folder, line).iter().all(|(ours, theirs)| (ours - theirs).abs() < 2e-6);
+    let agree = |line: &str| {
+        margins(&folder, line).iter().all(|(ours, theirs)| (ours - theirs).abs() < 2e-6)
+    };
     assert!(agree("model.ubj --schema silent.toml"));
     assert!(!agree("model.ubj --schema scaled.toml"));
     // A model of our own still takes scaled values: 2 a + b - 2 at (a, b) = (3, 2), scaled to (1, 0.5).
@@ -82,7 +89,11 @@ fn without_scales_there_is_a_warning_that_helps() {
     let folder = folder("lightgbm-4.7.0-binary.txt", "model.txt");
     for schema in ["", "--schema none"] {
         let ran = folder.run(&format!("rate model.txt people.csv --ignore-extra {schema}"));
-        assert!(ran.err.starts_with("warning: ") && ran.err.contains("probe schema infer"), "{}", ran.err);
+        assert!(
+            ran.err.starts_with("warning: ") && ran.err.contains("probe schema infer"),
+            "{}",
+            ran.err
+        );
     }
 }
 
@@ -93,8 +104,7 @@ fn the_decision_is_told_from_outside() {
     for ((ours, theirs), (negated, _)) in ask("").into_iter().zip(ask("--favourable-class 0")) {
         assert!((ours - theirs).abs() < 2e-6 && negated == -ours, "{ours} {negated}");
     }
-    let line =
-        "rate model.xgb people.csv --ignore-extra --estimator monte-carlo --samples 8 --threshold-prob 0.4";
+    let line = "rate model.xgb people.csv --ignore-extra --estimator monte-carlo --samples 8 --threshold-prob 0.4";
     let table = folder.table(line);
     let people = Csv::parse(&folder.text("people.csv"));
     let cut = (0.4_f64 / 0.6).ln();
@@ -139,17 +149,20 @@ fn recourse_on_an_imported_model_is_certified_in_its_own_units() {
     assert_eq!(table.get(1, "age"), "");
     // The answers are people again, and the library would say yes to them as we do.
     folder.write("again.csv", &folder.run(line).text());
-    let again =
-        folder.table("recourse model.txt again.csv --schema schema.toml -r 0.1 --sigma 0.02 --ignore-extra");
+    let again = folder.table(
+        "recourse model.txt again.csv --schema schema.toml -r 0.1 --sigma 0.02 --ignore-extra",
+    );
     assert!((0..2).all(|row| again.get(row, "status") == "favourable"), "{again:?}");
 }
 
-/// A pipeline that encodes its categories itself takes people as they are, and answers with categories and whole numbers.
+/// A pipeline that encodes its categories itself takes people as they are, and answers with
+/// categories and whole numbers.
 #[test]
 fn pipelines_take_categories_by_name() {
     let folder = folder("onnx/pipeline_forest.onnx", "model.onnx");
     let encoded = Csv::parse(&folder.text("people.csv"));
-    // As a table has them: the category whose column is 1, and the kids of whom the code is the number.
+    // As a table has them: the category whose column is 1, and the kids of whom the code is the
+    // number.
     let category = |row: usize, feature: &str, names: &[&'static str]| -> &'static str {
         let holds = |name: &&&str| encoded.number(row, &format!("{feature}={name}")) == 1.0;
         names.iter().find(holds).unwrap()

@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM: exit status 130 and 143, no output file, no temporary file, whatever the run is waiting for.
+//! Ctrl-C and SIGTERM: exit status 130 and 143, no output file, no temporary file, whatever the run
+//! is waiting for.
 #![cfg(unix)]
 
 use crate::support::Folder;
@@ -51,7 +52,8 @@ fn end(mut child: Child) -> (Option<i32>, String) {
     (status.code(), err)
 }
 
-/// Sends the signal and waits for the end: exit status and what is said, as for every run that wrote nothing.
+/// Sends the signal and waits for the end: exit status and what is said, as for every run that
+/// wrote nothing.
 #[track_caller]
 fn interrupt(child: Child, name: &str) {
     signal(&child, name);
@@ -77,7 +79,8 @@ fn a_run_that_waits_for_more_input() {
     {
         let folder = Folder::new();
         let (child, mut stdin) = start(&folder, &format!("recourse model.json - -o {output}"));
-        // Input is read in blocks: enough of it that the header is known and rows are being answered.
+        // Input is read in blocks: enough of it that the header is known and rows are being
+        // answered.
         stdin.write_all(format!("a,b\n{}", "0,0\n".repeat(300_000)).as_bytes()).unwrap();
         stdin.flush().unwrap();
         wait_for_file(&folder, ".out");
@@ -128,7 +131,8 @@ fn an_audit_file_is_neither_made_nor_touched() {
         let folder = Folder::new();
         before.iter().for_each(|text| folder.write("audit.jsonl", text));
         let files = folder.files();
-        let (child, mut stdin) = start(&folder, "recourse model.json - -o out.csv --audit audit.jsonl");
+        let (child, mut stdin) =
+            start(&folder, "recourse model.json - -o out.csv --audit audit.jsonl");
         stdin.write_all(format!("a,b\n{}", "0,0\n".repeat(300_000)).as_bytes()).unwrap();
         stdin.flush().unwrap();
         wait_for_file(&folder, ".out");

@@ -20,7 +20,8 @@ fn the_paper_s_algorithms_answer_and_cost_more() {
         }
         assert_eq!(found, ask(&format!("--method {method} --threads 1")));
     }
-    let (first, best) = (ask("--method probe-gradient"), ask("--method probe-gradient --option keep=best"));
+    let (first, best) =
+        (ask("--method probe-gradient"), ask("--method probe-gradient --option keep=best"));
     assert!(best.number(0, "cost") < first.number(0, "cost"));
 }
 
@@ -44,17 +45,26 @@ fn settings_are_reported_and_wrong_ones_are_refused() {
         "recourse model.json people.csv --format json --method probe-gradient --option lambda1=5 --option lambda3=0.5,0",
     );
     let document: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
-    assert_eq!(document["meta"]["options"], serde_json::json!({"lambda1": "5", "lambda3": "0.5,0"}));
+    assert_eq!(
+        document["meta"]["options"],
+        serde_json::json!({"lambda1": "5", "lambda3": "0.5,0"})
+    );
     let refused = |flags: &str, words: &[&str]| {
         folder.run(&format!("recourse model.json people.csv {flags}")).fails(2, words);
     };
     refused("--option lambda1=2", &["--option", "'lambda1'", "method probe", "no options"]);
     refused("--paper-text", &["--paper-text", "no options"]);
-    refused("--method probe-gradient --option alpha=2", &["--option", "'alpha'", "lambda1", "learning-rate"]);
+    refused(
+        "--method probe-gradient --option alpha=2",
+        &["--option", "'alpha'", "lambda1", "learning-rate"],
+    );
     refused("--method probe-gradient --option samples=2", &["--option", "'samples'"]);
     refused("--method probe-mc --option samples=0", &["--option", "samples", "whole number"]);
     refused("--method probe-gradient --option lambda1", &["--option", "'lambda1'", "NAME=VALUE"]);
-    refused("--method probe-gradient --option lambda1=-1", &["--option", "lambda1", "at least 0", "-1"]);
+    refused(
+        "--method probe-gradient --option lambda1=-1",
+        &["--option", "lambda1", "at least 0", "-1"],
+    );
     refused("--method probe-gradient --option loss=hinge", &["--option", "hinge", "mse, bce"]);
     refused("--method probe-mc --paper-text --option preset=released", &["--option", "twice"]);
     let limited = folder.run("recourse model.json people.csv --method probe-mc --max-changes 1");
@@ -93,7 +103,8 @@ fn a_distilled_tree_s_claim_stands_beside_the_model_s_rate() {
     let plain = folder.run("recourse trees.json people.csv --format json");
     let document: serde_json::Value = serde_json::from_slice(&plain.out).unwrap();
     assert!(
-        document["rows"][0].get("claimed_rate").is_none() && document["meta"].get("method_notes").is_none()
+        document["rows"][0].get("claimed_rate").is_none()
+            && document["meta"].get("method_notes").is_none()
     );
     assert_eq!(folder.run(&format!("{line} --quiet")).err, "");
     // Rows to imitate the model on: here they lie where it says no, and the tree has one leaf.
@@ -112,17 +123,19 @@ fn a_distilled_tree_s_claim_stands_beside_the_model_s_rate() {
 fn a_budget_is_refused_once_and_by_the_method_s_name() {
     let folder = Folder::with_people("a,b\n0,0\n0.1,0\n");
     for method in ["probe-gradient", "probe-mc"] {
-        let ran =
-            folder.run(&format!("recourse model.json people.csv --method {method} --budget 0.3 -o out.csv"));
+        let ran = folder.run(&format!(
+            "recourse model.json people.csv --method {method} --budget 0.3 -o out.csv"
+        ));
         ran.fails(1, &["budget", method, "target rate"]);
         assert!(!ran.err.contains("row"), "{}", ran.err);
     }
-    let ran =
-        folder.run("recourse model.json people.csv --model-shift gaussian:0.05 --budget 0.3 -o out.csv");
+    let ran = folder
+        .run("recourse model.json people.csv --model-shift gaussian:0.05 --budget 0.3 -o out.csv");
     ran.fails(1, &["budget", "model shift"]);
     assert!(!ran.err.contains("row"), "{}", ran.err);
     // The slow one says so, unless told to be quiet.
-    let line = "recourse model.json people.csv --method probe-mc --option samples=16 --option steps=2";
+    let line =
+        "recourse model.json people.csv --method probe-mc --option samples=16 --option steps=2";
     assert!(folder.run(line).err.contains("samples=N"));
     assert_eq!(folder.run(&format!("{line} -q")).err, "");
 }
@@ -132,13 +145,15 @@ fn the_methods_the_paper_compares_with_answer_and_say_what_they_ignore() {
     let folder = folder();
     let methods = ["wachter", "growing-spheres", "dice", "ar", "ar-lime"];
     for method in methods {
-        let flags = format!("recourse model.json people.csv -r 0.1 --method {method} --bounds=-2,2");
+        let flags =
+            format!("recourse model.json people.csv -r 0.1 --method {method} --bounds=-2,2");
         let found = folder.table(&flags);
         for row in 0..2 {
             let (status, reason) = (found.get(row, "status"), found.get(row, "reason"));
             // A grid or a hinge may end far enough beyond the boundary.
             assert!(
-                (status, reason) == ("found", "rate-ignored") || (status, reason) == ("certified", ""),
+                (status, reason) == ("found", "rate-ignored")
+                    || (status, reason) == ("certified", ""),
                 "{method}: {status} {reason}"
             );
         }
@@ -147,12 +162,17 @@ fn the_methods_the_paper_compares_with_answer_and_say_what_they_ignore() {
     let exact = folder.table("recourse model.json people.csv -r 0.1 --method probe");
     // The largest weight is 2: arar's first λ of 1 balances at a score of 0.
     for method in ["roar", "arar --option lambda=0.25"] {
-        let found = folder.table(&format!("recourse model.json people.csv -r 0.1 --method {method}"));
+        let found =
+            folder.table(&format!("recourse model.json people.csv -r 0.1 --method {method}"));
         assert_eq!(found.get(0, "status"), "certified", "{method}");
         assert!(found.number(0, "cost") > exact.number(0, "cost"), "{method}");
     }
-    folder.run("recourse model.json people.csv --method ar --cost l2").fails(1, &["l2", "l1 or linf"]);
-    folder.run("recourse model.json people.csv --method wachter --budget 1").fails(1, &["budget", "probe"]);
+    folder
+        .run("recourse model.json people.csv --method ar --cost l2")
+        .fails(1, &["l2", "l1 or linf"]);
+    folder
+        .run("recourse model.json people.csv --method wachter --budget 1")
+        .fails(1, &["budget", "probe"]);
 }
 
 #[test]

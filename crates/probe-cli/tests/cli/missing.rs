@@ -1,11 +1,12 @@
-//! People with missing values: read where the model takes them, carried through, and refused by name elsewhere.
+//! People with missing values: read where the model takes them, carried through, and refused by
+//! name elsewhere.
 
 use crate::support::{Csv, Folder, Z10, close, upper_tail};
 use probe_io::{Columns, Format, TableReader};
 use serde_json::Value;
 
-/// Favourable where b is above 0.7, or above 0.3 where a is above 0.5; a missing a goes left, c is not looked at, and of a missing b
-/// nobody says where it goes.
+/// Favourable where b is above 0.7, or above 0.3 where a is above 0.5; a missing a goes left, c is
+/// not looked at, and of a missing b nobody says where it goes.
 const TREES: &str = r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a", "b", "c"],
     "split": "<=", "aggregate": "sum", "trees": [
         {"feature": [0, 0, 0], "threshold": [0.5, 0, 0], "left": [1, -1, -1], "right": [2, -1, -1],
@@ -62,7 +63,9 @@ fn an_empty_line_of_a_single_column_is_a_missing_value() {
     assert_eq!(table.rows.len(), 3);
     assert_eq!([0, 1, 2].map(|row| table.get(row, "status")), ["certified", "none", "favourable"]);
     folder.write("trees.json", &model(""));
-    folder.run("recourse trees.json people.csv").fails(1, &["row 1 (line 3), column 'x'", "missing value"]);
+    folder
+        .run("recourse trees.json people.csv")
+        .fails(1, &["row 1 (line 3), column 'x'", "missing value"]);
 }
 
 #[test]
@@ -71,13 +74,15 @@ fn every_format_reads_and_writes_gaps() {
     let expected = folder.table("recourse trees.json people.csv -r 0.1");
     for kind in ["csv", "jsonl", "json", "parquet"] {
         // Through recourse itself: what it writes without a change is what came in.
-        let made =
-            folder.run(&format!("recourse trees.json people.csv -r 0.1 --immutable a,b,c -o same.{kind}"));
+        let made = folder.run(&format!(
+            "recourse trees.json people.csv -r 0.1 --immutable a,b,c -o same.{kind}"
+        ));
         assert_eq!(made.code, Some(0), "{}", made.err);
     }
     let table = TableReader::open(folder.path("same.parquet"), Some(Format::Parquet)).unwrap();
     let names = ["a", "b", "c"].map(str::to_owned);
-    let wanted = Columns { ignore_extra: true, missing: vec![None; 3], ..Columns::features(&names) };
+    let wanted =
+        Columns { ignore_extra: true, missing: vec![None; 3], ..Columns::features(&names) };
     let mut numbers = Vec::new();
     table.select(&wanted).unwrap().next().unwrap().unwrap().numbers_into(&mut numbers).unwrap();
     let as_text: Vec<String> = numbers.iter().map(f64::to_string).collect();
@@ -110,10 +115,12 @@ fn rates_frontiers_and_comparisons_take_gaps() {
     let rate = folder.table("rate trees.json people.csv --sigma 0.1");
     assert_eq!((rate.get(0, "favourable"), rate.get(0, "estimator")), ("true", "exact"));
     assert!((rate.number(0, "rate") - upper_tail(1.0)).abs() < 1e-12, "{rate:?}");
-    let sampled =
-        folder.table("rate trees.json people.csv --sigma 0.1 --estimator monte-carlo --samples 100000");
+    let sampled = folder
+        .table("rate trees.json people.csv --sigma 0.1 --estimator monte-carlo --samples 100000");
     // Four standard errors.
-    assert!((sampled.number(0, "rate") - upper_tail(1.0)).abs() < 4.0 * (0.16 * 0.84 / 1e5_f64).sqrt());
+    assert!(
+        (sampled.number(0, "rate") - upper_tail(1.0)).abs() < 4.0 * (0.16 * 0.84 / 1e5_f64).sqrt()
+    );
     folder.write("from.csv", "a,b,c\n,0.1,1\n");
     let line = "rate trees.json people.csv --noise-on changed --from from.csv";
     assert!((folder.table(line).number(0, "rate") - upper_tail(1.0)).abs() < 1e-12);
@@ -124,8 +131,8 @@ fn rates_frontiers_and_comparisons_take_gaps() {
     let front = folder.table("frontier trees.json people.csv --rates 0.3,0.1");
     is_the_answer(&front, 1);
     assert!(front.get(0, "a").is_empty() && front.get(3, "c").is_empty());
-    let compared =
-        folder.table("compare trees.json people.csv --methods probe,growing-spheres,probe-tree -r 0.1");
+    let compared = folder
+        .table("compare trees.json people.csv --methods probe,growing-spheres,probe-tree -r 0.1");
     assert_eq!((compared.get(0, "n"), compared.get(0, "ra")), ("2", "1.0"));
     assert!((0..3).all(|row| compared.number(row, "violations") == 0.0), "{compared:?}");
 }
@@ -139,7 +146,10 @@ fn what_the_model_does_not_take_is_named() {
         let csv = folder.run(&format!("{command} trees.json people.csv {flags}"));
         csv.fails(1, &["people.csv", "row 1 (line 3)", "column 'b'", "''", "default direction"]);
         let json = folder.run(&format!("{command} trees.json people.jsonl {flags}"));
-        json.fails(1, &["people.jsonl", "row 0 (line 1)", "column 'b'", "'null'", "default direction"]);
+        json.fails(
+            1,
+            &["people.jsonl", "row 0 (line 1)", "column 'b'", "'null'", "default direction"],
+        );
     }
     folder.write("people.csv", "a,b\n0,nan\n");
     let words = ["people.csv", "row 0 (line 2)", "column 'b'", "'nan'", "kind trees"];
@@ -148,9 +158,10 @@ fn what_the_model_does_not_take_is_named() {
     folder.write("people.csv", "a,b,c\nNA,0,0\n");
     folder.run("recourse trees.json people.csv").fails(1, &["column 'a'", "'NA'", "finite number"]);
     folder.write("people.csv", "a,y\n0,1\n,0\n");
-    folder
-        .run("train people.csv --target y --kind boosted -o m.json")
-        .fails(1, &["people.csv", "row 1 (line 3)", "column 'a'", "training takes no missing values"]);
+    folder.run("train people.csv --target y --kind boosted -o m.json").fails(
+        1,
+        &["people.csv", "row 1 (line 3)", "column 'a'", "training takes no missing values"],
+    );
 }
 
 #[test]
@@ -158,7 +169,9 @@ fn inspect_counts_gaps() {
     let folder = folder("a,b,c,d\n1,,x,\n3,2.5,,NaN\n,nan,y,\n");
     let ran = folder.run("inspect people.csv");
     let text = ran.text();
-    let line = |name: &str| text.lines().find(|line| line.contains(&format!(" {name} "))).unwrap().to_owned();
+    let line = |name: &str| {
+        text.lines().find(|line| line.contains(&format!(" {name} "))).unwrap().to_owned()
+    };
     for (name, words) in [
         ("a", ["whole numbers, 1 missing", " 2 "]),
         ("b", ["numbers, 2 missing", "2.5"]),

@@ -53,7 +53,8 @@ mutable = false
 fn data(n: usize) -> String {
     let mut state = 12_345_u64;
     let mut next = move |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
     let mut text = "degree,age,housing,income,loans,employed,approved\n".to_owned();
@@ -115,9 +116,11 @@ fn answers_keep_every_rule_and_hold_when_they_are_read_again() {
     let kinds = ["linear --l2 1", "mlp --hidden 8 --epochs 30", "boosted --trees 20"];
     for kind in kinds {
         let name = kind.split(' ').next().unwrap();
-        let train = format!("train data.csv --schema schema.toml --kind {kind} -o {name}.json --quiet");
+        let train =
+            format!("train data.csv --schema schema.toml --kind {kind} -o {name}.json --quiet");
         assert_eq!(folder.run(&train).code, Some(0), "{train}: {}", folder.run(&train).err);
-        let recourse = format!("recourse {name}.json people.csv -r 0.1 --sigma 0.05 --quiet -o out.csv");
+        let recourse =
+            format!("recourse {name}.json people.csv -r 0.1 --sigma 0.05 --quiet -o out.csv");
         let ran = folder.run(&recourse);
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         let answers = Csv::parse(&folder.text("out.csv"));
@@ -135,8 +138,13 @@ fn answers_keep_every_rule_and_hold_when_they_are_read_again() {
                 assert!(rate <= 0.1 + 4.0 * 0.0015, "{name}, row {row}: {rate}");
             }
         }
-        let denied = (0..people.rows.len()).filter(|&row| answers.get(row, "status") != "favourable").count();
-        assert!(certified >= denied / 2 && certified >= 5, "{name}: {certified} of {denied} certified");
+        let denied = (0..people.rows.len())
+            .filter(|&row| answers.get(row, "status") != "favourable")
+            .count();
+        assert!(
+            certified >= denied / 2 && certified >= 5,
+            "{name}: {certified} of {denied} certified"
+        );
     }
 }
 
@@ -147,11 +155,16 @@ fn categories_have_names_in_json() {
     let ran = folder.run("recourse m.json people.csv -r 0.1 --sigma 0.05 --format jsonl --quiet");
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let text = ran.text();
-    let rows: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(rows[0]["from"]["housing"].is_string() && rows[0]["to"]["income"].is_number(), "{}", rows[0]);
-    let changes = rows
-        .iter()
-        .filter(|row| row["changes"]["degree"].is_object() || row["changes"]["housing"].is_object());
+    let rows: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(
+        rows[0]["from"]["housing"].is_string() && rows[0]["to"]["income"].is_number(),
+        "{}",
+        rows[0]
+    );
+    let changes = rows.iter().filter(|row| {
+        row["changes"]["degree"].is_object() || row["changes"]["housing"].is_object()
+    });
     let changed: Vec<_> = changes.collect();
     assert!(!changed.is_empty(), "no category changes: {text}");
     for row in changed {
@@ -205,7 +218,10 @@ fn a_schema_is_guessed_from_data_and_serves_at_once() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(ran.err.contains("'age' sounds like"), "{}", ran.err);
     let schema = probe_io::load_schema(folder.path("guessed.toml")).unwrap();
-    assert_eq!((schema.target.as_deref(), schema.favourable.as_deref()), (Some("approved"), Some("yes")));
+    assert_eq!(
+        (schema.target.as_deref(), schema.favourable.as_deref()),
+        (Some("approved"), Some("yes"))
+    );
     let kind = |name: &str| format!("{:?}", schema.feature(name).unwrap().kind);
     assert_eq!(["age", "income", "loans"].map(kind), ["Integer"; 3]);
     assert_eq!(["housing", "degree", "employed"].map(kind), ["Categorical"; 3]);
@@ -227,7 +243,8 @@ fn a_schema_is_guessed_from_data_and_serves_at_once() {
 fn flags_that_are_about_numbers_leave_categories_alone() {
     let folder = folder();
     folder.run("train data.csv --schema schema.toml -o m.json --quiet");
-    // Scaled bounds of 0 and 1 hold for numbers, not for the codes of three degrees: whoever needs one more degree still gets it.
+    // Scaled bounds of 0 and 1 hold for numbers, not for the codes of three degrees: whoever needs
+    // one more degree still gets it.
     let ask = "recourse m.json people.csv -r 0.1 --sigma 0.05 --quiet";
     let (free, bounded) = (folder.table(ask), folder.table(&format!("{ask} --bounds 0,1")));
     let rank = |table: &Csv, row: usize| table.get(row, "degree") == "college";
@@ -235,7 +252,9 @@ fn flags_that_are_about_numbers_leave_categories_alone() {
     let rise = |row: &usize| people.get(*row, "degree") == "school" && rank(&free, *row);
     let risen: Vec<usize> = (0..60).filter(rise).collect();
     assert!(!risen.is_empty());
-    for row in risen.into_iter().filter(|&row| free.get(row, "income").parse::<f64>().unwrap() < 86_000.0) {
+    for row in
+        risen.into_iter().filter(|&row| free.get(row, "income").parse::<f64>().unwrap() < 86_000.0)
+    {
         assert_eq!(bounded.rows[row], free.rows[row], "row {row}");
     }
     // How far a category may be missed is no question.
@@ -243,16 +262,21 @@ fn flags_that_are_about_numbers_leave_categories_alone() {
     for line in json.text().lines() {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
         let tolerances = row["tolerance"]["at_target_rate"].as_object().into_iter().flatten();
-        tolerances.for_each(|(name, _)| assert!(["income", "loans"].contains(&name.as_str()), "{name}"));
+        tolerances
+            .for_each(|(name, _)| assert!(["income", "loans"].contains(&name.as_str()), "{name}"));
     }
     // A column that is dropped is dropped, also where a schema names it.
-    let ran = folder.run("train data.csv --schema schema.toml --drop loans,degree -o d.json --quiet");
+    let ran =
+        folder.run("train data.csv --schema schema.toml --drop loans,degree -o d.json --quiet");
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let file = probe_io::ModelFile::load(folder.path("d.json")).unwrap();
     let names = ["age", "income", "housing=rent", "housing=own", "housing=free", "employed"];
     assert_eq!(file.features, names);
     // Noise is fitted for a model with categories as for any other.
-    folder.write("pairs.csv", "income,income__implemented\n1000,1500\n2000,1800\n3000,3100\n2500,2400\n");
+    folder.write(
+        "pairs.csv",
+        "income,income__implemented\n1000,1500\n2000,1800\n3000,3100\n2500,2400\n",
+    );
     let ran = folder.run("noise fit pairs.csv --model m.json --schema schema.toml -o noise.json");
     assert_eq!(ran.code, Some(0), "{}", ran.err);
 }

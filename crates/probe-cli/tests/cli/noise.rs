@@ -6,7 +6,8 @@ use crate::support::{Folder, close, upper_tail};
 const POINT: &str = "a,b\n1.1,0\n";
 const ON_A: &str = "--immutable b --noise-on mutable";
 
-/// P(T <= -1) in standard units: (√3-1)/(2√3), e^{-√2}/2, and ¼(1-u)²(2+u) with u = √2/√6 for four degrees of freedom.
+/// P(T <= -1) in standard units: (√3-1)/(2√3), e^{-√2}/2, and ¼(1-u)²(2+u) with u = √2/√6 for four
+/// degrees of freedom.
 fn known() -> [(&'static str, f64); 4] {
     let (root3, u) = (3f64.sqrt(), (1.0f64 / 3.0).sqrt());
     [
@@ -21,8 +22,8 @@ fn known() -> [(&'static str, f64); 4] {
 fn every_family_has_its_rate() {
     let folder = Folder::with_people(POINT);
     for (noise, truth) in known() {
-        let table =
-            folder.table(&format!("rate model.json people.csv {ON_A} --noise {noise} --samples 100000"));
+        let table = folder
+            .table(&format!("rate model.json people.csv {ON_A} --noise {noise} --samples 100000"));
         if noise.starts_with("gaussian") {
             assert_eq!(table.get(0, "estimator"), "closed-form");
             close(table.number(0, "rate"), truth);
@@ -31,13 +32,17 @@ fn every_family_has_its_rate() {
         assert_eq!(table.get(0, "estimator"), "monte-carlo", "{noise}");
         let error = (truth * (1.0 - truth) / 1e5).sqrt();
         assert!((table.number(0, "rate") - truth).abs() < 4.0 * error, "{noise}: {table:?}");
-        assert!(table.number(0, "lower") < truth && truth < table.number(0, "upper"), "{noise}: {table:?}");
-        let refused =
-            folder.run(&format!("rate model.json people.csv {ON_A} --noise {noise} --estimator exact"));
+        assert!(
+            table.number(0, "lower") < truth && truth < table.number(0, "upper"),
+            "{noise}: {table:?}"
+        );
+        let refused = folder
+            .run(&format!("rate model.json people.csv {ON_A} --noise {noise} --estimator exact"));
         refused.fails(1, &["no exact rate", noise.split(':').next().unwrap()]);
     }
     // Four degrees of freedom are the default.
-    let ask = |noise: &str| folder.table(&format!("rate model.json people.csv --noise {noise}")).rows;
+    let ask =
+        |noise: &str| folder.table(&format!("rate model.json people.csv --noise {noise}")).rows;
     assert_eq!(ask("student-t:0.1"), ask("student-t:0.1,df=4"));
     assert_ne!(ask("student-t:0.1"), ask("student-t:0.1,df=3"));
 }
@@ -68,8 +73,8 @@ fn effort_noise_grows_with_the_change() {
     let folder = Folder::with_people(POINT);
     folder.write("from.csv", "a,b\n0.1,0\n");
     let ask = |noise: &str| {
-        let table =
-            folder.table(&format!("rate model.json people.csv {ON_A} --from from.csv --noise {noise}"));
+        let table = folder
+            .table(&format!("rate model.json people.csv {ON_A} --from from.csv --noise {noise}"));
         assert_eq!(table.get(0, "estimator"), "closed-form");
         table.number(0, "rate")
     };
@@ -114,7 +119,9 @@ fn observed_misses_are_drawn_as_they_are() {
     let table = folder
         .table("rate model.json people.csv --noise file:noise.json --estimator monte-carlo --samples 40000");
     assert!((table.number(0, "rate") - 0.5).abs() < 4.0 * (0.25f64 / 40_000.0).sqrt(), "{table:?}");
-    folder.run("rate model.json people.csv --estimator enumeration").fails(1, &["gaussian", "residuals"]);
+    folder
+        .run("rate model.json people.csv --estimator enumeration")
+        .fails(1, &["gaussian", "residuals"]);
     folder
         .run("rate model.json people.csv --noise file:noise.json --estimator monte-carlo-sobol")
         .fails(1, &["residuals"]);
@@ -137,8 +144,8 @@ fn a_fit_has_the_mean_and_the_inflated_covariance() {
     assert_eq!((ran.code, ran.text().as_str()), (Some(0), ""), "{}", ran.err);
     assert!(ran.err.contains("12 pairs") && ran.err.contains("rate of 0.1"), "{}", ran.err);
     let file = json(&folder.text("noise.json"));
-    // Residuals (0.1, 0), (0.3, 2), (0.5, 1), four times each: mean (0.3, 1), sums of products 0.32, 0.8, 8 over 11;
-    // t_{11,0.9} = 1.36343031802, z = 1.28155156554.
+    // Residuals (0.1, 0), (0.3, 2), (0.5, 1), four times each: mean (0.3, 1), sums of products 0.32, 0.8,
+    // 8 over 11; t_{11,0.9} = 1.36343031802, z = 1.28155156554.
     let kappa = 1.363_430_318_020_5 / 1.281_551_565_544_6 * (13.0f64 / 12.0).sqrt();
     let near = |value: &serde_json::Value, expected: f64| {
         assert!((value.as_f64().unwrap() / expected - 1.0).abs() < 1e-11, "{value} for {expected}");
@@ -157,7 +164,10 @@ fn a_fit_has_the_mean_and_the_inflated_covariance() {
     let ran = folder.run(&format!("{line} -r 0.05"));
     assert!(ran.err.contains("warning: ") && ran.err.contains("noise fit -r 0.05"), "{}", ran.err);
     // Without -o the file is the output.
-    assert_eq!(folder.run("noise fit pairs.csv --model model.json -q").text(), folder.text("noise.json"));
+    assert_eq!(
+        folder.run("noise fit pairs.csv --model model.json -q").text(),
+        folder.text("noise.json")
+    );
 }
 
 #[test]
@@ -190,7 +200,11 @@ fn a_fit_is_in_scaled_units_and_may_be_the_misses_themselves() {
     let two: String = PAIRS.lines().take(3).map(|line| format!("{line}\n")).collect();
     folder.write("two.csv", &two);
     let ran = folder.run("noise fit two.csv");
-    assert!(ran.err.contains("warning: ") && ran.err.contains("fewer than five pairs"), "{}", ran.err);
+    assert!(
+        ran.err.contains("warning: ") && ran.err.contains("fewer than five pairs"),
+        "{}",
+        ran.err
+    );
     // One feature has no correlations.
     let ran = folder.run_with("noise fit -", "x,x__implemented\n1,2\n2,3.5\n");
     assert!(ran.code == Some(0) && !ran.err.contains("warning"), "{}", ran.err);
@@ -206,7 +220,11 @@ fn pairs_that_cannot_be_fitted() {
         ("a,a__implemented\n", "--residuals", &["residuals", "single"]),
         ("a,b\n1,2\n", "", &["'__implemented'"]),
         ("c,c__implemented\n1,2\n2,3\n", "--model model.json", &["none of the features", "a, b"]),
-        ("a,b,b__implemented\n1,2,3\n", "--model model.json", &["no column 'a__implemented'", "'a'"]),
+        (
+            "a,b,b__implemented\n1,2,3\n",
+            "--model model.json",
+            &["no column 'a__implemented'", "'a'"],
+        ),
         ("a__implemented\n1\n", "", &["no column 'a'"]),
         ("a,a__implemented\n1,2\n2,nan\n", "", &["row 1", "'a__implemented'", "'nan'"]),
         ("a,a__implemented\n1,2\n,3\n", "", &["row 1", "'a'"]),
@@ -230,8 +248,10 @@ fn pairs_that_cannot_be_fitted() {
 #[test]
 fn pairs_of_some_features_leave_the_others_without_noise() {
     let folder = Folder::with_people(POINT);
-    let only_a: String =
-        PAIRS.lines().map(|line| line.split(',').take(3).collect::<Vec<_>>().join(",") + "\n").collect();
+    let only_a: String = PAIRS
+        .lines()
+        .map(|line| line.split(',').take(3).collect::<Vec<_>>().join(",") + "\n")
+        .collect();
     folder.write("pairs.csv", &only_a);
     let ran = folder.run("noise fit pairs.csv --model model.json -o noise.json");
     assert!(ran.code == Some(0) && ran.err.contains("no pairs for b"), "{}", ran.err);

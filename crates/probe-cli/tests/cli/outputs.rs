@@ -1,4 +1,5 @@
-//! Outputs that cannot be written are refused before any work, and readers that go away are no error.
+//! Outputs that cannot be written are refused before any work, and readers that go away are no
+//! error.
 
 use crate::support::Folder;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -13,15 +14,19 @@ fn a_folder_that_is_not_there() {
         assert_eq!(ran.err.matches("No such file").count(), 1, "{}", ran.err);
     }
     folder.write("data.csv", "a,y\n0,0\n1,1\n");
-    folder.run("train data.csv --target y -o no/such/m.json").fails(1, &["no/such/m.json", "cannot write"]);
+    folder
+        .run("train data.csv --target y -o no/such/m.json")
+        .fails(1, &["no/such/m.json", "cannot write"]);
     assert_eq!(folder.files(), ["data.csv", "model.json", "people.csv"]);
 }
 
-/// One row with each kind of field, to the byte: scripts read keys by name, and others compare files.
+/// One row with each kind of field, to the byte: scripts read keys by name, and others compare
+/// files.
 #[test]
 fn json_rows_to_the_byte() {
     let folder = Folder::with_people("a,b,k\n-0.5,0.25,x\n9,9,\n");
-    let ran = folder.run("recourse model.json people.csv --id k --budget 2 --sigma 1 --format jsonl -q");
+    let ran =
+        folder.run("recourse model.json people.csv --id k --budget 2 --sigma 1 --format jsonl -q");
     let rows: Vec<String> = ran.text().lines().map(str::to_owned).collect();
     let until_meta = |row: &str| row.split(",\"meta\":{\"version\":").next().unwrap().to_owned();
     // The budget goes into `a`: a margin of 1.25 with a deviation of √5, whose rate is 0.288.
@@ -41,7 +46,8 @@ fn json_rows_to_the_byte() {
             + until_meta(&rows[1]).split("\"rate\":").nth(1).unwrap()
     );
     assert!(
-        until_meta(&rows[1]).ends_with("\"changes\":{},\"tolerance\":null,\"shortfall\":null,\"k\":\"\"")
+        until_meta(&rows[1])
+            .ends_with("\"changes\":{},\"tolerance\":null,\"shortfall\":null,\"k\":\"\"")
     );
 }
 
@@ -71,7 +77,8 @@ fn many_people() -> String {
     people
 }
 
-/// Reads one line of what `line` prints, closes the pipe, and returns that line, the exit status and standard error.
+/// Reads one line of what `line` prints, closes the pipe, and returns that line, the exit status
+/// and standard error.
 fn first_line(folder: &Folder, line: &str) -> (Vec<u8>, Option<i32>, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_probe"))
         .current_dir(folder.dir())
@@ -96,7 +103,8 @@ fn a_reader_that_has_seen_enough_ends_the_run_quietly() {
     for (flags, start) in
         [("", "row,status"), ("--format jsonl", "{\"row\":0"), ("--format json", "{\"meta\"")]
     {
-        let (first, code, err) = first_line(&folder, &format!("recourse model.json people.csv {flags}"));
+        let (first, code, err) =
+            first_line(&folder, &format!("recourse model.json people.csv {flags}"));
         assert!(first.starts_with(start.as_bytes()));
         assert_eq!((code, err.as_str()), (Some(0), ""), "{flags}");
     }
@@ -118,11 +126,20 @@ fn completions_help_and_inspect_may_be_cut_short_too() {
 fn an_ending_that_stands_for_no_format_is_named() {
     let folder = Folder::with_people("a,b\n0,0\n");
     let ran = folder.run("recourse model.json people.csv -o out.foo");
-    assert!(ran.code == Some(0) && ran.err.contains("warning") && ran.err.contains("'.foo'"), "{}", ran.err);
+    assert!(
+        ran.code == Some(0) && ran.err.contains("warning") && ran.err.contains("'.foo'"),
+        "{}",
+        ran.err
+    );
     assert!(folder.text("out.foo").starts_with("row,status,"));
     for line in ["-o out.foo --format jsonl", "-o out.csv", "-o out.parquet", "-o out"] {
         let ran = folder.run(&format!("recourse model.json people.csv {line}"));
-        assert_eq!((ran.code, ran.err.contains("warning")), (Some(0), false), "{line}: {}", ran.err);
+        assert_eq!(
+            (ran.code, ran.err.contains("warning")),
+            (Some(0), false),
+            "{line}: {}",
+            ran.err
+        );
     }
 }
 

@@ -1,11 +1,14 @@
-//! The same question has the same bytes as its answer: on any number of threads, in any order of rows.
+//! The same question has the same bytes as its answer: on any number of threads, in any order of
+//! rows.
 
 use crate::support::{Folder, Random};
 
 /// 9,001 people around the boundary: several chunks, the last one ragged.
 fn people() -> Vec<String> {
     let mut random = Random::new(1);
-    (0..9_001).map(|_| format!("{:.6},{:.6}", random.between(-1.0, 2.0), random.between(-1.0, 2.0))).collect()
+    (0..9_001)
+        .map(|_| format!("{:.6},{:.6}", random.between(-1.0, 2.0), random.between(-1.0, 2.0)))
+        .collect()
 }
 
 fn folder(rows: &[String]) -> Folder {
@@ -76,19 +79,25 @@ fn another_seed_draws_other_samples() {
     let folder = folder(&people()[..200]);
     let line = "rate model.json people.csv --estimator monte-carlo --samples 1000 --seed";
     assert!(bytes(&folder, &format!("{line} 0")) != bytes(&folder, &format!("{line} 1")));
-    assert!(bytes(&folder, &format!("{line} 0")) == bytes(&folder, line.trim_end_matches(" --seed")));
+    assert!(
+        bytes(&folder, &format!("{line} 0")) == bytes(&folder, line.trim_end_matches(" --seed"))
+    );
 }
 
 #[test]
 fn sampled_rates_agree_with_the_exact_ones() {
     let folder = folder(&people()[..300]);
     let exact = folder.table("rate model.json people.csv");
-    let sampled = folder
-        .table("rate model.json people.csv --estimator monte-carlo --samples 20000 --confidence 0.99999");
+    let sampled = folder.table(
+        "rate model.json people.csv --estimator monte-carlo --samples 20000 --confidence 0.99999",
+    );
     for row in 0..300 {
         let rate = exact.number(row, "rate");
         // 300 intervals at 0.99999: all of them hold with probability 0.997, and the seed is fixed.
-        assert!(sampled.number(row, "lower") <= rate && rate <= sampled.number(row, "upper"), "row {row}");
+        assert!(
+            sampled.number(row, "lower") <= rate && rate <= sampled.number(row, "upper"),
+            "row {row}"
+        );
         assert_eq!(exact.get(row, "favourable"), sampled.get(row, "favourable"));
         let (p, n) = (sampled.number(row, "rate"), 20_000.0);
         assert!((sampled.number(row, "std_error") - (p * (1.0 - p) / n).sqrt()).abs() < 1e-15);
@@ -101,7 +110,10 @@ fn training_repeats_itself() {
     let mut data = "x,z,y\n".to_owned();
     for _ in 0..500 {
         let (x, z) = (random.between(0.0, 9.0), random.between(-3.0, 3.0));
-        data.push_str(&format!("{x:.4},{z:.4},{}\n", u8::from(x + z + random.between(-2.0, 2.0) > 4.5)));
+        data.push_str(&format!(
+            "{x:.4},{z:.4},{}\n",
+            u8::from(x + z + random.between(-2.0, 2.0) > 4.5)
+        ));
     }
     let folder = Folder::new();
     folder.write("data.csv", &data);
@@ -131,7 +143,8 @@ fn answers_are_those_of_the_library_to_the_bit() {
         setup.max_rate = 0.2;
         let engine = probe_core::Engine::new(setup).unwrap();
         let answers = engine.recourse(probe_core::Rows::new(&numbers, 2).unwrap()).unwrap();
-        let text = String::from_utf8(bytes(&folder, &format!("recourse {file} people.csv -r 0.2"))).unwrap();
+        let text = String::from_utf8(bytes(&folder, &format!("recourse {file} people.csv -r 0.2")))
+            .unwrap();
         assert!(answers.iter().filter(|answer| answer.cost > Some(0.0)).count() > 50, "{file}");
         for (line, answer) in text.lines().skip(1).zip(&answers) {
             let cells: Vec<&str> = line.split(',').collect();

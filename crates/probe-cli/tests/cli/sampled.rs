@@ -1,6 +1,7 @@
 //! Answers whose rate is sampled: networks, and noise without a closed form.
 //!
-//! The network is `2 a + b - 2` in disguise (a rectifier of it less a rectifier of its negative), so that every rate is known.
+//! The network is `2 a + b - 2` in disguise (a rectifier of it less a rectifier of its negative),
+//! so that every rate is known.
 
 use crate::support::{Folder, upper_tail};
 use serde_json::Value;
@@ -56,10 +57,12 @@ fn the_aim_moves_the_answer_and_is_named_in_json() {
 #[test]
 fn a_confidence_for_the_file_is_divided_over_its_rows() {
     let folder = folder();
-    // A target out of reach: what is reported is the bound itself, which widens with the confidence.
+    // A target out of reach: what is reported is the bound itself, which widens with the
+    // confidence.
     let ask = |command: &str, flags: &str| {
-        let line =
-            format!("{command} network.json people.csv --bounds=-1,1.03 --immutable b -r 0.05 {flags}");
+        let line = format!(
+            "{command} network.json people.csv --bounds=-1,1.03 --immutable b -r 0.05 {flags}"
+        );
         let table = folder.table(&line);
         assert_eq!(table.get(0, "status"), "found");
         table
@@ -92,10 +95,12 @@ fn rows_that_cannot_be_counted_must_be_told() {
     let counted = folder.run("recourse network.json people.csv --confidence-scope file");
     assert_eq!((told.code, told.text()), (Some(0), counted.text()));
     // More rows than were paid for.
-    let ran = folder.run("recourse network.json people.csv --confidence-scope file --rows 2 -o out.csv");
+    let ran =
+        folder.run("recourse network.json people.csv --confidence-scope file --rows 2 -o out.csv");
     ran.fails(1, &["people.csv", "more than the 2 rows"]);
     assert!(!folder.path("out.csv").exists());
-    let frontier = folder.run("frontier network.json people.csv --confidence-scope file --rows 2 -o out.csv");
+    let frontier =
+        folder.run("frontier network.json people.csv --confidence-scope file --rows 2 -o out.csv");
     frontier.fails(1, &["people.csv", "more than the 2 rows"]);
     let refused = |flags: &str, words: &[&str]| {
         folder.run(&format!("recourse network.json people.csv {flags}")).fails(2, words);
@@ -104,7 +109,10 @@ fn rows_that_cannot_be_counted_must_be_told() {
     refused("--confidence-scope file --rows 0", &["--rows", "0"]);
     refused("--confidence-scope file --rows many", &["--rows", "'many'"]);
     refused("--confidence-scope people", &["--confidence-scope", "'people'"]);
-    refused("--confidence-scope file --rows 18446744073709551615", &["--confidence", "too close to 1"]);
+    refused(
+        "--confidence-scope file --rows 18446744073709551615",
+        &["--confidence", "too close to 1"],
+    );
     folder.run("recourse network.json gone.csv --confidence-scope file").fails(1, &["gone.csv"]);
 }
 
@@ -114,7 +122,10 @@ fn a_budget_buys_a_network_s_lowest_rate() {
     let table = folder.table("recourse network.json people.csv --budget 1.2");
     // All of it into `a`, which counts twice.
     assert_eq!((table.get(0, "status"), table.get(1, "reason")), ("certified", "budget-exhausted"));
-    assert!((table.number(0, "a") - 1.2).abs() < 1e-6 && table.number(0, "cost") <= 1.2, "{table:?}");
+    assert!(
+        (table.number(0, "a") - 1.2).abs() < 1e-6 && table.number(0, "cost") <= 1.2,
+        "{table:?}"
+    );
     // The mean of 128 lines across the boundary: off by some hundredths.
     assert!((table.number(0, "rate") / upper_tail(0.4 / sd()) - 1.0).abs() < 0.1, "{table:?}");
     assert_eq!(table.get(1, "status"), "none");
@@ -145,7 +156,8 @@ fn noise_on_what_changes_is_less_noise() {
 fn noise_on_what_changes_leaves_nobody_out() {
     let folder = folder();
     for flags in ["", "--bounds=-1,1.5", "--model-shift gaussian:0.000001"] {
-        let table = folder.table(&format!("recourse network.json people.csv --noise-on changed {flags}"));
+        let table =
+            folder.table(&format!("recourse network.json people.csv --noise-on changed {flags}"));
         // Only `a` moves: at a rate of 0.1 to 1.0031, for 1.5031; the aim is a little lower.
         assert_eq!(table.get(1, "status"), "certified", "{flags}");
         assert!((1.5031..1.52).contains(&table.number(1, "cost")), "{flags}: {table:?}");
@@ -195,14 +207,18 @@ fn every_noise_has_recourse() {
         let table = folder.table(&format!("{line} --noise effort:0.1,rho=0.2"));
         for (row, from) in [0.0, -0.5, 0.3].into_iter().enumerate() {
             let (a, b) = (table.number(row, "a"), table.number(row, "b"));
-            let truth = upper_tail((a - 1.0 + b / 2.0) / (0.01 + 0.04 * (a - from) * (a - from)).sqrt());
+            let truth =
+                upper_tail((a - 1.0 + b / 2.0) / (0.01 + 0.04 * (a - from) * (a - from)).sqrt());
             assert_eq!(table.get(row, "status"), "certified", "{model}");
             assert!(truth <= 0.1 && truth > 0.09, "{model}, effort: {truth}");
         }
         // Twenty misses by 0.01 to 0.2, of which two may fail.
-        let misses: Vec<String> = (1..=20).map(|i| format!("[{}, 0]", -0.01 * f64::from(i))).collect();
-        let text =
-            format!(r#"{{"version": 1, "features": ["a", "b"], "residuals": [{}]}}"#, misses.join(","));
+        let misses: Vec<String> =
+            (1..=20).map(|i| format!("[{}, 0]", -0.01 * f64::from(i))).collect();
+        let text = format!(
+            r#"{{"version": 1, "features": ["a", "b"], "residuals": [{}]}}"#,
+            misses.join(",")
+        );
         folder.write("noise.json", &text);
         let table = folder.table(&format!("{line} --noise file:noise.json"));
         for row in 0..3 {
@@ -213,11 +229,16 @@ fn every_noise_has_recourse() {
             assert!(short > 0.18 - 1e-9 && short < 0.2, "{model}, residuals: {short}");
         }
     }
-    folder.run("recourse network.json people.csv --noise cauchy:0.1").fails(2, &["--noise", "'cauchy'"]);
-    folder.run("recourse network.json people.csv --noise student-t:0.1,df=1").fails(2, &["--noise", "df"]);
+    folder
+        .run("recourse network.json people.csv --noise cauchy:0.1")
+        .fails(2, &["--noise", "'cauchy'"]);
+    folder
+        .run("recourse network.json people.csv --noise student-t:0.1,df=1")
+        .fails(2, &["--noise", "df"]);
 }
 
-/// Sampling ends as soon as the target is certified, so that the bound is the target: it is said, not printed as zeros.
+/// Sampling ends as soon as the target is certified, so that the bound is the target: it is said,
+/// not printed as zeros.
 #[test]
 fn a_network_s_tolerance_is_never_a_list_of_zeros() {
     let folder = folder();
@@ -229,7 +250,10 @@ fn a_network_s_tolerance_is_never_a_list_of_zeros() {
         let tolerance = &row["tolerance"];
         if row["rate_upper"] == 0.3 {
             assert!(tolerance["at_target_rate"].is_null(), "{line}");
-            assert!(tolerance["note"].as_str().unwrap().contains("none beyond the noise"), "{line}");
+            assert!(
+                tolerance["note"].as_str().unwrap().contains("none beyond the noise"),
+                "{line}"
+            );
             at_target += 1;
         } else {
             assert!(tolerance["at_target_rate"]["a"]["alone"].as_f64().unwrap() > 0.0, "{line}");
@@ -242,19 +266,24 @@ fn a_network_s_tolerance_is_never_a_list_of_zeros() {
 fn a_network_s_tolerance_may_be_asked_for() {
     let folder = folder();
     let ask = |flags: &str| -> Vec<Value> {
-        let ran =
-            folder.run(&format!("recourse network.json people.csv -r 0.3 --format jsonl --quiet {flags}"));
+        let ran = folder.run(&format!(
+            "recourse network.json people.csv -r 0.3 --format jsonl --quiet {flags}"
+        ));
         ran.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
     let number = |value: &Value| value.as_f64().unwrap();
     for (plain, row) in ask("").iter().zip(ask("--tolerance")) {
-        assert_eq!((&plain["meta"]["tolerance"], &row["meta"]["tolerance"]), (&false.into(), &true.into()));
+        assert_eq!(
+            (&plain["meta"]["tolerance"], &row["meta"]["tolerance"]),
+            (&false.into(), &true.into())
+        );
         assert_eq!(row["status"], "certified");
         assert!(number(&row["cost"]) > number(&plain["cost"]));
         let margin = 2.0 * number(&row["to"]["a"]) + number(&row["to"]["b"]) - 2.0;
         let upper = number(&row["rate_upper"]);
         assert!(upper_tail(margin / sd()) < upper && upper < 0.25, "{row}");
-        // `a` too low by its slack: still at most r, and nearly that; only a miss along the gradient takes it all.
+        // `a` too low by its slack: still at most r, and nearly that; only a miss along the
+        // gradient takes it all.
         let alone = number(&row["tolerance"]["at_target_rate"]["a"]["alone"]);
         let missed = upper_tail((margin - 2.0 * alone) / sd());
         assert!(missed <= 0.3 && missed > 0.27, "{row}: {missed}");
@@ -265,7 +294,8 @@ fn a_network_s_tolerance_may_be_asked_for() {
     assert!(near.iter().all(|row| number(&row["rate_upper"]) < 0.3), "{near:?}");
 }
 
-/// A network that bends across every line, under noise with tails: 128 lines say little of its rate.
+/// A network that bends across every line, under noise with tails: 128 lines say little of its
+/// rate.
 const BENT: &str = r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "activation": "relu",
     "layers": [{"weight": [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], "bias": [0.0, 0.0, 0.0, -0.1]},
                {"weight": [[1.0, -1.0, 2.0, -3.0]], "bias": [-1.0]}]}"#;
@@ -276,18 +306,25 @@ fn a_certified_rate_is_never_above_its_bound() {
     folder.write("bent.json", BENT);
     for (noise, _) in families() {
         for seed in 0..4 {
-            let line = format!("recourse bent.json people.csv -r 0.05 --noise {noise} --seed {seed}");
+            let line =
+                format!("recourse bent.json people.csv -r 0.05 --noise {noise} --seed {seed}");
             let table = folder.table(&line);
             for row in 0..3 {
                 assert_eq!(table.get(row, "status"), "certified", "{noise}");
                 let (rate, upper) = (table.number(row, "rate"), table.number(row, "rate_upper"));
-                assert!(rate <= upper && upper <= 0.05, "{noise}, seed {seed}: {rate} above {upper}");
+                assert!(
+                    rate <= upper && upper <= 0.05,
+                    "{noise}, seed {seed}: {rate} above {upper}"
+                );
                 // What it is an estimate of, to one per cent.
                 let point = format!("a,b\n{},{}\n", table.get(row, "a"), table.get(row, "b"));
                 folder.write("point.csv", &point);
                 let line = format!("rate bent.json point.csv --noise {noise} --samples 200000");
                 let truth = folder.table(&line).number(0, "rate");
-                assert!((rate / truth - 1.0).abs() < 0.06, "{noise}, seed {seed}: {rate} for {truth}");
+                assert!(
+                    (rate / truth - 1.0).abs() < 0.06,
+                    "{noise}, seed {seed}: {rate} for {truth}"
+                );
             }
         }
     }
@@ -301,7 +338,8 @@ fn fewer_misses_than_features_are_noise_too() {
         r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b", "c", "d", "e"], "activation": "tanh",
         "layers": [{"weight": [[1, 0.5, 0.25, 2, 0.1]], "bias": [0]}, {"weight": [[1]], "bias": [-0.5]}]}"#,
     );
-    // Two to four misses of five features, of awkward numbers: covariances that are singular up to rounding.
+    // Two to four misses of five features, of awkward numbers: covariances that are singular up to
+    // rounding.
     for n in 2..=4 {
         for k in 0..8 {
             let miss = |i: u32| -> String {
@@ -310,8 +348,10 @@ fn fewer_misses_than_features_are_noise_too() {
             };
             let rows: Vec<String> = (0..n).map(|i| format!("[{}]", miss(i))).collect();
             let features = r#"["a", "b", "c", "d", "e"]"#;
-            let text =
-                format!(r#"{{"version": 1, "features": {features}, "residuals": [{}]}}"#, rows.join(","));
+            let text = format!(
+                r#"{{"version": 1, "features": {features}, "residuals": [{}]}}"#,
+                rows.join(",")
+            );
             folder.write("noise.json", &text);
             let ran = folder.run("recourse wide.json people.csv -r 0.1 --noise file:noise.json");
             assert_eq!(ran.code, Some(0), "{n}, {k}: {}", ran.err);
@@ -327,7 +367,11 @@ fn the_summary_tells_what_is_above_from_what_was_not_tested() {
     let ran = folder.run("recourse network.json people.csv --no-certify");
     assert!(ran.err.contains("0 found above r, 3 found but not certified"), "{}", ran.err);
     let ran = folder.run("recourse network.json people.csv --bounds=-1,1.03 --immutable b -r 0.05");
-    assert!(ran.err.contains("3 found above r, ") && !ran.err.contains("not certified"), "{}", ran.err);
+    assert!(
+        ran.err.contains("3 found above r, ") && !ran.err.contains("not certified"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]
@@ -339,9 +383,11 @@ fn bounds_are_named_only_where_there_are_some() {
         r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "activation": "tanh",
         "layers": [{"weight": [[1, 1]], "bias": [0]}, {"weight": [[0.5]], "bias": [-1]}]}"#,
     );
-    for (flags, reason) in
-        [("", "not-found"), ("--immutable b", "not-found"), ("--bounds=-2,2", "infeasible-within-bounds")]
-    {
+    for (flags, reason) in [
+        ("", "not-found"),
+        ("--immutable b", "not-found"),
+        ("--bounds=-2,2", "infeasible-within-bounds"),
+    ] {
         let table = folder.table(&format!("recourse below.json people.csv {flags}"));
         assert_eq!((table.get(0, "status"), table.get(0, "reason")), ("none", reason), "{flags}");
     }

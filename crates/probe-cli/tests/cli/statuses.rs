@@ -7,7 +7,8 @@ use serde_json::Value;
 #[track_caller]
 fn row(folder: &Folder, flags: &str) -> [String; 6] {
     let table = folder.table(&format!("recourse model.json people.csv {flags}"));
-    ["status", "reason", "cost", "best_rate", "a", "b"].map(|column| table.get(0, column).to_owned())
+    ["status", "reason", "cost", "best_rate", "a", "b"]
+        .map(|column| table.get(0, column).to_owned())
 }
 
 fn sd() -> f64 {
@@ -66,8 +67,13 @@ fn a_budget_that_does_not_reach() {
 fn favourable_people_need_nothing() {
     let folder = Folder::with_people("a,b\n1.05,0\n");
     let table = folder.table("recourse model.json people.csv");
-    let expected =
-        [("status", "favourable"), ("reason", ""), ("cost", "0.0"), ("changed", "0"), ("a", "1.05")];
+    let expected = [
+        ("status", "favourable"),
+        ("reason", ""),
+        ("cost", "0.0"),
+        ("changed", "0"),
+        ("a", "1.05"),
+    ];
     for (column, value) in expected {
         assert_eq!(table.get(0, column), value);
     }
@@ -104,7 +110,8 @@ fn strict_bounds_may_leave_nothing() {
 #[test]
 fn shortfalls_name_the_limits() {
     let folder = Folder::with_people("a,b\n0,0\n");
-    let ran = folder.run("recourse model.json people.csv --immutable b --bounds 0,0.8 --format jsonl");
+    let ran =
+        folder.run("recourse model.json people.csv --immutable b --bounds 0,0.8 --format jsonl");
     let row: Value = serde_json::from_slice(&ran.out).unwrap();
     assert_eq!((&row["status"], &row["cost"]), (&"none".into(), &Value::Null));
     assert_eq!(row["shortfall"]["limits"]["a"], "at most 0.8");
@@ -116,7 +123,8 @@ fn shortfalls_name_the_limits() {
 #[test]
 fn the_closing_note_counts_each_status() {
     let people = "a,b\n0,0\n0.55,0.6\n2,0\n-9,0\n";
-    let ran = Folder::with_people(people).run("recourse model.json people.csv --bounds -9,0.7 -r 0.1");
+    let ran =
+        Folder::with_people(people).run("recourse model.json people.csv --bounds -9,0.7 -r 0.1");
     assert!(ran.err.contains("4 people:"), "{}", ran.err);
     let statuses: Vec<String> =
         ran.text().lines().skip(1).map(|line| line.split(',').nth(1).unwrap().to_owned()).collect();

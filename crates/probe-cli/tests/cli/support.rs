@@ -19,7 +19,10 @@ pub(crate) fn upper_tail(x: f64) -> f64 {
 /// Asserts that two numbers are the same up to rounding.
 #[track_caller]
 pub(crate) fn close(found: f64, expected: f64) {
-    assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1e-3), "{found} is not {expected}");
+    assert!(
+        (found - expected).abs() <= 1e-12 * expected.abs().max(1e-3),
+        "{found} is not {expected}"
+    );
 }
 
 /// A temporary folder with `model.json` in it; commands run inside.
@@ -90,7 +93,11 @@ impl Folder {
             .write_stdin(input.to_owned())
             .output()
             .unwrap();
-        Ran { code: output.status.code(), out: output.stdout, err: String::from_utf8(output.stderr).unwrap() }
+        Ran {
+            code: output.status.code(),
+            out: output.stdout,
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
     }
 
     /// Runs a command that must succeed, and reads its standard output as CSV.
@@ -107,14 +114,16 @@ impl Ran {
         String::from_utf8(self.out.clone()).unwrap()
     }
 
-    /// Asserts a failure with this status, nothing on standard output, and one line on standard error that has every one
-    /// of `words`. What the parser of flags adds to its line (usage, possible values, a pointer to `--help`) does not count.
+    /// Asserts a failure with this status, nothing on standard output, and one line on standard
+    /// error that has every one of `words`. What the parser of flags adds to its line (usage,
+    /// possible values, a pointer to `--help`) does not count.
     #[track_caller]
     pub(crate) fn fails(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert!(self.out.is_empty(), "{}", self.text());
         let added = ["Usage: ", "For more information", "  [possible values"];
-        let counts = |line: &&str| !line.is_empty() && !added.iter().any(|start| line.starts_with(start));
+        let counts =
+            |line: &&str| !line.is_empty() && !added.iter().any(|start| line.starts_with(start));
         let lines: Vec<&str> = self.err.lines().filter(counts).collect();
         assert_eq!(lines.len(), 1, "{}", self.err);
         assert!(lines[0].starts_with("error: "), "{}", self.err);
@@ -135,7 +144,8 @@ impl Csv {
     #[track_caller]
     pub(crate) fn parse(text: &str) -> Self {
         assert!(!text.contains('"'), "quotes are not read here: {text}");
-        let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+        let mut lines =
+            text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
         let header: Vec<String> = lines.next().expect("a header");
         let rows: Vec<Vec<String>> = lines.collect();
         assert!(rows.iter().all(|row| row.len() == header.len()), "{text}");

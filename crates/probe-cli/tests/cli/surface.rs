@@ -23,7 +23,8 @@ fn every_command_s_help_has_examples_that_name_it() {
         let ran = folder.run(&format!("{command} --help"));
         let text = ran.text();
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
-        let examples = text.split("Examples:").nth(1).unwrap_or_else(|| panic!("no examples: {text}"));
+        let examples =
+            text.split("Examples:").nth(1).unwrap_or_else(|| panic!("no examples: {text}"));
         assert!(examples.contains(&format!("probe {command}")), "{examples}");
         assert!(!text.contains('\u{1b}'));
     }
@@ -88,7 +89,8 @@ fn headings(help: &str) -> Vec<(String, String)> {
             heading = line.trim_end_matches(':').to_owned();
         }
         let flag = line.trim_start().split(' ').find(|word| word.starts_with("--"));
-        if let (true, Some(flag)) = (line.starts_with("  -") || line.starts_with("      --"), flag) {
+        if let (true, Some(flag)) = (line.starts_with("  -") || line.starts_with("      --"), flag)
+        {
             found.push((flag.to_owned(), heading.clone()));
         }
     }
@@ -117,7 +119,15 @@ fn flags_stand_under_their_own_heading() {
             &[
                 (
                     mlp,
-                    &["--hidden", "--activation", "--outputs", "--epochs", "--batch", "--lr", "--patience"],
+                    &[
+                        "--hidden",
+                        "--activation",
+                        "--outputs",
+                        "--epochs",
+                        "--batch",
+                        "--lr",
+                        "--patience",
+                    ],
                 ),
                 (
                     trees,
@@ -149,16 +159,25 @@ fn flags_stand_under_their_own_heading() {
         assert_eq!(plain + headed, found.len(), "{command}: {found:?}");
     }
     // It cannot be given beside --methods, which is required.
-    assert!(!headings(&folder.run("compare --help").text()).iter().any(|(flag, _)| flag == "--method"));
+    assert!(
+        !headings(&folder.run("compare --help").text()).iter().any(|(flag, _)| flag == "--method")
+    );
 }
 
-/// The example lines of a help text, without what is said beside them and without what a shell does.
+/// The example lines of a help text, without what is said beside them and without what a shell
+/// does.
 fn examples(help: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for line in help.split("Examples:").nth(1).unwrap_or("").lines().filter(|line| !line.trim().is_empty()) {
+    for line in
+        help.split("Examples:").nth(1).unwrap_or("").lines().filter(|line| !line.trim().is_empty())
+    {
         // A long line goes on in the next.
         match lines.last_mut() {
-            Some(last) if !["  probe ", "  cat ", "  mkdir "].iter().any(|start| line.starts_with(start)) => {
+            Some(last)
+                if !["  probe ", "  cat ", "  mkdir "]
+                    .iter()
+                    .any(|start| line.starts_with(start)) =>
+            {
                 last.push(' ');
                 last.push_str(line.trim());
             }
@@ -166,7 +185,8 @@ fn examples(help: &str) -> Vec<String> {
         }
     }
     let command = |line: &String| {
-        let line = line.strip_prefix("cat people.csv | ").unwrap_or(line).replace(" - ", " people.csv ");
+        let line =
+            line.strip_prefix("cat people.csv | ").unwrap_or(line).replace(" - ", " people.csv ");
         let end = ["  ", " | ", " > "].iter().filter_map(|mark| line.find(mark)).min();
         line[..end.unwrap_or(line.len())].strip_prefix("probe ").map(str::to_owned)
     };
@@ -177,7 +197,8 @@ fn examples(help: &str) -> Vec<String> {
 fn examples_of_the_help_run_on_the_files_of_the_demo() {
     let folder = Folder::new();
     assert_eq!(folder.run("demo --out . --people 600 --quiet").code, Some(0));
-    let people: Vec<String> = folder.text("people.csv").lines().take(4).map(str::to_owned).collect();
+    let people: Vec<String> =
+        folder.text("people.csv").lines().take(4).map(str::to_owned).collect();
     folder.write("people.csv", &(people.join("\n") + "\n"));
     folder.write(
         "pairs.csv",
@@ -249,7 +270,11 @@ fn inspect_explains_models_schemas_and_tables() {
         "model.json",
         &["linear", "2 features", "+2.0", "+1.0", "bias -2.0", "no schema", "sha256"],
     );
-    inspected(&folder, "people.csv", &["table: csv, 2 rows, 3 columns", "whole numbers", "text", "Ann, Bob"]);
+    inspected(
+        &folder,
+        "people.csv",
+        &["table: csv, 2 rows, 3 columns", "whole numbers", "text", "Ann, Bob"],
+    );
     folder.write(
         "schema.toml",
         "version = 1\ntarget = \"y\"\n[[feature]]\nname = \"a\"\nmutable = false\n\
@@ -281,9 +306,12 @@ fn inspect_refuses_what_it_cannot_read() {
 #[test]
 fn no_colours_when_nobody_watches() {
     let folder = Folder::with_people("a,b\n0,x\n");
-    for line in
-        ["recourse model.json people.csv", "recourse", "inspect model.json", "recourse model.json gone.csv"]
-    {
+    for line in [
+        "recourse model.json people.csv",
+        "recourse",
+        "inspect model.json",
+        "recourse model.json gone.csv",
+    ] {
         let ran = folder.run(line);
         assert!(!ran.text().contains('\u{1b}') && !ran.err.contains('\u{1b}'), "{line}: {ran:?}");
     }

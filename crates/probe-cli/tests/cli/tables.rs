@@ -64,13 +64,20 @@ fn every_format_can_be_read() {
     folder.write("people.jsonl", "{\"a\": 0, \"b\": 0.5}\n{\"b\": 1, \"a\": 1}\n");
     folder.write("people.json", "[{\"a\": 0, \"b\": 0.5},\n {\"a\": 1, \"b\": 1}]");
     let features = |table: &Csv| -> Vec<String> {
-        (0..2).flat_map(|i| ["status", "cost", "rate"].map(|c| table.get(i, c).to_owned())).collect()
+        (0..2)
+            .flat_map(|i| ["status", "cost", "rate"].map(|c| table.get(i, c).to_owned()))
+            .collect()
     };
     let expected = features(&folder.table("recourse model.json people.csv"));
     for name in ["people.jsonl", "people.json"] {
-        assert_eq!(features(&folder.table(&format!("recourse model.json {name}"))), expected, "{name}");
+        assert_eq!(
+            features(&folder.table(&format!("recourse model.json {name}"))),
+            expected,
+            "{name}"
+        );
     }
-    let by_flag = folder.run_with("recourse model.json - --input-format jsonl", &folder.text("people.jsonl"));
+    let by_flag =
+        folder.run_with("recourse model.json - --input-format jsonl", &folder.text("people.jsonl"));
     assert_eq!(features(&Csv::parse(&by_flag.text())), expected);
 
     // A table of ours is a table of people: Parquet out, Parquet in.
@@ -129,7 +136,8 @@ fn people_and_answers_are_in_raw_units_with_a_schema() {
     crate::support::close(table.number(0, "a"), 1000.0 + 2000.0 * a);
     assert_eq!(table.get(0, "b"), "5");
     // Noise of its own, raw: 400 is 0.2 scaled.
-    let schema = folder.text("schema.toml").replace("[1000.0, 3000.0]", "[1000.0, 3000.0]\nnoise = 400.0");
+    let schema =
+        folder.text("schema.toml").replace("[1000.0, 3000.0]", "[1000.0, 3000.0]\nnoise = 400.0");
     folder.write("schema.toml", &schema);
     let table = folder.table("recourse model.json people.csv --schema schema.toml");
     let a = (2.0 + (4.0 * 0.04 + 0.01_f64).sqrt() * crate::support::Z10) / 2.0;

@@ -3,14 +3,16 @@
 use crate::support::{Folder, Random};
 use probe_io::ModelFile;
 
-/// 600 applicants in raw units: approval rises with income and falls with debt; age and postcode do not matter.
+/// 600 applicants in raw units: approval rises with income and falls with debt; age and postcode do
+/// not matter.
 pub(crate) fn applicants() -> String {
     let mut random = Random::new(11);
     let mut text = "income,debt,age,postcode,approved\n".to_owned();
     for _ in 0..600 {
         let (income, debt) = (random.between(12_000.0, 90_000.0), random.between(0.0, 30_000.0));
         let age = random.between(20.0, 70.0);
-        let score = (income - 45_000.0) / 15_000.0 - (debt - 14_000.0) / 9_000.0 + random.between(-1.0, 1.0);
+        let score = (income - 45_000.0) / 15_000.0 - (debt - 14_000.0) / 9_000.0
+            + random.between(-1.0, 1.0);
         let approved = if score > 0.0 { "yes" } else { "no" };
         text.push_str(&format!(
             "{income:.2},{debt:.1},{age:.0},{:.0},{approved}\n",
@@ -29,12 +31,20 @@ fn folder() -> Folder {
 #[test]
 fn accuracy_is_printed_and_the_model_file_loads() {
     let folder = folder();
-    let ran = folder.run("train data.csv --target approved --drop postcode --immutable age -o trained.json");
+    let ran = folder
+        .run("train data.csv --target approved --drop postcode --immutable age -o trained.json");
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let text = ran.text();
-    for word in
-        ["accuracy", "balanced", "AUC", "training", "test", "480", "120", "of the rows are favourable"]
-    {
+    for word in [
+        "accuracy",
+        "balanced",
+        "AUC",
+        "training",
+        "test",
+        "480",
+        "120",
+        "of the rows are favourable",
+    ] {
         assert!(text.contains(word), "no '{word}' in {text}");
     }
     assert!(ran.err.contains("wrote trained.json"), "{}", ran.err);
@@ -44,7 +54,10 @@ fn accuracy_is_printed_and_the_model_file_loads() {
     let linear = file.model.as_linear().unwrap();
     assert!(linear.weights()[0] > 0.0 && linear.weights()[1] < 0.0, "{:?}", linear.weights());
     let schema = file.schema.unwrap();
-    assert_eq!((schema.target.as_deref(), schema.favourable.as_deref()), (Some("approved"), Some("yes")));
+    assert_eq!(
+        (schema.target.as_deref(), schema.favourable.as_deref()),
+        (Some("approved"), Some("yes"))
+    );
     let mutable: Vec<bool> = schema.features.iter().map(|f| f.mutable).collect();
     assert_eq!(mutable, [true, true, false]);
     assert!(schema.features.iter().all(|f| f.scale.is_some() && f.range.is_some()));
@@ -55,8 +68,9 @@ fn accuracy_is_printed_and_the_model_file_loads() {
 fn the_printed_accuracy_is_that_of_the_written_model() {
     for kind in ["linear", "forest --trees 15", "boosted --trees 15"] {
         let folder = folder();
-        let ran =
-            folder.run(&format!("train data.csv --target approved --test 0 -o trained.json --kind {kind}"));
+        let ran = folder.run(&format!(
+            "train data.csv --target approved --test 0 -o trained.json --kind {kind}"
+        ));
         let text = ran.text();
         let line = text.lines().find(|line| line.contains("training")).unwrap();
         let cells: Vec<&str> =
@@ -65,11 +79,9 @@ fn the_printed_accuracy_is_that_of_the_written_model() {
         assert!(!text.contains("test"), "{text}");
         let rates = folder.table("rate trained.json data.csv --ignore-extra --samples 20");
         let truth = applicants();
-        let right = truth
-            .lines()
-            .skip(1)
-            .enumerate()
-            .filter(|(row, line)| line.ends_with("yes") == (rates.get(*row, "favourable") == "true"));
+        let right = truth.lines().skip(1).enumerate().filter(|(row, line)| {
+            line.ends_with("yes") == (rates.get(*row, "favourable") == "true")
+        });
         assert_eq!(cells[2], format!("{:.3}", right.count() as f64 / 600.0), "{kind}");
     }
 }
@@ -84,19 +96,28 @@ fn quiet_training_prints_nothing() {
 fn people_and_answers_are_in_raw_units() {
     let folder = folder();
     assert_eq!(
-        folder.run("train data.csv --target approved --drop postcode --immutable age -o trained.json").code,
+        folder
+            .run("train data.csv --target approved --drop postcode --immutable age -o trained.json")
+            .code,
         Some(0)
     );
     folder.write("people.csv", "income,debt,age\n30000,20000,40\n");
     let table = folder.table("recourse trained.json people.csv --sigma 0.02");
     assert_eq!((table.get(0, "status"), table.get(0, "age")), ("certified", "40"));
     let (income, debt) = (table.number(0, "income"), table.number(0, "debt"));
-    assert!((30_000.0..=90_000.0).contains(&income) && (0.0..=20_000.0).contains(&debt), "{income} {debt}");
+    assert!(
+        (30_000.0..=90_000.0).contains(&income) && (0.0..=20_000.0).contains(&debt),
+        "{income} {debt}"
+    );
     assert_eq!(table.get(0, "outside_range"), "0");
     // `--schema none` takes the numbers as they are: scaled already.
     let ran = folder.run("recourse trained.json people.csv --schema none");
     assert_eq!(ran.code, Some(0));
-    assert!(ran.text().contains(",30000,20000,40") || ran.text().contains("certified"), "{}", ran.text());
+    assert!(
+        ran.text().contains(",30000,20000,40") || ran.text().contains("certified"),
+        "{}",
+        ran.text()
+    );
 }
 
 #[test]
@@ -139,13 +160,23 @@ fn refused(data: &str, flags: &str, code: i32, words: &[&str]) {
 #[test]
 fn text_in_a_column() {
     let data = "job,x,y\nbaker,1,0\nsmith,2,1\n";
-    refused(data, "--target y", 1, &["data.csv", "row 0 (line 2)", "column 'job'", "'baker'", "--drop job"]);
+    refused(
+        data,
+        "--target y",
+        1,
+        &["data.csv", "row 0 (line 2)", "column 'job'", "'baker'", "--drop job"],
+    );
 }
 
 #[test]
 fn one_class_only() {
     refused("x,y\n1,1\n2,1\n", "--target y", 1, &["data.csv", "column 'y'", "one value only", "1"]);
-    refused("x,y\n1,1\n2,1\n", "--target y --favourable 1", 1, &["data.csv", "column 'y'", "one value only"]);
+    refused(
+        "x,y\n1,1\n2,1\n",
+        "--target y --favourable 1",
+        1,
+        &["data.csv", "column 'y'", "one value only"],
+    );
 }
 
 #[test]
@@ -158,11 +189,21 @@ fn no_rows() {
 fn unknown_names() {
     let data = "x,y\n1,0\n2,1\n";
     refused(data, "--target z", 1, &["data.csv", "no column 'z'"]);
-    refused(data, "--target y --favourable maybe", 1, &["data.csv", "column 'y'", "'maybe'", "0, 1"]);
+    refused(
+        data,
+        "--target y --favourable maybe",
+        1,
+        &["data.csv", "column 'y'", "'maybe'", "0, 1"],
+    );
     refused(data, "--target y --immutable z", 2, &["--immutable", "'z'", "x"]);
     refused(data, "--target y --drop z", 2, &["--drop", "'z'"]);
     refused(data, "", 2, &["--target COL"]);
-    refused("x,y\n1,a\n2,b\n", "--target y", 1, &["data.csv", "column 'y'", "--favourable VALUE", "a, b"]);
+    refused(
+        "x,y\n1,a\n2,b\n",
+        "--target y",
+        1,
+        &["data.csv", "column 'y'", "--favourable VALUE", "a, b"],
+    );
 }
 
 #[test]
@@ -171,8 +212,18 @@ fn numbers_outside_their_domain() {
     refused(data, "--target y --l2=-1", 2, &["--l2", "'-1'"]);
     refused(data, "--target y --test 1", 2, &["--test", "'1'"]);
     refused(data, "--target y --kind magic", 2, &["--kind", "'magic'"]);
-    refused("x,y\nnan,0\n2,1\n", "--target y", 1, &["data.csv", "row 0 (line 2)", "column 'x'", "'nan'"]);
-    refused("x,y\n1,\n2,1\n", "--target y", 1, &["data.csv", "row 0 (line 2)", "column 'y'", "target value"]);
+    refused(
+        "x,y\nnan,0\n2,1\n",
+        "--target y",
+        1,
+        &["data.csv", "row 0 (line 2)", "column 'x'", "'nan'"],
+    );
+    refused(
+        "x,y\n1,\n2,1\n",
+        "--target y",
+        1,
+        &["data.csv", "row 0 (line 2)", "column 'y'", "target value"],
+    );
 }
 
 /// Both kinds, with flags of their own.
@@ -187,13 +238,15 @@ fn forest_and_boosted() -> [(&'static str, &'static str); 2] {
 fn trees_are_trained_inspected_and_scored() {
     for (kind, flags) in forest_and_boosted() {
         let folder = folder();
-        let line =
-            format!("train data.csv --target approved --drop postcode --kind {kind} {flags} -o trees.json");
+        let line = format!(
+            "train data.csv --target approved --drop postcode --kind {kind} {flags} -o trees.json"
+        );
         let ran = folder.run(&line);
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         let text = ran.text();
         let row = text.lines().find(|line| line.contains("test")).unwrap();
-        let cells: Vec<&str> = row.split(['│', '┆']).map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        let cells: Vec<&str> =
+            row.split(['│', '┆']).map(str::trim).filter(|cell| !cell.is_empty()).collect();
         assert_eq!(cells[..2], ["test", "120"], "{text}");
         // Accuracy, balanced accuracy and AUC of a rule that a fifth of the rows are close to.
         assert!(cells[2..].iter().all(|cell| cell.parse::<f64>().unwrap() > 0.8), "{kind}: {text}");
@@ -209,9 +262,14 @@ fn trees_are_trained_inspected_and_scored() {
         let text = folder.run("inspect trees.json").text();
         let aggregate = if kind == "forest" { "aggregate mean" } else { "aggregate sum" };
         let depth = if kind == "forest" { "depth 5" } else { "depth 3" };
-        for word in
-            ["model: trees, 3 features", "30 trees", depth, aggregate, "leaves", "never split on: none"]
-        {
+        for word in [
+            "model: trees, 3 features",
+            "30 trees",
+            depth,
+            aggregate,
+            "leaves",
+            "never split on: none",
+        ] {
             assert!(text.contains(word), "no '{word}' in {text}");
         }
     }
@@ -248,8 +306,9 @@ fn balanced_trees_say_yes_more_often_to_a_rare_class() {
         .collect();
     folder.write("rare.csv", &rare.join("\n"));
     let yes = |flags: &str| {
-        let line =
-            format!("train rare.csv --target approved --kind forest --depth 3 --test 0 {flags} -o t.json");
+        let line = format!(
+            "train rare.csv --target approved --kind forest --depth 3 --test 0 {flags} -o t.json"
+        );
         let ran = folder.run(&line);
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         let file = ModelFile::load(folder.path("t.json")).unwrap();
@@ -308,7 +367,12 @@ fn flags_of_another_kind_are_refused() {
     }
     refused(&data, "--kind boosted --rows 0", 2, &["--rows", "above 0 and at most 1"]);
     refused(&data, "--kind boosted --columns 1.5", 2, &["--columns", "above 0 and at most 1"]);
-    refused(&data, "--kind forest --balanced --class-weight none", 2, &["--class-weight", "--balanced"]);
+    refused(
+        &data,
+        "--kind forest --balanced --class-weight none",
+        2,
+        &["--class-weight", "--balanced"],
+    );
 }
 
 #[test]
@@ -319,7 +383,10 @@ fn all_text_columns_are_named_at_once() {
     ran.fails(1, &["text.csv", "2 columns", "job, home", "--drop job,home", "probe schema infer"]);
     let ran = folder.run("train text.csv --target y --drop job -o out.json");
     ran.fails(1, &["'home'", "--drop home"]);
-    assert_eq!(folder.run("train text.csv --target y --drop job,home --test 0 -o out.json").code, Some(0));
+    assert_eq!(
+        folder.run("train text.csv --target y --drop job,home --test 0 -o out.json").code,
+        Some(0)
+    );
 }
 
 #[test]

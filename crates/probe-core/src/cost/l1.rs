@@ -1,7 +1,8 @@
 //! The sum of the weighted moves.
 //!
-//! Cheapest gain: fill items in ascending order of weight / gain up to their caps (an exchange argument, or LP duality:
-//! the multiplier is the last item's weight / gain). The order does not depend on the person.
+//! Cheapest gain: fill items in ascending order of weight / gain up to their caps (an exchange
+//! argument, or LP duality: the multiplier is the last item's weight / gain). The order does not
+//! depend on the person.
 
 use super::{Item, Norm, Scratch};
 use crate::registry::Entry;
@@ -11,7 +12,8 @@ pub(super) const ENTRY: Entry<dyn Norm> =
 
 struct L1;
 
-/// Fills items in order, none beyond a weighted move of `limit`, until `needed` is gained; returns what is missing.
+/// Fills items in order, none beyond a weighted move of `limit`, until `needed` is gained; returns
+/// what is missing.
 pub(super) fn fill(items: &[Item], limit: f64, needed: f64, moves: &mut [f64]) -> f64 {
     let mut rest = needed - items.iter().map(|it| it.gain * it.start).sum::<f64>();
     for (it, u) in items.iter().zip(moves.iter_mut()) {
@@ -23,7 +25,8 @@ pub(super) fn fill(items: &[Item], limit: f64, needed: f64, moves: &mut [f64]) -
     rest
 }
 
-/// How far an item with this `gain` and `room` moves where `rest` of what was `needed` is still to be gained, and what is missing then.
+/// How far an item with this `gain` and `room` moves where `rest` of what was `needed` is still to
+/// be gained, and what is missing then.
 #[inline]
 pub(crate) fn take(gain: f64, room: f64, rest: f64, needed: f64) -> (f64, f64) {
     let step = if rest > 0.0 { (rest / gain).min(room) } else { 0.0 };
@@ -55,7 +58,9 @@ impl Norm for L1 {
     }
 
     fn prepare(&self, items: &[Item], _scratch: &mut Scratch) {
-        debug_assert!(items.is_sorted_by(|a, b| a.weight * b.gain <= b.weight * a.gain * (1.0 + 1e-12)));
+        debug_assert!(
+            items.is_sorted_by(|a, b| a.weight * b.gain <= b.weight * a.gain * (1.0 + 1e-12))
+        );
     }
 
     fn cheapest(&self, items: &[Item], _scratch: &Scratch, needed: f64, moves: &mut [f64]) -> bool {

@@ -1,6 +1,7 @@
 //! The root of the squared weighted moves.
 //!
-//! Cheapest gain: $u_j = \mathrm{clip}(\nu g_j/w_j^2, s_j, c_j)$, KKT on a convex problem; see `level`.
+//! Cheapest gain: $u_j = \mathrm{clip}(\nu g_j/w_j^2, s_j, c_j)$, KKT on a convex problem; see
+//! `level`.
 
 use super::{Item, Norm, Scratch, level};
 use crate::registry::Entry;
@@ -49,9 +50,9 @@ impl Norm for L2 {
 
     fn furthest(&self, items: &[Item], spent: f64, budget: f64, moves: &mut [f64]) {
         let total = |nu: f64| {
-            items
-                .iter()
-                .fold(spent, |t, it| self.add(t, it.weight * (nu * rate(it)).min(it.cap).max(it.start)))
+            items.iter().fold(spent, |t, it| {
+                self.add(t, it.weight * (nu * rate(it)).min(it.cap).max(it.start))
+            })
         };
         // Without caps the level is exact; caps only allow a higher one, so doubling brackets it.
         let allowed = self.total_of(budget);

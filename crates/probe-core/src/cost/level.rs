@@ -1,8 +1,10 @@
-//! Water-filling: the smallest level $\nu$ at which $\sum_j g_j\,\mathrm{clip}(\nu\rho_j, s_j, c_j)$ reaches a target.
+//! Water-filling: the smallest level $\nu$ at which $\sum_j g_j\,\mathrm{clip}(\nu\rho_j, s_j,
+//! c_j)$ reaches a target.
 //!
-//! Both `l2` (rate $\rho_j = g_j/w_j^2$, by the KKT conditions) and `linf` ($\rho_j = 1/w_j$) are this problem. The
-//! left side is continuous, increasing and piecewise linear in $\nu$, with a kink where an item leaves its start and one
-//! where it meets its cap, so one sort of the kinks answers every target.
+//! Both `l2` (rate $\rho_j = g_j/w_j^2$, by the KKT conditions) and `linf` ($\rho_j = 1/w_j$) are
+//! this problem. The left side is continuous, increasing and piecewise linear in $\nu$, with a kink
+//! where an item leaves its start and one where it meets its cap, so one sort of the kinks answers
+//! every target.
 
 use super::Item;
 
@@ -14,7 +16,8 @@ pub(crate) struct Event {
     leaves_start: bool,
 }
 
-/// Sorts the kinks of `items` under `rate`. Nothing to sort where every item starts at zero: see [`solve`].
+/// Sorts the kinks of `items` under `rate`. Nothing to sort where every item starts at zero: see
+/// [`solve`].
 pub(super) fn prepare(items: &[Item], rate: impl Fn(&Item) -> f64, events: &mut Vec<Event>) {
     events.clear();
     if items.iter().all(|it| it.start <= 0.0) {
@@ -32,7 +35,8 @@ pub(super) fn prepare(items: &[Item], rate: impl Fn(&Item) -> f64, events: &mut 
     events.sort_unstable_by(|a, b| a.level.total_cmp(&b.level).then(a.item.cmp(&b.item)));
 }
 
-/// The smallest level whose gain is at least `needed`, or `None` if even all caps do not gain that much.
+/// The smallest level whose gain is at least `needed`, or `None` if even all caps do not gain that
+/// much.
 pub(super) fn solve(
     items: &[Item],
     rate: impl Fn(&Item) -> f64,
@@ -46,8 +50,9 @@ pub(super) fn solve(
     }
 }
 
-/// All items start at zero: items that meet their caps at a level that is still too low meet them at the right one too, so
-/// fixing them and solving for the rest climbs to the answer in a few rounds, without a sort.
+/// All items start at zero: items that meet their caps at a level that is still too low meet them
+/// at the right one too, so fixing them and solving for the rest climbs to the answer in a few
+/// rounds, without a sort.
 fn from_zero(items: &[Item], rate: impl Fn(&Item) -> f64, needed: f64) -> Option<f64> {
     if needed <= 0.0 {
         return Some(0.0);
@@ -75,7 +80,12 @@ fn from_zero(items: &[Item], rate: impl Fn(&Item) -> f64, needed: f64) -> Option
     }
 }
 
-fn between_kinks(items: &[Item], rate: impl Fn(&Item) -> f64, events: &[Event], needed: f64) -> Option<f64> {
+fn between_kinks(
+    items: &[Item],
+    rate: impl Fn(&Item) -> f64,
+    events: &[Event],
+    needed: f64,
+) -> Option<f64> {
     let (mut constant, mut slope) = (0.0, 0.0);
     for it in items {
         if it.start > 0.0 { constant += it.gain * it.start } else { slope += it.gain * rate(it) }
@@ -98,7 +108,8 @@ fn between_kinks(items: &[Item], rate: impl Fn(&Item) -> f64, events: &[Event], 
             slope -= it.gain * rate(it);
         }
     }
-    // The running sums only place the target between two kinks; the level itself is solved from fresh sums.
+    // The running sums only place the target between two kinks; the level itself is solved from
+    // fresh sums.
     let below = reached.unwrap_or(f64::INFINITY);
     let (mut fixed, mut free) = (0.0, 0.0);
     for it in items {

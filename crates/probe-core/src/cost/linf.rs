@@ -1,7 +1,8 @@
 //! The largest weighted move.
 //!
-//! Cheapest gain: the smallest $t$ at which moving every item as far as $t$ allows gains enough; see `level`. Among the
-//! many optima the one of least sum is returned: items are filled in the order of `l1` within $t$.
+//! Cheapest gain: the smallest $t$ at which moving every item as far as $t$ allows gains enough;
+//! see `level`. Among the many optima the one of least sum is returned: items are filled in the
+//! order of `l1` within $t$.
 
 use super::{Item, Norm, Scratch, l1, level};
 use crate::registry::Entry;

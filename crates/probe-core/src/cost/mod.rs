@@ -1,9 +1,10 @@
 //! What a change costs: a norm of the weighted moves.
 //!
-//! Moving feature $j$ by $\delta_j$ is a weighted move $m_j = c_j|\delta_j|$, with $c_j$ its cost up or down. The cost
-//! of a change is the norm of $m$: `l1` adds the moves, `l2` is the root of their squares, `linf` takes the largest.
-//! Each norm also knows the cheapest way to gain a given score within caps, which is all that an affine model needs,
-//! and one step of the search on any other.
+//! Moving feature $j$ by $\delta_j$ is a weighted move $m_j = c_j|\delta_j|$, with $c_j$ its cost
+//! up or down. The cost of a change is the norm of $m$: `l1` adds the moves, `l2` is the root of
+//! their squares, `linf` takes the largest. Each norm also knows the cheapest way to gain a given
+//! score within caps, which is all that an affine model needs, and one step of the search on any
+//! other.
 
 mod l1;
 mod l2;
@@ -16,7 +17,8 @@ use crate::error::{Error, Result, require};
 use crate::registry::{Entry, lookup};
 use crate::schema::Group;
 
-/// One feature's room to gain score: a move $u \in [\text{start}, \text{cap}]$ in its helpful direction.
+/// One feature's room to gain score: a move $u \in [\text{start}, \text{cap}]$ in its helpful
+/// direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Item {
     /// Score gained per unit of move; positive.
@@ -37,8 +39,8 @@ pub struct Scratch {
 
 /// A norm on weighted moves, with its exact one-constraint solver.
 ///
-/// Totals are kept in the norm's own additive scale: `add` folds one weighted move into a total that starts at 0, and
-/// `finish` turns the total into the cost.
+/// Totals are kept in the norm's own additive scale: `add` folds one weighted move into a total
+/// that starts at 0, and `finish` turns the total into the cost.
 pub trait Norm: Send + Sync {
     /// The name users type.
     fn name(&self) -> &'static str;
@@ -58,7 +60,8 @@ pub trait Norm: Send + Sync {
     /// Sorts what must be sorted once for `items`. Items come in ascending order of weight / gain.
     fn prepare(&self, items: &[Item], scratch: &mut Scratch);
 
-    /// The cheapest moves with $\sum_j \text{gain}_j u_j \ge$ `needed`; false (and everything at its cap) if there are none.
+    /// The cheapest moves with $\sum_j \text{gain}_j u_j \ge$ `needed`; false (and everything at
+    /// its cap) if there are none.
     ///
     /// Call [`Norm::prepare`] with the same items first; then any number of targets cost O(d) each.
     fn cheapest(&self, items: &[Item], scratch: &Scratch, needed: f64, moves: &mut [f64]) -> bool;
@@ -66,8 +69,8 @@ pub trait Norm: Send + Sync {
     /// The moves of largest gain whose total, joined with `spent`, stays within `budget` (a cost).
     fn furthest(&self, items: &[Item], spent: f64, budget: f64, moves: &mut [f64]);
 
-    /// Whether totals add up, so that items can be priced one by one. If not, the total must be the largest weighted move:
-    /// the exact solver with discrete parts knows no third kind.
+    /// Whether totals add up, so that items can be priced one by one. If not, the total must be the
+    /// largest weighted move: the exact solver with discrete parts knows no third kind.
     fn is_separable(&self) -> bool;
 
     /// Whether an item's total is proportional to its move.
@@ -75,10 +78,12 @@ pub trait Norm: Send + Sync {
         false
     }
 
-    /// The move that minimises its own total minus `price` × its gain; meaningful for separable norms only.
+    /// The move that minimises its own total minus `price` × its gain; meaningful for separable
+    /// norms only.
     fn response(&self, item: &Item, price: f64) -> f64;
 
-    /// Writes a subgradient of the cost at weighted moves `moves` with signs folded in by the caller.
+    /// Writes a subgradient of the cost at weighted moves `moves` with signs folded in by the
+    /// caller.
     fn subgradient(&self, moves: &[f64], out: &mut [f64]);
 }
 
@@ -120,7 +125,12 @@ impl Cost {
         for (field, weights) in [("cost up", &up), ("cost down", &down)] {
             for (j, weight) in weights.iter().enumerate() {
                 let name = format!("{field} of feature {j}");
-                require(*weight > 0.0 && weight.is_finite(), &name, "positive and finite", *weight)?;
+                require(
+                    *weight > 0.0 && weight.is_finite(),
+                    &name,
+                    "positive and finite",
+                    *weight,
+                )?;
             }
         }
         Ok(Self { norm, up, down, groups: Vec::new() })
@@ -143,7 +153,8 @@ impl Cost {
         self
     }
 
-    /// The same with each feature's costs times a factor. Fails unless factors are positive and finite.
+    /// The same with each feature's costs times a factor. Fails unless factors are positive and
+    /// finite.
     pub fn times(&self, factors: &[f64]) -> Result<Self> {
         if factors.len() != self.up.len() {
             return Err(Error::Shape {
@@ -152,10 +163,14 @@ impl Cost {
                 found: factors.len(),
             });
         }
-        let scaled = |weights: &[f64]| weights.iter().zip(factors).map(|(w, factor)| w * factor).collect();
+        let scaled =
+            |weights: &[f64]| weights.iter().zip(factors).map(|(w, factor)| w * factor).collect();
         let mut cost = Self::new(self.norm.name(), scaled(&self.up), scaled(&self.down))?;
-        cost.groups =
-            self.groups.iter().map(|group| group.costs_times(factors[group.columns()[0]])).collect();
+        cost.groups = self
+            .groups
+            .iter()
+            .map(|group| group.costs_times(factors[group.columns()[0]]))
+            .collect();
         Ok(cost)
     }
 
@@ -171,7 +186,9 @@ impl Cost {
             return self.norm.add(0.0, cost);
         }
         let moves = group.columns().iter().zip(group.values(from)).zip(group.values(to));
-        moves.fold(0.0, |total, ((&c, a), b)| self.norm.add(total, self.weight(c, b - a) * (b - a).abs()))
+        moves.fold(0.0, |total, ((&c, a), b)| {
+            self.norm.add(total, self.weight(c, b - a) * (b - a).abs())
+        })
     }
 
     /// Cost per unit of change of feature `j`, in the direction of `delta`'s sign.
@@ -189,14 +206,21 @@ impl Cost {
     }
 
     /// A total with the changes of some columns.
-    fn add_columns(&self, total: f64, from: &[f64], to: &[f64], columns: impl Iterator<Item = usize>) -> f64 {
+    fn add_columns(
+        &self,
+        total: f64,
+        from: &[f64],
+        to: &[f64],
+        columns: impl Iterator<Item = usize>,
+    ) -> f64 {
         columns.fold(total, |total, j| {
             let delta = to[j] - from[j];
             self.norm.add(total, self.weight(j, delta) * delta.abs())
         })
     }
 
-    /// [`Cost::between`] where only the columns of `moved`, in ascending order, may differ: the same bits, as nothing adds nothing.
+    /// [`Cost::between`] where only the columns of `moved`, in ascending order, may differ: the
+    /// same bits, as nothing adds nothing.
     pub(crate) fn between_moved(&self, from: &[f64], to: &[f64], moved: &[usize]) -> f64 {
         if self.groups.is_empty() {
             self.norm.finish(self.add_columns(0.0, from, to, moved.iter().copied()))
@@ -205,7 +229,8 @@ impl Cost {
         }
     }
 
-    /// [`Cost::total`] where some categories have costs of their own; columns of no option cost what they cost by themselves.
+    /// [`Cost::total`] where some categories have costs of their own; columns of no option cost
+    /// what they cost by themselves.
     fn total_with_groups(&self, from: &[f64], to: &[f64]) -> f64 {
         let (mut own, mut total) = (vec![true; from.len()], 0.0);
         for group in &self.groups {
@@ -231,8 +256,9 @@ impl Cost {
 
     /// Writes a subgradient of [`Cost::between`] with respect to `to`.
     pub fn subgradient(&self, from: &[f64], to: &[f64], out: &mut [f64]) {
-        let moves: Vec<f64> =
-            (0..from.len()).map(|j| self.weight(j, to[j] - from[j]) * (to[j] - from[j]).abs()).collect();
+        let moves: Vec<f64> = (0..from.len())
+            .map(|j| self.weight(j, to[j] - from[j]) * (to[j] - from[j]).abs())
+            .collect();
         self.norm.subgradient(&moves, out);
         for (j, o) in out.iter_mut().enumerate() {
             let delta = to[j] - from[j];

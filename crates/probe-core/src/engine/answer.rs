@@ -29,7 +29,8 @@ impl Status {
     }
 }
 
-/// The answer to one person, in the person's units. Cost, rates and scores are as documented for the output columns.
+/// The answer to one person, in the person's units. Cost, rates and scores are as documented for
+/// the output columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// What became of the person.
@@ -42,7 +43,8 @@ pub struct Answer {
     pub rate: f64,
     /// Upper bound on it: the rate itself where exact.
     pub rate_upper: f64,
-    /// What the method itself took the rate to be, where it says. The engine takes no part of it: [`Answer::rate`] is what holds.
+    /// What the method itself took the rate to be, where it says. The engine takes no part of it:
+    /// [`Answer::rate`] is what holds.
     pub claimed_rate: Option<f64>,
     /// Lowest rate that could be reached, where the target was missed.
     pub best_rate: Option<f64>,

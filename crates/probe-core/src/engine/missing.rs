@@ -1,9 +1,10 @@
 //! People with missing values (NaN), where the model takes them.
 //!
-//! A missing value can neither change nor be missed, and a model of trees sends it the same way at every split. So for one set of gaps
-//! the model is another one, without splits on these features: an engine of its own answers for it, with a stand-in where a value is missing that
-//! nothing looks at. Samples are shared with the engine it comes from, which keeps the last few such engines. What they answer depends on the
-//! set-up and the person alone, never on who came before.
+//! A missing value can neither change nor be missed, and a model of trees sends it the same way at
+//! every split. So for one set of gaps the model is another one, without splits on these features:
+//! an engine of its own answers for it, with a stand-in where a value is missing that nothing looks
+//! at. Samples are shared with the engine it comes from, which keeps the last few such engines.
+//! What they answer depends on the set-up and the person alone, never on who came before.
 
 use super::{Answer, Engine, NoMethod, Setup, prepared, scaled_model};
 use crate::error::{Error, Result};
@@ -58,7 +59,8 @@ pub(super) struct Filled {
 }
 
 impl Filled {
-    /// One of the answers for the person, who is `original`, at costs that may be so many times the usual ones.
+    /// One of the answers for the person, who is `original`, at costs that may be so many times the
+    /// usual ones.
     pub(super) fn recourse(
         &self,
         original: &[f64],
@@ -117,7 +119,8 @@ impl Engine {
             return Ok(());
         }
         let Some(j) = (0..values.len()).find(|&j| {
-            values[j].is_infinite() || (values[j].is_nan() && self.setup.model.refuses_missing(j).is_some())
+            values[j].is_infinite()
+                || (values[j].is_nan() && self.setup.model.refuses_missing(j).is_some())
         }) else {
             return Ok(());
         };
@@ -128,14 +131,16 @@ impl Engine {
         })
     }
 
-    /// Who answers for a `person` with missing values; `None` where there are none. Fails where [`Engine::check_row`] does.
+    /// Who answers for a `person` with missing values; `None` where there are none. Fails where
+    /// [`Engine::check_row`] does.
     pub(super) fn filled(&self, person: &[f64]) -> Result<Option<Filled>> {
         if all_finite(person) {
             return Ok(None);
         }
         self.check_row(0, person)?;
         let gaps: Vec<bool> = person.iter().map(|value| value.is_nan()).collect();
-        let stand_in = |(j, value): (usize, &f64)| if gaps[j] { self.setup.space.offset(j) } else { *value };
+        let stand_in =
+            |(j, value): (usize, &f64)| if gaps[j] { self.setup.space.offset(j) } else { *value };
         let filled = person.iter().enumerate().map(stand_in).collect();
         let engine = match self.variants.get(&gaps) {
             Some(engine) => engine,
@@ -151,7 +156,8 @@ impl Engine {
 
     /// The engine for people who lack the features marked in `gaps`.
     fn without(&self, gaps: &[bool]) -> Result<Self> {
-        let unsupported = |what: String, why: &str| Error::Unsupported { what, why: why.to_owned() };
+        let unsupported =
+            |what: String, why: &str| Error::Unsupported { what, why: why.to_owned() };
         let Some(trees) = self.setup.model.as_trees() else {
             let what = format!("missing values with a {} model", self.setup.model.name());
             return Err(unsupported(
@@ -160,9 +166,13 @@ impl Engine {
             ));
         };
         let actions = self.setup.actions.clone().without(gaps);
-        let setup =
-            Setup { model: Arc::new(trees.without(gaps)), actions: actions.clone(), ..self.setup.clone() };
-        let task = Arc::new(Task { model: scaled_model(&setup)?, actions, ..Task::clone(&self.task) });
+        let setup = Setup {
+            model: Arc::new(trees.without(gaps)),
+            actions: actions.clone(),
+            ..self.setup.clone()
+        };
+        let task =
+            Arc::new(Task { model: scaled_model(&setup)?, actions, ..Task::clone(&self.task) });
         let solver = match self.origin {
             Origin::Registered(method) => prepared(&setup, method, &task)?,
             Origin::NoMethod => Box::new(NoMethod),
@@ -179,11 +189,17 @@ impl Engine {
         Ok(Self { setup, task, solver, sampling, shifted: None, origin: self.origin, variants })
     }
 
-    /// A `point` with missing values and the person it was made `from`, with stand-ins, and who rates them; `None` where nothing is
-    /// missing. Fails where a value is missing in one of the two alone.
-    pub(super) fn filled_pair(&self, point: &[f64], from: &[f64]) -> Result<Option<(Filled, Vec<f64>)>> {
+    /// A `point` with missing values and the person it was made `from`, with stand-ins, and who
+    /// rates them; `None` where nothing is missing. Fails where a value is missing in one of the
+    /// two alone.
+    pub(super) fn filled_pair(
+        &self,
+        point: &[f64],
+        from: &[f64],
+    ) -> Result<Option<(Filled, Vec<f64>)>> {
         if let Some(j) = (0..point.len()).find(|&j| point[j].is_nan() != from[j].is_nan()) {
-            let (has, lacks) = if from[j].is_nan() { ("point", "person") } else { ("person", "point") };
+            let (has, lacks) =
+                if from[j].is_nan() { ("point", "person") } else { ("person", "point") };
             let name = &self.setup.names[j];
             return Err(Error::Unsupported {
                 what: format!("feature '{name}', which the {has} has and the {lacks} has not,"),
@@ -204,7 +220,8 @@ mod tests {
     #[test]
     fn one_value_among_many_is_seen() {
         for n in 0..12 {
-            let mut values: Vec<f64> = (0..n).map(|j| [-0.0, 1e308, f64::MAX, -3.0, 5e-324][j % 5]).collect();
+            let mut values: Vec<f64> =
+                (0..n).map(|j| [-0.0, 1e308, f64::MAX, -3.0, 5e-324][j % 5]).collect();
             assert!(all_finite(&values));
             for j in 0..n {
                 let was = values[j];

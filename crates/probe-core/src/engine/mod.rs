@@ -1,8 +1,8 @@
 //! The engine: people in their own units in, judged answers out.
 //!
-//! A method proposes a point in scaled space; the engine turns it into the person's units, checks it against the
-//! action space, scores the very row that will be printed, steps it outward by ulps until the rate holds in `f64`,
-//! and decides the status. Methods cannot skip this.
+//! A method proposes a point in scaled space; the engine turns it into the person's units, checks
+//! it against the action space, scores the very row that will be printed, steps it outward by ulps
+//! until the rate holds in `f64`, and decides the status. Methods cannot skip this.
 
 mod answer;
 mod missing;
@@ -19,7 +19,8 @@ use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::{BlackBox, Model, ModelShift};
 use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::recourse::{
-    Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, Solver, Task, Ways, Worker, method,
+    Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, Solver, Task, Ways, Worker,
+    method,
 };
 use crate::rows::Rows;
 use crate::schema::{Actions, Encoding, Feature, ModelInput, Schema, Space};
@@ -41,7 +42,8 @@ pub struct Setup {
     pub space: Space,
     /// What may change, in scaled space.
     pub actions: Actions,
-    /// Bounds in raw units that `actions` came from, so that an answer at a bound prints the bound itself.
+    /// Bounds in raw units that `actions` came from, so that an answer at a bound prints the bound
+    /// itself.
     pub raw_bounds: Vec<(Option<f64>, Option<f64>)>,
     /// What a person can be told multiples of, raw, where a feature moves by steps.
     pub steps: Vec<Option<f64>>,
@@ -49,10 +51,12 @@ pub struct Setup {
     pub ranges: Vec<Option<[f64; 2]>>,
     /// What a change costs, in scaled space.
     pub cost: Cost,
-    /// Factors on the costs by which answers are chosen, not on those that are reported: below 1 for columns that the person would
-    /// rather change, above 1 for those they would rather not. Empty for none.
+    /// Factors on the costs by which answers are chosen, not on those that are reported: below 1
+    /// for columns that the person would rather change, above 1 for those they would rather not.
+    /// Empty for none.
     pub preference: Vec<f64>,
-    /// How many different ways each person is told: each the cheapest that does without some feature of every way before it.
+    /// How many different ways each person is told: each the cheapest that does without some
+    /// feature of every way before it.
     pub ways: usize,
     /// How people miss the advice, in scaled space.
     pub noise: Arc<dyn Noise>,
@@ -70,12 +74,13 @@ pub struct Setup {
     pub certify: bool,
     /// Confidence of sampled certificates.
     pub confidence: f64,
-    /// What the search aims at where rates are sampled, as a share of the target: closer to 1 is cheaper for the person and needs
-    /// more samples. `None` for a share that suits the target.
+    /// What the search aims at where rates are sampled, as a share of the target: closer to 1 is
+    /// cheaper for the person and needs more samples. `None` for a share that suits the target.
     pub aim: Option<f64>,
-    /// Whether answers whose rate is sampled are to have tolerances ([`Engine::tolerance`]): the certificate then goes on for as low a
-    /// bound as samples give and, unless `aim` says otherwise, the search aims at three quarters of the target, so that there is
-    /// something to tolerate. Such an answer costs a little more. No effect where no tolerance would be proven.
+    /// Whether answers whose rate is sampled are to have tolerances ([`Engine::tolerance`]): the
+    /// certificate then goes on for as low a bound as samples give and, unless `aim` says
+    /// otherwise, the search aims at three quarters of the target, so that there is something to
+    /// tolerate. Such an answer costs a little more. No effect where no tolerance would be proven.
     pub tolerance: bool,
     /// Seed of all streams.
     pub seed: Seed,
@@ -83,14 +88,15 @@ pub struct Setup {
     pub method: String,
     /// Its settings.
     pub options: MethodOptions,
-    /// Rows like those that the model was trained on, raw, one after the other, for methods that need data.
+    /// Rows like those that the model was trained on, raw, one after the other, for methods that
+    /// need data.
     pub reference: Option<Arc<[f64]>>,
 }
 
 impl Setup {
-    /// Defaults for a model: Gaussian noise of `sigma` (a feature's own noise in the schema overrides it), l1 cost, target rate
-    /// 0.1. With a schema: its units, bounds, directions, costs, and noise on mutable features; without: every column
-    /// a free number, and noise on all.
+    /// Defaults for a model: Gaussian noise of `sigma` (a feature's own noise in the schema
+    /// overrides it), l1 cost, target rate 0.1. With a schema: its units, bounds, directions,
+    /// costs, and noise on mutable features; without: every column a free number, and noise on all.
     pub fn new(
         model: Arc<dyn Model>,
         names: Vec<String>,
@@ -145,15 +151,16 @@ impl Setup {
         Ok(setup)
     }
 
-    /// Takes rooms, bounds, steps and categories from the schema, with or without the ranges learned in training.
-    /// This starts the action space anew: fixed features and boxes set before are gone; the limit on changes
-    /// and strictness stay.
+    /// Takes rooms, bounds, steps and categories from the schema, with or without the ranges
+    /// learned in training. This starts the action space anew: fixed features and boxes set before
+    /// are gone; the limit on changes and strictness stay.
     pub fn set_bounds(&mut self, learned: bool) -> Result<()> {
         let (k, strict) = (self.actions.max_changes(), self.actions.is_strict());
         let actions = self.encoding.actions(learned)?;
         let most = k.or(actions.max_changes());
         self.actions = actions.with_max_changes(most).with_strict_bounds(strict);
-        self.raw_bounds = self.encoding.columns().features.iter().map(|f| f.bounds(learned)).collect();
+        self.raw_bounds =
+            self.encoding.columns().features.iter().map(|f| f.bounds(learned)).collect();
         Ok(())
     }
 
@@ -179,22 +186,23 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Prepares the method. Fails on parameters outside their domain and on combinations that have no solver.
+    /// Prepares the method. Fails on parameters outside their domain and on combinations that have
+    /// no solver.
     pub fn new(setup: Setup) -> Result<Self> {
         let method = method(&setup.method)?;
         Ok(Self { origin: Origin::Registered(method), ..Self::with_method(setup, method)? })
     }
 
-    /// As [`Engine::new`], with a method that need not be registered: whatever it proposes is judged all the same. Missing values need
-    /// a registered one.
+    /// As [`Engine::new`], with a method that need not be registered: whatever it proposes is
+    /// judged all the same. Missing values need a registered one.
     pub fn with_method(setup: Setup, method: &dyn RecourseMethod) -> Result<Self> {
         method.check_options(&setup.options)?;
         let task = task_of(&setup)?;
         check_budget(&setup, method)?;
         check_ties(&setup, method)?;
         let solver = prepared(&setup, method, &task)?;
-        let exact =
-            task.model.as_linear().is_some() && (task.noise.as_gaussian().is_some() || setup.shift.is_some());
+        let exact = task.model.as_linear().is_some()
+            && (task.noise.as_gaussian().is_some() || setup.shift.is_some());
         let sampling = if exact { None } else { Some(Arc::new(session::Sampling::new(&task)?)) };
         let shifted = match (setup.shift, task.model.as_linear()) {
             (Some(_), Some(_)) if task.noise_on == NoiseOn::Changed => {
@@ -219,7 +227,15 @@ impl Engine {
     pub fn without_method(setup: Setup) -> Result<Self> {
         let task = task_of(&setup)?;
         let (origin, variants) = (Origin::NoMethod, Variants::default());
-        Ok(Self { setup, task, solver: Box::new(NoMethod), sampling: None, shifted: None, origin, variants })
+        Ok(Self {
+            setup,
+            task,
+            solver: Box::new(NoMethod),
+            sampling: None,
+            shifted: None,
+            origin,
+            variants,
+        })
     }
 
     /// What the engine was built from.
@@ -227,8 +243,8 @@ impl Engine {
         &self.setup
     }
 
-    /// About the smallest rate that a certificate by sampling can show, where an answer is one of `of` for the same person; `None` where
-    /// rates are exact or nothing is to be certified.
+    /// About the smallest rate that a certificate by sampling can show, where an answer is one of
+    /// `of` for the same person; `None` where rates are exact or nothing is to be certified.
     pub fn least_certifiable_rate(&self, of: usize) -> Option<f64> {
         let sampling = self.sampling.as_ref().filter(|_| self.setup.certify)?;
         sampling.least_rate((1.0 - self.setup.confidence) / of.max(1) as f64)
@@ -249,8 +265,8 @@ impl Engine {
         Session::new(self, self.solver.worker())
     }
 
-    /// A recourse for each person, raw rows in the model's feature order; parallel over people, the same bits on any number
-    /// of threads.
+    /// A recourse for each person, raw rows in the model's feature order; parallel over people, the
+    /// same bits on any number of threads.
     pub fn recourse(&self, people: Rows<'_>) -> Result<Vec<Answer>> {
         let mut answers = vec![Answer::new(self.setup.names.len()); people.n_rows()];
         self.recourse_into(people, &mut answers)?;
@@ -260,9 +276,14 @@ impl Engine {
     /// As [`Engine::recourse`], into answers that the caller owns and may reuse.
     pub fn recourse_into(&self, people: Rows<'_>, answers: &mut [Answer]) -> Result<()> {
         // Sampled answers take long: small chunks keep all threads busy, also with few people.
-        let chunk_len = if self.sampling.is_some() { people.n_rows().div_ceil(64).clamp(1, 8) } else { 256 };
+        let chunk_len =
+            if self.sampling.is_some() { people.n_rows().div_ceil(64).clamp(1, 8) } else { 256 };
         if answers.len() != people.n_rows() {
-            return Err(Error::Shape { what: "answers", expected: people.n_rows(), found: answers.len() });
+            return Err(Error::Shape {
+                what: "answers",
+                expected: people.n_rows(),
+                found: answers.len(),
+            });
         }
         self.check_width(people.n_cols())?;
         let chunks = answers.par_chunks_mut(chunk_len).enumerate();
@@ -309,7 +330,9 @@ impl Engine {
     /// The scores of raw rows, one each.
     pub fn score_batch(&self, points: Rows<'_>, scores: &mut [f64]) -> Result<()> {
         self.check_width(points.n_cols())?;
-        for (row, point) in points.iter().enumerate().filter(|(_, point)| point.iter().any(|v| v.is_nan())) {
+        for (row, point) in
+            points.iter().enumerate().filter(|(_, point)| point.iter().any(|v| v.is_nan()))
+        {
             self.check_row(row, point)?;
         }
         match self.setup.space.model_input() {
@@ -324,8 +347,8 @@ impl Engine {
         }
     }
 
-    /// The invalidation rate of a raw `point`, for a person who came from `from` (needed where noise acts on changed features or
-    /// depends on the change).
+    /// The invalidation rate of a raw `point`, for a person who came from `from` (needed where
+    /// noise acts on changed features or depends on the change).
     pub fn rate(
         &self,
         point: &[f64],
@@ -370,7 +393,8 @@ impl Engine {
             (Some(from), _) => scaled(from),
             (None, NoiseOn::Changed) => {
                 return Err(Error::Unsupported {
-                    what: "noise on changed features without the person they were changed from".to_owned(),
+                    what: "noise on changed features without the person they were changed from"
+                        .to_owned(),
                     why: "give the people the points came from".to_owned(),
                 });
             }
@@ -378,32 +402,45 @@ impl Engine {
         };
         let mut active = vec![false; to.len()];
         // As the session does: what differs is what is printed differently.
-        self.setup.noise_on.active_into(&self.setup.actions, from.unwrap_or(point), point, &mut active);
+        self.setup.noise_on.active_into(
+            &self.setup.actions,
+            from.unwrap_or(point),
+            point,
+            &mut active,
+        );
         let key = Key::default().values(&to).values(&origin).finish();
         let mut stream = self.setup.seed.stream(Purpose::Rate, key);
         let moved = self.task.noise.at(&origin, &to)?;
         if moved.is_some() && from.is_none() {
             return Err(Error::Unsupported {
-                what: format!("{} noise without the person a point was made for", self.task.noise.name()),
+                what: format!(
+                    "{} noise without the person a point was made for",
+                    self.task.noise.name()
+                ),
                 why: "it depends on the change; give the people the points came from".to_owned(),
             });
         }
-        let noise: &dyn Noise = moved.as_ref().map_or(&*self.task.noise, |gaussian| gaussian as &dyn Noise);
+        let noise: &dyn Noise =
+            moved.as_ref().map_or(&*self.task.noise, |gaussian| gaussian as &dyn Noise);
         let query = Query { model: &*self.task.model, noise, active: &active, point: &to };
         let shifted = match self.setup.shift {
             None => None,
-            Some(shift) => Some(estimator.under_shift(shift).ok_or_else(|| Error::Unsupported {
-                what: format!("estimator {} for a model that may change", estimator.name()),
-                why: "use closed-form for a linear model, else monte-carlo".to_owned(),
-            })?),
+            Some(shift) => {
+                Some(estimator.under_shift(shift).ok_or_else(|| Error::Unsupported {
+                    what: format!("estimator {} for a model that may change", estimator.name()),
+                    why: "use closed-form for a linear model, else monte-carlo".to_owned(),
+                })?)
+            }
         };
         let estimator = shifted.as_deref().unwrap_or(estimator);
         let mut estimate = estimator.estimate(&query, confidence, &mut stream)?;
         if estimate.exact
             && self.setup.shift.is_none()
-            && let Ok((sd, shift)) = session::noise_along(self, &mut active, from.unwrap_or(point), point)
+            && let Ok((sd, shift)) =
+                session::noise_along(self, &mut active, from.unwrap_or(point), point)
         {
-            // One point has one exact rate: the number that answers are judged by, of the score in the model's own units.
+            // One point has one exact rate: the number that answers are judged by, of the score in
+            // the model's own units.
             let rate = affine_rate(self.score(point)?, shift, sd);
             estimate = Estimate { rate, std_error: 0.0, lower: rate, upper: rate, ..estimate };
         }
@@ -421,7 +458,11 @@ impl Engine {
 }
 
 /// The method's solver for a task, for as many ways as are asked for.
-fn prepared(setup: &Setup, method: &dyn RecourseMethod, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
+fn prepared(
+    setup: &Setup,
+    method: &dyn RecourseMethod,
+    task: &Arc<Task>,
+) -> Result<Box<dyn Solver>> {
     let solver = method.prepare(task)?;
     if setup.ways <= 1 {
         return Ok(solver);
@@ -523,13 +564,17 @@ fn scaled_model(setup: &Setup) -> Result<Arc<dyn Model>> {
 fn reference_of(setup: &Setup) -> Result<Reference> {
     let space = &setup.space;
     let Some(raw) = &setup.reference else {
-        let scaled = |j: usize| setup.ranges[j].map(|range| range.map(|end| space.to_scaled(j, end)));
+        let scaled =
+            |j: usize| setup.ranges[j].map(|range| range.map(|end| space.to_scaled(j, end)));
         let known: Vec<_> = (0..setup.names.len()).map(scaled).collect();
         return Ok(Reference::of_ranges(&known, &setup.actions));
     };
     let mut rows = vec![0.0; raw.len()];
     let scaled = rows.chunks_mut(setup.names.len());
-    Rows::new(raw, setup.names.len())?.iter().zip(scaled).for_each(|(raw, out)| space.scale_into(raw, out));
+    Rows::new(raw, setup.names.len())?
+        .iter()
+        .zip(scaled)
+        .for_each(|(raw, out)| space.scale_into(raw, out));
     Reference::of_rows(rows, &setup.names)
 }
 

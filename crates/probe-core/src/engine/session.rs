@@ -42,7 +42,8 @@ pub struct Session<'e> {
     sampler: Option<sampler::Sampler<'e>>,
 }
 
-/// The multiple of `step` that a move from `from` to `to` ends on: the next one further out that the bounds allow, else the last before.
+/// The multiple of `step` that a move from `from` to `to` ends on: the next one further out that
+/// the bounds allow, else the last before.
 fn onto_step(step: f64, from: f64, to: f64, (low, high): (f64, f64)) -> f64 {
     // A share of a step this small is rounding.
     const NEAR: f64 = 1e-6;
@@ -107,8 +108,9 @@ impl<'e> Session<'e> {
         self.engine
     }
 
-    /// How many lines ([`crate::LineSampling`]) were read so far: for searches, and to judge what they found. What an answer
-    /// takes apart from the machine; both are 0 where rates are exact or models have no lines.
+    /// How many lines ([`crate::LineSampling`]) were read so far: for searches, and to judge what
+    /// they found. What an answer takes apart from the machine; both are 0 where rates are exact or
+    /// models have no lines.
     pub fn n_lines(&self) -> [u64; 2] {
         [self.worker.n_lines(), self.sampler.as_ref().map_or(0, sampler::Sampler::n_lines)]
     }
@@ -117,8 +119,8 @@ impl<'e> Session<'e> {
         &self.engine.setup
     }
 
-    /// The recourse of the person with raw values `person`, in the model's feature order. Values are finite, or NaN where they are missing and
-    /// the model takes that; then they stay so.
+    /// The recourse of the person with raw values `person`, in the model's feature order. Values
+    /// are finite, or NaN where they are missing and the model takes that; then they stay so.
     pub fn recourse(&mut self, person: &[f64], answer: &mut Answer) -> Result<()> {
         if let Some(filled) = self.engine.filled(person)? {
             let factors = self.own_costs.as_ref().map(|own| &own.factors[..]);
@@ -128,7 +130,11 @@ impl<'e> Session<'e> {
     }
 
     /// [`Session::recourse`] for a person all of whose values are finite.
-    pub(super) fn recourse_of_all_known(&mut self, person: &[f64], answer: &mut Answer) -> Result<()> {
+    pub(super) fn recourse_of_all_known(
+        &mut self,
+        person: &[f64],
+        answer: &mut Answer,
+    ) -> Result<()> {
         let setup = self.setup();
         if let Some(sampling) = &self.engine.sampling {
             let of = self.worker.n_options();
@@ -146,8 +152,8 @@ impl<'e> Session<'e> {
         judged
     }
 
-    /// From now on, changes cost so many times what they usually do, column by column; `None` for what they usually do. Fails
-    /// unless factors are positive and finite.
+    /// From now on, changes cost so many times what they usually do, column by column; `None` for
+    /// what they usually do. Fails unless factors are positive and finite.
     pub fn set_cost_factors(&mut self, factors: Option<&[f64]>) -> Result<()> {
         let (setup, task) = (self.setup(), self.engine.task());
         if factors.is_some() || self.own_costs.is_some() {
@@ -191,14 +197,21 @@ impl<'e> Session<'e> {
         Ok(())
     }
 
-    /// How many answers the method has for each person. One, unless a method such as `dice` is asked for more.
+    /// How many answers the method has for each person. One, unless a method such as `dice` is
+    /// asked for more.
     pub fn n_options(&self) -> usize {
         self.worker.n_options()
     }
 
-    /// As [`Session::recourse`], for one of the method's answers, cheapest first; ask for a person's one after the other. Certificates
-    /// share the error probability, so that all of them hold together.
-    pub fn recourse_option(&mut self, person: &[f64], option: usize, answer: &mut Answer) -> Result<()> {
+    /// As [`Session::recourse`], for one of the method's answers, cheapest first; ask for a
+    /// person's one after the other. Certificates share the error probability, so that all of them
+    /// hold together.
+    pub fn recourse_option(
+        &mut self,
+        person: &[f64],
+        option: usize,
+        answer: &mut Answer,
+    ) -> Result<()> {
         self.option = option;
         self.worker.turn_to_option(option);
         let done = self.recourse(person, answer);
@@ -219,7 +232,8 @@ impl<'e> Session<'e> {
             "finite (values or weights are too large)",
             score,
         )?;
-        // Whoever is refused asks for another rate than their own, which is told where they have no way.
+        // Whoever is refused asks for another rate than their own, which is told where they have no
+        // way.
         let rate = if score > 0.0 { self.rate(person, score)? } else { f64::NAN };
         let now = Judgement { score, rate };
         answer.point.resize(person.len(), 0.0);
@@ -275,9 +289,11 @@ impl<'e> Session<'e> {
         let admissible = self.is_admissible();
         let reason = match proposal.verdict {
             Verdict::Short(reason) => Some(reason),
-            Verdict::Reached if !met(&worth) => {
-                Some(if setup.budget.is_some() { Reason::BudgetExhausted } else { Reason::RateNotReachable })
-            }
+            Verdict::Reached if !met(&worth) => Some(if setup.budget.is_some() {
+                Reason::BudgetExhausted
+            } else {
+                Reason::RateNotReachable
+            }),
             Verdict::Reached => None,
         };
         // A score that is not a number is no yes.
@@ -292,7 +308,8 @@ impl<'e> Session<'e> {
             answer.cost = None;
             answer.rate = self.own_rate(person, answer.score_before)?;
             answer.rate_upper = answer.rate;
-            // Where noise follows the changes and nothing is favourable, more noise lowers the rate: there is no best one.
+            // Where noise follows the changes and nothing is favourable, more noise lowers the
+            // rate: there is no best one.
             let known = admissible && setup.noise_on != NoiseOn::Changed;
             let may_stay = setup.actions.violations(&self.scaled, &self.scaled).is_empty();
             let own = if may_stay { answer.rate } else { 1.0 };
@@ -305,7 +322,8 @@ impl<'e> Session<'e> {
         let certified = met(&worth);
         answer.claimed_rate = proposal.claimed;
         answer.status = if certified { Status::Certified } else { Status::Found };
-        answer.reason = if certified { reason.filter(|r| *r == Reason::SearchLimit) } else { reason };
+        answer.reason =
+            if certified { reason.filter(|r| *r == Reason::SearchLimit) } else { reason };
         answer.best_rate = (!certified).then_some(worth.rate);
         if !certified {
             answer.nearest.extend_from_slice(&self.printed);
@@ -320,7 +338,8 @@ impl<'e> Session<'e> {
         Ok(())
     }
 
-    /// The row that would be printed for `point`: unchanged features to the bit, bounds to the bit, the rest in raw units.
+    /// The row that would be printed for `point`: unchanged features to the bit, bounds to the bit,
+    /// the rest in raw units.
     fn print(&mut self, person: &[f64], point: &[f64]) {
         let setup = self.setup();
         self.printed.copy_from_slice(person);
@@ -331,8 +350,11 @@ impl<'e> Session<'e> {
             }
             self.moved.push(j);
             let raw = setup.space.to_raw(j, to);
-            self.printed[j] =
-                if setup.actions.is_grouped(j) { raw } else { self.within_bounds(j, person[j], raw) };
+            self.printed[j] = if setup.actions.is_grouped(j) {
+                raw
+            } else {
+                self.within_bounds(j, person[j], raw)
+            };
         }
         self.balance(person);
     }
@@ -352,17 +374,22 @@ impl<'e> Session<'e> {
         self.moved.iter().filter(|&&j| self.printed[j] != person[j]).count()
     }
 
-    /// Makes up for rounding in sums that stay what they are: their first number that may take any value follows from the others.
+    /// Makes up for rounding in sums that stay what they are: their first number that may take any
+    /// value follows from the others.
     fn balance(&mut self, person: &[f64]) {
         let setup = self.setup();
         for tie in setup.actions.ties() {
             let Tie::Sum { terms, equal: true, .. } = tie else { continue };
             // Weights are of scaled values; raw ones differ by their scale.
-            let weight = |c: usize, k: f64| k / (setup.space.to_raw(c, 1.0) - setup.space.to_raw(c, 0.0));
-            let free = terms.iter().find(|(c, _)| self.is_continuous(*c) && self.printed[*c] != person[*c]);
+            let weight =
+                |c: usize, k: f64| k / (setup.space.to_raw(c, 1.0) - setup.space.to_raw(c, 0.0));
+            let free = terms
+                .iter()
+                .find(|(c, _)| self.is_continuous(*c) && self.printed[*c] != person[*c]);
             let Some(&(free, k)) = free else { continue };
             let others = terms.iter().filter(|(c, _)| *c != free);
-            let moved: f64 = others.map(|&(c, k)| weight(c, k) * (self.printed[c] - person[c])).sum();
+            let moved: f64 =
+                others.map(|&(c, k)| weight(c, k) * (self.printed[c] - person[c])).sum();
             // A bound is met to the bit; a sum is, but for rounding.
             self.printed[free] =
                 self.within_bounds(free, person[free], person[free] - moved / weight(free, k));
@@ -390,8 +417,8 @@ impl<'e> Session<'e> {
             if scaled < from || scaled > to {
                 value = space.to_raw(j, scaled.clamp(from, to)).max(low).min(high);
             }
-            // Back and forth between the spaces may end an ulp outside the scaled interval: step back in, by ulps of what is
-            // subtracted where that is larger.
+            // Back and forth between the spaces may end an ulp outside the scaled interval: step
+            // back in, by ulps of what is subtracted where that is larger.
             let ulp = f64::EPSILON * value.abs().max(space.offset(j).abs());
             for k in 0..4 {
                 let scaled = space.to_scaled(j, value);
@@ -408,7 +435,8 @@ impl<'e> Session<'e> {
     /// Whether feature `j` is part of a sum that is limited: it moves with others.
     fn is_tied(&self, j: usize) -> bool {
         let ties = self.setup().actions.ties();
-        ties.iter().any(|tie| matches!(tie, Tie::Sum { terms, .. } if terms.iter().any(|(c, _)| *c == j)))
+        ties.iter()
+            .any(|tie| matches!(tie, Tie::Sum { terms, .. } if terms.iter().any(|(c, _)| *c == j)))
     }
 
     /// Whether feature `j` may take any value: neither a category nor bound to steps.
@@ -461,7 +489,8 @@ impl<'e> Session<'e> {
         self.worth(person).map(|_| None)
     }
 
-    /// Asks for a slightly lower rate where rounding lost the target for good, as it does where large terms cancel.
+    /// Asks for a slightly lower rate where rounding lost the target for good, as it does where
+    /// large terms cancel.
     fn aim_lower(
         &mut self,
         person: &[f64],
@@ -469,7 +498,8 @@ impl<'e> Session<'e> {
         proposal: &mut Proposal,
         met: &dyn Fn(&Judgement) -> bool,
     ) -> Result<Option<Judgement>> {
-        let (first, moved, point) = (self.printed.clone(), self.moved.clone(), proposal.point.clone());
+        let (first, moved, point) =
+            (self.printed.clone(), self.moved.clone(), proposal.point.clone());
         for less in [1e-9, 1e-7, 1e-5, 1e-3] {
             self.worker.find(&self.scaled, Goal::Rate(max_rate * (1.0 - less)), proposal)?;
             self.print(person, &proposal.point);
@@ -503,8 +533,8 @@ impl<'e> Session<'e> {
         Ok(worth)
     }
 
-    /// The feature to move first, and which way, where the method saw no need to move at all: it works in scaled units,
-    /// where a model of raw ones rounds otherwise.
+    /// The feature to move first, and which way, where the method saw no need to move at all: it
+    /// works in scaled units, where a model of raw ones rounds otherwise.
     fn nudged(&self, person: &[f64], point: &[f64]) -> Option<(usize, f64)> {
         let still = point.iter().zip(&self.scaled).all(|(to, from)| to == from);
         if !still || self.setup().actions.max_changes() == Some(0) {
@@ -514,13 +544,14 @@ impl<'e> Session<'e> {
         let may = |&j: &usize| {
             weights[j] != 0.0 && self.is_continuous(j) && self.has_room(j, person[j], weights[j])
         };
-        let strongest =
-            (0..weights.len()).filter(may).max_by(|&a, &b| weights[a].abs().total_cmp(&weights[b].abs()));
+        let strongest = (0..weights.len())
+            .filter(may)
+            .max_by(|&a, &b| weights[a].abs().total_cmp(&weights[b].abs()));
         strongest.map(|j| (j, weights[j]))
     }
 
-    /// Score and exact rate of the printed row, for a person at raw `from`; NaN where there is no exact rate, which meets no
-    /// target.
+    /// Score and exact rate of the printed row, for a person at raw `from`; NaN where there is no
+    /// exact rate, which meets no target.
     fn worth(&mut self, from: &[f64]) -> Result<Judgement> {
         let score = self.score()?;
         Ok(Judgement { score, rate: self.rate(from, score)? })
@@ -558,7 +589,8 @@ impl<'e> Session<'e> {
             None => noise_along(self.engine, &mut self.active, from, &self.printed)?,
         };
         let noise_alone = || affine_rate(score, shift, sd);
-        let rate = self.engine.shifted.as_ref().map_or_else(noise_alone, |joint| joint.rate(&self.target));
+        let rate =
+            self.engine.shifted.as_ref().map_or_else(noise_alone, |joint| joint.rate(&self.target));
         let outcomes = setup.actions.outcomes(from, &self.printed);
         if outcomes.is_empty() {
             return Ok(rate);
@@ -570,7 +602,8 @@ impl<'e> Session<'e> {
         Ok(all)
     }
 
-    /// Whether feature `j` of a person who has raw `x` could still move the way that helps a weight `w`.
+    /// Whether feature `j` of a person who has raw `x` could still move the way that helps a weight
+    /// `w`.
     fn has_room(&self, j: usize, x: f64, w: f64) -> bool {
         let scaled = self.setup().space.to_scaled(j, x);
         self.setup()
@@ -588,8 +621,8 @@ impl<'e> Session<'e> {
         self.moved.iter().filter(|&&j| outside(j)).count()
     }
 
-    /// What stands in the way of `person`, whose answer missed its target. `None` if it did not, and for models whose
-    /// features do not act one by one.
+    /// What stands in the way of `person`, whose answer missed its target. `None` if it did not,
+    /// and for models whose features do not act one by one.
     pub fn shortfall(&mut self, person: &[f64], answer: &Answer) -> Result<Option<Shortfall>> {
         if answer.best_rate.is_none() {
             return Ok(None);
@@ -631,8 +664,8 @@ impl<'e> Session<'e> {
     }
 }
 
-/// Standard deviation and mean of the score's noise for a person at raw `from` who aims at raw `to`.
-/// Fails where that is not all there is to know: judging by it would certify anything.
+/// Standard deviation and mean of the score's noise for a person at raw `from` who aims at raw
+/// `to`. Fails where that is not all there is to know: judging by it would certify anything.
 pub(super) fn noise_along(
     engine: &Engine,
     active: &mut [bool],

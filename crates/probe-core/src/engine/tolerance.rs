@@ -1,18 +1,23 @@
 //! How far the advice may be missed, beyond the noise already allowed for.
 //!
-//! With $M = (s + w^\top\mu)/\sqrt{w^\top\Sigma w}$ the margin of the printed point and $\kappa = M - z_r$, a systematic miss $b$ keeps the
-//! rate at most $r$ iff $-w^\top b \le \kappa\sqrt{w^\top\Sigma w}$. One feature alone: $\kappa\sqrt{w^\top\Sigma w}/|w_j|$ in its harmful
-//! direction; all changed features together: $\alpha\sigma_j$ each with $\alpha = \kappa\sqrt{w^\top\Sigma w}/\sum|w_j|\sigma_j$. An
-//! optimal answer meets $r$ exactly, so it has no slack for the target; the slack until the answer itself turns into
-//! a no is given beside it.
+//! With $M = (s + w^\top\mu)/\sqrt{w^\top\Sigma w}$ the margin of the printed point and $\kappa = M -
+//! z_r$, a systematic miss $b$ keeps the rate at most $r$ iff $-w^\top b \le
+//! \kappa\sqrt{w^\top\Sigma w}$. One feature alone: $\kappa\sqrt{w^\top\Sigma w}/|w_j|$ in its
+//! harmful direction; all changed features together: $\alpha\sigma_j$ each with $\alpha =
+//! \kappa\sqrt{w^\top\Sigma w}/\sum|w_j|\sigma_j$. An optimal answer meets $r$ exactly, so it has
+//! no slack for the target; the slack until the answer itself turns into a no is given beside it.
 //!
-//! Any other classifier under Gaussian noise has a smoothed margin $M = \bar\Phi^{-1}(\Delta)$ that is Lipschitz with constant 1 in units of the
-//! noise: $M(x+b) \ge M(x) - \sqrt{b^\top\Sigma^{-1}b}$ (Salman et al. 2019, arXiv:1906.04584, Lemma 2; `theory::rates_within` is the same fact). With a
-//! certified bound $u$ on the rate, $\kappa = \bar\Phi^{-1}(u) - z_r$ therefore serves every miss in the same ellipsoid, on either side: one feature alone
-//! by $\kappa\sigma_j$; all $n$ noisy features at once by $\kappa\sigma_j/\sqrt n$ each. It holds as the certificate does, with its confidence. Where the
-//! bound is the target itself, $\kappa = 0$: nothing beyond the noise is covered, and no slack is listed. A certificate that ends as soon as the target is
-//! certified has that bound. [`Setup::tolerance`](super::Setup::tolerance) asks for more: the search aims at [`ROOM`] of the target, and the
-//! certificate goes on to lower bounds.
+//! Any other classifier under Gaussian noise has a smoothed margin $M = \bar\Phi^{-1}(\Delta)$ that
+//! is Lipschitz with constant 1 in units of the noise: $M(x+b) \ge M(x) -
+//! \sqrt{b^\top\Sigma^{-1}b}$ (Salman et al. 2019, arXiv:1906.04584, Lemma 2;
+//! `theory::rates_within` is the same fact). With a certified bound $u$ on the rate, $\kappa =
+//! \bar\Phi^{-1}(u) - z_r$ therefore serves every miss in the same ellipsoid, on either side: one
+//! feature alone by $\kappa\sigma_j$; all $n$ noisy features at once by $\kappa\sigma_j/\sqrt n$
+//! each. It holds as the certificate does, with its confidence. Where the bound is the target
+//! itself, $\kappa = 0$: nothing beyond the noise is covered, and no slack is listed. A certificate
+//! that ends as soon as the target is certified has that bound.
+//! [`Setup::tolerance`](super::Setup::tolerance) asks for more: the search aims at [`ROOM`] of the
+//! target, and the certificate goes on to lower bounds.
 
 use super::session::noise_along;
 use super::{Answer, Engine, Status};
@@ -20,8 +25,9 @@ use crate::error::Result;
 use crate::math::normal::upper_quantile;
 use crate::noise::Gaussian;
 
-/// Share of the target that the search aims at where a tolerance is asked for. At r = 0.1 the rate may then come back up from
-/// 0.075: κ is 0.16 at most, a sixth of a feature's noise; at r = 0.35 it is 0.25.
+/// Share of the target that the search aims at where a tolerance is asked for. At r = 0.1 the rate
+/// may then come back up from 0.075: κ is 0.16 at most, a sixth of a feature's noise; at r = 0.35
+/// it is 0.25.
 pub(super) const ROOM: f64 = 0.75;
 
 /// Which side of the advice does harm.
@@ -55,19 +61,19 @@ pub struct Slack {
     pub harmful: Side,
     /// If only this feature is missed.
     pub alone: f64,
-    /// If every changed feature (for other models than linear ones: every noisy one) is missed at once, each in proportion
-    /// to its noise.
+    /// If every changed feature (for other models than linear ones: every noisy one) is missed at
+    /// once, each in proportion to its noise.
     pub jointly: f64,
 }
 
 /// Tolerances of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tolerance {
-    /// Systematic miss, on top of the noise, with the target rate still held. Empty where the rate is only known to be at most
-    /// the target, which leaves nothing to spare.
+    /// Systematic miss, on top of the noise, with the target rate still held. Empty where the rate
+    /// is only known to be at most the target, which leaves nothing to spare.
     pub at_target: Vec<Slack>,
-    /// Miss, without further noise, with the decision still favourable. Empty where that is not known: for other models than
-    /// linear ones.
+    /// Miss, without further noise, with the decision still favourable. Empty where that is not
+    /// known: for other models than linear ones.
     pub favourable: Vec<Slack>,
     /// $\kappa$: any miss $b$ with $b^\top\Sigma^{-1}b \le \kappa^2$ keeps the target rate.
     pub kappa: f64,
@@ -77,12 +83,15 @@ impl Engine {
     /// Whether sampled answers are to have tolerances, and may have some.
     pub fn seeks_tolerance(&self) -> bool {
         let gaussian = self.task().noise.as_gaussian();
-        self.setup().tolerance && self.setup().shift.is_none() && gaussian.is_some_and(Gaussian::is_diagonal)
+        self.setup().tolerance
+            && self.setup().shift.is_none()
+            && gaussian.is_some_and(Gaussian::is_diagonal)
     }
 
-    /// Tolerances of a certified or found `answer` of the person `from`; `None` if the answer asks for no change, where the model
-    /// may change, and where none is proven: under noise that is not Gaussian, and for other models than linear ones also
-    /// under correlated noise or without a certificate.
+    /// Tolerances of a certified or found `answer` of the person `from`; `None` if the answer asks
+    /// for no change, where the model may change, and where none is proven: under noise that is not
+    /// Gaussian, and for other models than linear ones also under correlated noise or without a
+    /// certificate.
     pub fn tolerance(&self, from: &[f64], answer: &Answer) -> Result<Option<Tolerance>> {
         if answer.changed == 0
             || self.setup().shift.is_some()
@@ -102,7 +111,9 @@ impl Engine {
         let weights = linear.weights();
         // A category is reached or not: it cannot be missed by a little.
         let misses = |j: &usize| {
-            from[*j] != answer.point[*j] && weights[*j] != 0.0 && !self.setup().actions.is_grouped(*j)
+            from[*j] != answer.point[*j]
+                && weights[*j] != 0.0
+                && !self.setup().actions.is_grouped(*j)
         };
         let changed: Vec<usize> = (0..weights.len()).filter(misses).collect();
         let kappa = if sd > 0.0 {
@@ -133,7 +144,12 @@ impl Engine {
     }
 
     /// What the bound of a certificate leaves for any classifier.
-    fn certified_tolerance(&self, from: &[f64], answer: &Answer, gaussian: &Gaussian) -> Option<Tolerance> {
+    fn certified_tolerance(
+        &self,
+        from: &[f64],
+        answer: &Answer,
+        gaussian: &Gaussian,
+    ) -> Option<Tolerance> {
         let (setup, task) = (self.setup(), self.task());
         let proven = answer.status == Status::Certified && answer.rate_upper <= setup.max_rate;
         if !proven || !gaussian.is_diagonal() {
@@ -145,7 +161,12 @@ impl Engine {
         let kappa = (upper_quantile(answer.rate_upper) - upper_quantile(setup.max_rate)).max(0.0);
         let slack = |j: usize| {
             let alone = kappa * gaussian.sd(j) * setup.space.width(j);
-            Slack { feature: j, harmful: Side::Either, alone, jointly: alone / (n_active as f64).sqrt() }
+            Slack {
+                feature: j,
+                harmful: Side::Either,
+                alone,
+                jointly: alone / (n_active as f64).sqrt(),
+            }
         };
         let differs = |j: usize| from[j] != answer.point[j] && !setup.actions.is_grouped(j);
         let noisy = (0..from.len()).filter(|&j| differs(j) && active[j]);

@@ -5,8 +5,11 @@ use crate::engine::{Answer, Status};
 use crate::error::Result;
 use crate::registry::Entry;
 
-pub(super) const COST: Entry<dyn Metric> =
-    Entry { name: "cost", reference: "cost of the printed answer, over answers given (AC)", item: &Cost };
+pub(super) const COST: Entry<dyn Metric> = Entry {
+    name: "cost",
+    reference: "cost of the printed answer, over answers given (AC)",
+    item: &Cost,
+};
 
 pub(super) const CHANGED: Entry<dyn Metric> =
     Entry { name: "changed", reference: "features changed, over answers given", item: &Changed };

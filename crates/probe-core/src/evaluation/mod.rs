@@ -1,4 +1,5 @@
-//! Measures of answers, re-scored from outside: a metric sees people and answers, never what a method says of itself.
+//! Measures of answers, re-scored from outside: a metric sees people and answers, never what a
+//! method says of itself.
 
 mod effort;
 mod robustness;
@@ -55,7 +56,11 @@ pub struct Measured {
 /// Every metric of every person, parallel over people.
 pub fn measure(engine: &Engine, people: Rows<'_>, answers: &[Answer]) -> Result<Vec<Measured>> {
     if answers.len() != people.n_rows() {
-        return Err(Error::Shape { what: "answers", expected: people.n_rows(), found: answers.len() });
+        return Err(Error::Shape {
+            what: "answers",
+            expected: people.n_rows(),
+            found: answers.len(),
+        });
     }
     METRICS
         .iter()
@@ -86,7 +91,8 @@ mod tests {
 
     #[test]
     fn measures_of_a_hand_worked_pair() {
-        // s = x0 + x1 - 1, sigma = 0.1, r = 0.1: needed score z*0.1*sqrt(2) = 0.18124; the denied person is 0.5 short.
+        // s = x0 + x1 - 1, sigma = 0.1, r = 0.1: needed score z*0.1*sqrt(2) = 0.18124; the denied
+        // person is 0.5 short.
         let model = Arc::new(Linear::new(vec![1.0, 1.0], -1.0, 0.0).unwrap());
         let setup = Setup::new(model, vec!["a".into(), "b".into()], None, 0.1).unwrap();
         let engine = Engine::new(setup).unwrap();

@@ -16,13 +16,18 @@ pub struct Summary {
     pub mean: f64,
     /// Standard deviation (n − 1); NaN for fewer than two.
     pub sd: f64,
-    /// Where the mean would lie with other people like these: the middle 95 % of 1,000 bootstrap means (Efron 1979). NaN for nobody.
+    /// Where the mean would lie with other people like these: the middle 95 % of 1,000 bootstrap
+    /// means (Efron 1979). NaN for nobody.
     pub interval: [f64; 2],
 }
 
 impl Summary {
     /// Of the values that exist. The same values and seed give the same interval.
-    pub fn of(metric: &'static str, values: impl IntoIterator<Item = Option<f64>>, seed: Seed) -> Self {
+    pub fn of(
+        metric: &'static str,
+        values: impl IntoIterator<Item = Option<f64>>,
+        seed: Seed,
+    ) -> Self {
         let values: Vec<f64> = values.into_iter().flatten().collect();
         let n = values.len();
         let mean = values.iter().sum::<f64>() / n as f64;
@@ -75,8 +80,9 @@ mod tests {
 
     #[test]
     fn intervals_are_those_of_the_normal_approximation() {
-        // 0 to 999: the mean's deviation is sd/√n = 9.13, so that the interval is 499.5 ± 17.9. An end is the 2.5 % quantile of
-        // 1,000 means, known to √(0.025·0.975/1000)/φ(1.96) = 0.084 deviations: four of these are 3.1.
+        // 0 to 999: the mean's deviation is sd/√n = 9.13, so that the interval is 499.5 ± 17.9. An
+        // end is the 2.5 % quantile of 1,000 means, known to √(0.025·0.975/1000)/φ(1.96) = 0.084
+        // deviations: four of these are 3.1.
         let found = Summary::of("m", (0..1_000).map(|i| Some(f64::from(i))), Seed(3));
         assert!((found.interval[0] - 481.6).abs() < 3.1, "{:?}", found.interval);
         assert!((found.interval[1] - 517.4).abs() < 3.1, "{:?}", found.interval);

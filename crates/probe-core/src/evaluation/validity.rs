@@ -11,8 +11,11 @@ pub(super) const ACCURACY: Entry<dyn Metric> = Entry {
     item: &Accuracy,
 };
 
-pub(super) const VIOLATIONS: Entry<dyn Metric> =
-    Entry { name: "violations", reference: "broken rules of the action space per answer", item: &Violations };
+pub(super) const VIOLATIONS: Entry<dyn Metric> = Entry {
+    name: "violations",
+    reference: "broken rules of the action space per answer",
+    item: &Violations,
+};
 
 struct Accuracy;
 

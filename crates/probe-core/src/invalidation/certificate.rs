@@ -1,13 +1,16 @@
-//! Certificates that may be looked at at any time: a bet against "the rate is above $r$" whose wealth cannot grow if that is so.
+//! Certificates that may be looked at at any time: a bet against "the rate is above $r$" whose
+//! wealth cannot grow if that is so.
 //!
-//! For observations $X_i \in [0, 1]$ with mean $\Delta$ and stakes $\lambda_i$ that depend on the past only, $K_n = \prod_i
-//! (1 + \lambda_i (r - X_i))$ is a non-negative supermartingale whenever $\Delta \ge r$, so by Ville's inequality $P(\sup_n K_n \ge
-//! 1/\delta) \le \delta$: whoever stops at the first $K_n \ge 1/\delta$ and certifies is wrong with probability at most $\delta$,
-//! whenever they stop. Observations must be fresh and independent: none that the search has seen. (Waudby-Smith and Ramdas,
-//! arXiv:2010.09686; Shafer, "Testing by betting", 2021.)
+//! For observations $X_i \in [0, 1]$ with mean $\Delta$ and stakes $\lambda_i$ that depend on the
+//! past only, $K_n = \prod_i (1 + \lambda_i (r - X_i))$ is a non-negative supermartingale whenever
+//! $\Delta \ge r$, so by Ville's inequality $P(\sup_n K_n \ge 1/\delta) \le \delta$: whoever stops
+//! at the first $K_n \ge 1/\delta$ and certifies is wrong with probability at most $\delta$,
+//! whenever they stop. Observations must be fresh and independent: none that the search has seen.
+//! (Waudby-Smith and Ramdas, arXiv:2010.09686; Shafer, "Testing by betting", 2021.)
 //!
-//! Two bettors: [`Betting`] for conditional rates of a line, whose spread is small; [`Mixture`] for plain yes/no draws,
-//! which bets on several alternatives at once because one stake must not be guessed.
+//! Two bettors: [`Betting`] for conditional rates of a line, whose spread is small; [`Mixture`] for
+//! plain yes/no draws, which bets on several alternatives at once because one stake must not be
+//! guessed.
 
 use crate::error::{Result, require};
 
@@ -26,18 +29,25 @@ pub trait Bet {
 }
 
 fn check_rate(rate: f64) -> Result<()> {
-    Ok(require(rate > 0.0 && rate < 1.0, "the target invalidation rate r", "between 0 and 1", rate)?)
+    Ok(require(
+        rate > 0.0 && rate < 1.0,
+        "the target invalidation rate r",
+        "between 0 and 1",
+        rate,
+    )?)
 }
 
 /// Bets with stakes from the mean and variance seen so far, and expected before.
 ///
-/// Most of the money follows the stake that is best where observations hardly spread; what a rare observation near 1 does to that is
-/// not seen by mean and variance, and may be ruin. The rest follows a stake that gains on average whatever the distribution, once mean
-/// and variance are known. Wealth is what both have together.
+/// Most of the money follows the stake that is best where observations hardly spread; what a rare
+/// observation near 1 does to that is not seen by mean and variance, and may be ruin. The rest
+/// follows a stake that gains on average whatever the distribution, once mean and variance are
+/// known. Wealth is what both have together.
 #[derive(Debug, Clone)]
 pub struct Betting {
     rate: f64,
-    /// Logarithms of what a unit put on the bold and on the careful stake has become, and of the largest wealth so far.
+    /// Logarithms of what a unit put on the bold and on the careful stake has become, and of the
+    /// largest wealth so far.
     now: [f64; 2],
     best: f64,
     past: Moments,
@@ -80,14 +90,14 @@ const EXPECTATION: f64 = 64.0;
 const BOLD: f64 = 0.9;
 
 impl Betting {
-    /// Knows nothing: one made-up observation at r, so that the first stake is zero and the second not reckless. Fails unless `rate`
-    /// is inside (0, 1).
+    /// Knows nothing: one made-up observation at r, so that the first stake is zero and the second
+    /// not reckless. Fails unless `rate` is inside (0, 1).
     pub fn new(rate: f64) -> Result<Self> {
         Self::starting(rate, Moments::expecting(1.0, rate, rate * (1.0 - rate)))
     }
 
-    /// Expects observations of this mean and variance, as told by samples that the certificate does not see. A wrong
-    /// expectation costs time, not validity.
+    /// Expects observations of this mean and variance, as told by samples that the certificate does
+    /// not see. A wrong expectation costs time, not validity.
     pub fn expecting(rate: f64, mean: f64, variance: f64) -> Result<Self> {
         Self::starting(rate, Moments::expecting(EXPECTATION, mean, variance))
     }
@@ -102,22 +112,24 @@ impl Betting {
         self.sum / self.n
     }
 
-    /// The stakes for the next observations. Bold: $\mathrm{gap}/(\mathrm{var} + \mathrm{gap}^2)$, short of what one observation of 1
-    /// would lose altogether. Careful: at most half of that limit, where $\ln(1+y) \ge y - ky^2$ with $k = 4\ln 2 - 2$, and at most
+    /// The stakes for the next observations. Bold: $\mathrm{gap}/(\mathrm{var} + \mathrm{gap}^2)$,
+    /// short of what one observation of 1 would lose altogether. Careful: at most half of that
+    /// limit, where $\ln(1+y) \ge y - ky^2$ with $k = 4\ln 2 - 2$, and at most
     /// $\mathrm{gap}/(2k(\mathrm{var} + \mathrm{gap}^2))$, which maximises that bound's mean.
     fn stakes(&self) -> [f64; 2] {
         const K: f64 = 4.0 * std::f64::consts::LN_2 - 2.0;
         let gap = self.rate - self.past.mean();
         if gap > 0.0 {
-            let (stake, limit) = (gap / (self.past.variance() + gap * gap), 1.0 / (1.0 - self.rate));
+            let (stake, limit) =
+                (gap / (self.past.variance() + gap * gap), 1.0 / (1.0 - self.rate));
             [stake.min(0.98 * limit), (stake / (2.0 * K)).min(0.5 * limit)]
         } else {
             [0.0; 2]
         }
     }
 
-    /// Takes several fresh observations with the same stakes; the wealth is looked at after the last. At most 128, so that the wealth's
-    /// factor cannot underflow.
+    /// Takes several fresh observations with the same stakes; the wealth is looked at after the
+    /// last. At most 128, so that the wealth's factor cannot underflow.
     pub fn observe_all(&mut self, observations: &[f64]) {
         for some in observations.chunks(128) {
             let [bold, careful] = self.stakes();
@@ -133,7 +145,8 @@ impl Betting {
             self.now[1] += libm::log(factors[1]);
             let [bold, careful] = self.now;
             let larger = bold.max(careful);
-            let total = BOLD * libm::exp(bold - larger) + (1.0 - BOLD) * libm::exp(careful - larger);
+            let total =
+                BOLD * libm::exp(bold - larger) + (1.0 - BOLD) * libm::exp(careful - larger);
             self.best = self.best.max(larger + libm::log(total));
         }
     }
@@ -167,12 +180,13 @@ impl Mixture {
     pub fn new(rate: f64) -> Result<Self> {
         check_rate(rate)?;
         let money = 1.0 / ALTERNATIVES.len() as f64;
-        let factors = ALTERNATIVES.iter().map(|&share| Self::alternative(rate, share, money)).collect();
+        let factors =
+            ALTERNATIVES.iter().map(|&share| Self::alternative(rate, share, money)).collect();
         Ok(Self { factors, ones: 0.0, n: 0.0, best: 0.0 })
     }
 
-    /// Puts most of the money on a mean that samples which the certificate does not see have told. A wrong one costs time, not
-    /// validity.
+    /// Puts most of the money on a mean that samples which the certificate does not see have told.
+    /// A wrong one costs time, not validity.
     pub fn expecting(rate: f64, mean: f64) -> Result<Self> {
         const ON_IT: f64 = 0.75;
         let mut mixture = Self::new(rate)?;
@@ -193,12 +207,14 @@ impl Mixture {
         self.ones / self.n
     }
 
-    /// Takes `ones` ones among `n` fresh draws at once: the wealth is looked at only after all of them.
+    /// Takes `ones` ones among `n` fresh draws at once: the wealth is looked at only after all of
+    /// them.
     pub fn observe_many(&mut self, ones: u64, n: u64) {
         self.ones += ones as f64;
         self.n += n as f64;
         let (ones, zeros) = (self.ones, self.n - self.ones);
-        let logs = || self.factors.iter().map(|(one, zero, money)| (ones * one + zeros * zero, money));
+        let logs =
+            || self.factors.iter().map(|(one, zero, money)| (ones * one + zeros * zero, money));
         let largest = logs().fold(f64::NEG_INFINITY, |most, (log, _)| most.max(log));
         let mean: f64 = logs().map(|(log, money)| money * libm::exp(log - largest)).sum();
         self.best = self.best.max(largest + libm::log(mean));
@@ -215,14 +231,14 @@ impl Bet for Mixture {
     }
 }
 
-/// Splits an error probability over attempts without knowing how many there will be: attempt k may spend
-/// $\frac{9}{10}\delta/10^k$. The first gets the most because it nearly always suffices.
+/// Splits an error probability over attempts without knowing how many there will be: attempt k may
+/// spend $\frac{9}{10}\delta/10^k$. The first gets the most because it nearly always suffices.
 pub fn share_of_attempt(delta: f64, attempt: u32) -> f64 {
     0.9 * delta * 0.1_f64.powi(attempt.min(300) as i32)
 }
 
-/// An upper bound on a mean that holds at all times at once: the predictable plug-in empirical-Bernstein sequence
-/// (arXiv:2010.09686, Theorem 2), one-sided.
+/// An upper bound on a mean that holds at all times at once: the predictable plug-in
+/// empirical-Bernstein sequence (arXiv:2010.09686, Theorem 2), one-sided.
 #[derive(Debug, Clone)]
 pub struct UpperBound {
     log_inverse_delta: f64,
@@ -270,7 +286,8 @@ impl UpperBound {
         self.penalty += squares * (-libm::log1p(-stake) - stake);
         self.weights += stake * observations.len() as f64;
         self.weighted += stake * (self.past.sum - before);
-        let upper = self.weighted / self.weights + (self.log_inverse_delta + self.penalty) / self.weights;
+        let upper =
+            self.weighted / self.weights + (self.log_inverse_delta + self.penalty) / self.weights;
         self.upper = self.upper.min(upper);
     }
 
@@ -297,7 +314,12 @@ mod tests {
         (certified as f64 / runs as f64, draws as f64 / certified.max(1) as f64)
     }
 
-    fn run_bet(bet: &mut dyn Bet, delta: f64, limit: usize, mut draw: impl FnMut() -> f64) -> Option<usize> {
+    fn run_bet(
+        bet: &mut dyn Bet,
+        delta: f64,
+        limit: usize,
+        mut draw: impl FnMut() -> f64,
+    ) -> Option<usize> {
         (1..=limit).find(|_| {
             bet.observe(draw());
             bet.certifies(delta)
@@ -326,7 +348,11 @@ mod tests {
                 assert!(mixture <= allowance(delta, runs), "mixture, r {rate}: {mixture}");
                 // Line-like observations: spread around the truth, inside [0, 1].
                 let (betting, _) = play(
-                    |s| run_bet(&mut Betting::new(rate).unwrap(), delta, 3_000, || truth * 2.0 * s.uniform()),
+                    |s| {
+                        run_bet(&mut Betting::new(rate).unwrap(), delta, 3_000, || {
+                            truth * 2.0 * s.uniform()
+                        })
+                    },
                     runs,
                 );
                 assert!(betting <= allowance(delta, runs), "betting, r {rate}: {betting}");
@@ -349,7 +375,11 @@ mod tests {
         assert!(share > 0.99 && (2_000.0..4_500.0).contains(&draws), "{share} {draws}");
         // Low spread: far fewer.
         let (share, draws) = play(
-            |s| run_bet(&mut Betting::new(0.1).unwrap(), delta, 5_000, || 0.08 + 0.02 * (s.uniform() - 0.5)),
+            |s| {
+                run_bet(&mut Betting::new(0.1).unwrap(), delta, 5_000, || {
+                    0.08 + 0.02 * (s.uniform() - 0.5)
+                })
+            },
             200,
         );
         assert!(share > 0.99 && draws < 600.0, "{share} {draws}");
@@ -357,8 +387,9 @@ mod tests {
 
     #[test]
     fn rare_observations_near_one_do_not_ruin_the_bet() {
-        // 1 with probability 0.02, else 0.1633: mean 0.18, and variance 0.0137 asks for a stake at the limit, with which the mean of
-        // ln(1 + 1.225 (0.2 - X)) is 0.02 ln 0.02 + 0.98 ln 1.045 < 0.
+        // 1 with probability 0.02, else 0.1633: mean 0.18, and variance 0.0137 asks for a stake at
+        // the limit, with which the mean of ln(1 + 1.225 (0.2 - X)) is 0.02 ln 0.02 + 0.98 ln 1.045
+        // < 0.
         let (share, draws) = play(
             |s| {
                 run_bet(&mut Betting::new(0.2).unwrap(), 1e-3, 10_000, || {

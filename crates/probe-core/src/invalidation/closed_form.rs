@@ -1,7 +1,9 @@
-//! Theorem 1 of Pawelczyk et al. (ICLR 2023, arXiv:2203.06768): $\Delta = \bar\Phi\big((s + g^\top\mu)/\sqrt{g^\top\Sigma g}\big)$.
+//! Theorem 1 of Pawelczyk et al. (ICLR 2023, arXiv:2203.06768): $\Delta = \bar\Phi\big((s +
+//! g^\top\mu)/\sqrt{g^\top\Sigma g}\big)$.
 //!
-//! Exact for affine scores under Gaussian noise; for any other model it is the first-order approximation, and says so
-//! through [`Estimate::exact`], an interval from 0 to 1 and a standard error that is not a number. With no noise along the gradient the rate is 0 or 1, ties refused.
+//! Exact for affine scores under Gaussian noise; for any other model it is the first-order
+//! approximation, and says so through [`Estimate::exact`], an interval from 0 to 1 and a standard
+//! error that is not a number. With no noise along the gradient the rate is 0 or 1, ties refused.
 
 use super::shift::ShiftedClosedForm;
 use super::{Estimate, InvalidationRate, Query};
@@ -25,7 +27,12 @@ impl InvalidationRate for ClosedForm {
         "closed-form"
     }
 
-    fn estimate(&self, query: &Query<'_>, _confidence: f64, _stream: &mut Stream) -> Result<Estimate> {
+    fn estimate(
+        &self,
+        query: &Query<'_>,
+        _confidence: f64,
+        _stream: &mut Stream,
+    ) -> Result<Estimate> {
         let model = query.model.as_differentiable().ok_or_else(|| Error::Unsupported {
             what: format!("the closed-form rate of a {} model", query.model.name()),
             why: "it needs a gradient".to_owned(),
@@ -37,7 +44,8 @@ impl InvalidationRate for ClosedForm {
         let found = first_order(model, gaussian, query.active, query.point)?;
         let (rate, exact) = (found.rate, found.exact);
         // Nothing is known of how far a first-order approximation is off.
-        let (std_error, lower, upper) = if exact { (0.0, rate, rate) } else { (f64::NAN, 0.0, 1.0) };
+        let (std_error, lower, upper) =
+            if exact { (0.0, rate, rate) } else { (f64::NAN, 0.0, 1.0) };
         Ok(Estimate { rate, std_error, lower, upper, exact })
     }
 

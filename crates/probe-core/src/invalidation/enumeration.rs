@@ -1,5 +1,6 @@
-//! The rate under observed residuals, which are finitely many: the share of them that lead to a refusal,
-//! $\Delta = \frac1n \#\{i : s(x + e_i) \le 0\}$. Exact for any model, at one score per residual; other noise is refused.
+//! The rate under observed residuals, which are finitely many: the share of them that lead to a
+//! refusal, $\Delta = \frac1n \#\{i : s(x + e_i) \le 0\}$. Exact for any model, at one score per
+//! residual; other noise is refused.
 
 use super::{Estimate, InvalidationRate, Query, n_refused};
 use crate::error::{Error, Result};
@@ -22,7 +23,12 @@ impl InvalidationRate for Enumeration {
         "enumeration"
     }
 
-    fn estimate(&self, query: &Query<'_>, _confidence: f64, _stream: &mut Stream) -> Result<Estimate> {
+    fn estimate(
+        &self,
+        query: &Query<'_>,
+        _confidence: f64,
+        _stream: &mut Stream,
+    ) -> Result<Estimate> {
         const BATCH: usize = 256;
         let residuals = query.noise.as_residuals().ok_or_else(|| Error::Unsupported {
             what: format!("enumeration of {} noise", query.noise.name()),
@@ -55,7 +61,8 @@ mod tests {
 
     #[test]
     fn counts_refused_residuals_and_no_others() {
-        // s = 1 + ε₀ - ε₁ at the origin: residual i of 600 has ε₀ = -i/100, so all from i = 100 on are refused, the tie included.
+        // s = 1 + ε₀ - ε₁ at the origin: residual i of 600 has ε₀ = -i/100, so all from i = 100 on
+        // are refused, the tie included.
         let model = Linear::new(vec![1.0, -1.0], 1.0, 0.0).unwrap();
         let data: Vec<f64> = (0..600).flat_map(|i| [-f64::from(i) / 100.0, 9.0]).collect();
         let noise = Residuals::new(Rows::new(&data, 2).unwrap()).unwrap();
@@ -66,7 +73,10 @@ mod tests {
         };
         let found = rate(&[true, false]);
         assert!(found.exact && (found.rate - 500.0 / 600.0).abs() < 1e-15, "{found:?}");
-        assert!((rate(&[true, true]).rate - 1.0).abs() <= 0.0 && rate(&[false, false]).rate.abs() <= 0.0);
+        assert!(
+            (rate(&[true, true]).rate - 1.0).abs() <= 0.0
+                && rate(&[false, false]).rate.abs() <= 0.0
+        );
         let gaussian = Gaussian::isotropic(2, 0.1).unwrap();
         let query = Query { model: &model, noise: &gaussian, active: &[true; 2], point: &[0.0; 2] };
         let error = Enumeration.estimate(&query, 0.9, &mut stream).unwrap_err().to_string();

@@ -1,8 +1,9 @@
-//! The true rate, by whatever gives it: Theorem 1 for linear models under Gaussian noise, the sum over residuals for observed noise, and
-//! boxes for trees under noise that misses each feature on its own (Theorem 2 of Pawelczyk et al., ICLR 2023, arXiv:2203.06768).
+//! The true rate, by whatever gives it: Theorem 1 for linear models under Gaussian noise, the sum
+//! over residuals for observed noise, and boxes for trees under noise that misses each feature on
+//! its own (Theorem 2 of Pawelczyk et al., ICLR 2023, arXiv:2203.06768).
 //!
-//! Boxes of an ensemble may be too many. The estimate then is an interval that holds the rate for certain, with
-//! [`Estimate::exact`] false.
+//! Boxes of an ensemble may be too many. The estimate then is an interval that holds the rate for
+//! certain, with [`Estimate::exact`] false.
 
 use super::boxes::{Boxes, Interval};
 use super::{ClosedForm, Enumeration, Estimate, InvalidationRate, MonteCarlo, Query};
@@ -10,8 +11,11 @@ use crate::error::{Error, Result};
 use crate::registry::Entry;
 use crate::seed::Stream;
 
-pub(super) const ENTRY: Entry<dyn InvalidationRate> =
-    Entry { name: "exact", reference: "Theorems 1 and 2, arXiv:2203.06768", item: &Exact { boxes: 1 << 18 } };
+pub(super) const ENTRY: Entry<dyn InvalidationRate> = Entry {
+    name: "exact",
+    reference: "Theorems 1 and 2, arXiv:2203.06768",
+    item: &Exact { boxes: 1 << 18 },
+};
 
 /// An interval at most this wide counts as a number.
 const CLOSED: f64 = 1e-9;
@@ -31,7 +35,12 @@ impl InvalidationRate for Exact {
         "exact"
     }
 
-    fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate> {
+    fn estimate(
+        &self,
+        query: &Query<'_>,
+        confidence: f64,
+        stream: &mut Stream,
+    ) -> Result<Estimate> {
         if query.noise.as_residuals().is_some() {
             return Enumeration.estimate(query, confidence, stream);
         }
@@ -44,16 +53,19 @@ impl InvalidationRate for Exact {
         })?;
         let mut boxes = Boxes::new(model, query.noise).ok_or_else(|| Error::Unsupported {
             what: format!("the exact rate of trees under {} noise", query.noise.name()),
-            why: "it needs features that are missed independently of one another; use monte-carlo".to_owned(),
+            why: "it needs features that are missed independently of one another; use monte-carlo"
+                .to_owned(),
         })?;
-        let Interval { lower, upper, .. } = boxes.interval(query.point, query.active, self.boxes, OPEN);
+        let Interval { lower, upper, .. } =
+            boxes.interval(query.point, query.active, self.boxes, OPEN);
         let exact = upper - lower <= CLOSED;
         let std_error = if exact { 0.0 } else { f64::NAN };
         Ok(Estimate { rate: 0.5 * (lower + upper), std_error, lower, upper, exact })
     }
 }
 
-/// The true rate where few boxes give it, and Monte Carlo elsewhere; [`Estimate::exact`] says which.
+/// The true rate where few boxes give it, and Monte Carlo elsewhere; [`Estimate::exact`] says
+/// which.
 #[derive(Debug, Clone, Copy)]
 pub struct ExactOrSampled {
     /// How many boxes are tried.
@@ -67,7 +79,12 @@ impl InvalidationRate for ExactOrSampled {
         "auto"
     }
 
-    fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate> {
+    fn estimate(
+        &self,
+        query: &Query<'_>,
+        confidence: f64,
+        stream: &mut Stream,
+    ) -> Result<Estimate> {
         match (Exact { boxes: self.boxes }).estimate(query, confidence, stream) {
             Ok(found) if found.exact => Ok(found),
             Ok(_) | Err(Error::Unsupported { .. }) => {
@@ -138,10 +155,13 @@ mod tests {
     #[test]
     fn what_cannot_be_afforded_is_sampled() {
         let trees = Trees::new(2, vec![stump(0), stump(1)], TreeRules::default(), 0.0).unwrap();
-        let full = Gaussian::new(vec![0.0; 2], Covariance::Full(vec![0.25, 0.0, 0.0, 0.25])).unwrap();
+        let full =
+            Gaussian::new(vec![0.0; 2], Covariance::Full(vec![0.25, 0.0, 0.0, 0.25])).unwrap();
         let plain = Gaussian::isotropic(2, 0.5).unwrap();
         let expected = 1.0 - normal::cdf(1.0) * normal::cdf(0.5);
-        for (noise, boxes, exact) in [(&plain, 1000, true), (&plain, 1, false), (&full, 1000, false)] {
+        for (noise, boxes, exact) in
+            [(&plain, 1000, true), (&plain, 1, false), (&full, 1000, false)]
+        {
             let noise: &dyn Noise = noise;
             let query = Query { model: &trees, noise, active: &[true; 2], point: &[0.5, 0.25] };
             let auto = ExactOrSampled { boxes, samples: 1 }.with_samples(40_000).unwrap();

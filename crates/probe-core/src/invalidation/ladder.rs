@@ -1,9 +1,11 @@
-//! How far below the target a rate is known to be: bets on lower and lower bounds, beside the one on the target itself.
+//! How far below the target a rate is known to be: bets on lower and lower bounds, beside the one
+//! on the target itself.
 //!
-//! Rungs $r > u_1 > u_2 > \dots$ are fixed before the first observation, and each has a bet of its own against "the rate is at least $u_k$". A
-//! rung counts only when the target's bet and all rungs above it are won. Then no error probability is divided: with $\Delta$ the rate, a false
-//! bound needs the highest rung at or below $\Delta$ to be won, which has probability $\delta$ at most, whatever the others do
-//! (tests in a fixed order).
+//! Rungs $r > u_1 > u_2 > \dots$ are fixed before the first observation, and each has a bet of its
+//! own against "the rate is at least $u_k$". A rung counts only when the target's bet and all rungs
+//! above it are won. Then no error probability is divided: with $\Delta$ the rate, a false bound
+//! needs the highest rung at or below $\Delta$ to be won, which has probability $\delta$ at most,
+//! whatever the others do (tests in a fixed order).
 
 use super::certificate::{Bet, Betting};
 use crate::error::Result;
@@ -18,8 +20,8 @@ pub(crate) struct Ladder {
 }
 
 impl Ladder {
-    /// Rungs between the target `rate` and the `mean` that is expected, by samples that the bets do not see, with its variance. None, if
-    /// nothing below the target is expected.
+    /// Rungs between the target `rate` and the `mean` that is expected, by samples that the bets do
+    /// not see, with its variance. None, if nothing below the target is expected.
     pub(crate) fn new(rate: f64, mean: f64, variance: f64) -> Result<Self> {
         if !(mean > 0.0 && mean < rate) {
             return Ok(Self::default());
@@ -38,8 +40,8 @@ impl Ladder {
         }
     }
 
-    /// The lowest bound that counts with error probability `delta`, given that the target's bet is won at the same `delta`; infinite if no
-    /// rung is won.
+    /// The lowest bound that counts with error probability `delta`, given that the target's bet is
+    /// won at the same `delta`; infinite if no rung is won.
     pub(crate) fn bound(&self, delta: f64) -> f64 {
         let won = self.rungs.iter().take_while(|(_, bet)| bet.certifies(delta));
         won.last().map_or(f64::INFINITY, |(bound, _)| *bound)
@@ -56,8 +58,8 @@ mod tests {
     use super::*;
     use crate::seed::{Purpose, Seed};
 
-    /// Share of 2,000 climbs after which the bound is not above the truth, and the mean bound, for observations spread between 0 and twice
-    /// the truth, a target of 0.2 and an expected rate of 0.15.
+    /// Share of 2,000 climbs after which the bound is not above the truth, and the mean bound, for
+    /// observations spread between 0 and twice the truth, a target of 0.2 and an expected rate of 0.15.
     fn climb(truth: f64, delta: f64, observations: usize) -> (f64, f64) {
         let (runs, mut wrong, mut sum) = (2_000, 0, 0.0);
         for run in 0..runs {
@@ -92,7 +94,8 @@ mod tests {
 
     #[test]
     fn the_bound_comes_close_to_the_rate() {
-        // Variance 0.0075: a rung 0.0125 above the rate takes about 2 ln(1000) 0.0075/0.0125² = 660 observations.
+        // Variance 0.0075: a rung 0.0125 above the rate takes about 2 ln(1000) 0.0075/0.0125² = 660
+        // observations.
         let (wrong, bound) = climb(0.15, 1e-3, 3_000);
         assert!(wrong == 0.0 && bound < 0.165, "{wrong} {bound}");
         let ladder = Ladder::new(0.2, 0.15, 0.0075).unwrap();

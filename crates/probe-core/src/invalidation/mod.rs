@@ -1,7 +1,9 @@
-//! The invalidation rate $\Delta(x) = P(s(x + \varepsilon) \le 0)$: how often a noisy implementation of $x$ is refused.
+//! The invalidation rate $\Delta(x) = P(s(x + \varepsilon) \le 0)$: how often a noisy
+//! implementation of $x$ is refused.
 //!
-//! $\Delta$ is a probability at every point, favourable or not (the paper's Definition 1 would be negative at an
-//! unfavourable point and so count it as robust); that the point itself is favourable is checked apart.
+//! $\Delta$ is a probability at every point, favourable or not (the paper's Definition 1 would be
+//! negative at an unfavourable point and so count it as robust); that the point itself is
+//! favourable is checked apart.
 
 mod boxes;
 pub mod certificate;
@@ -69,21 +71,24 @@ fn n_refused(scores: &[f64]) -> u64 {
 pub struct Estimate {
     /// The rate.
     pub rate: f64,
-    /// Standard error; 0 where the rate is exact, NaN where it is an approximation of unknown error.
+    /// Standard error; 0 where the rate is exact, NaN where it is an approximation of unknown
+    /// error.
     pub std_error: f64,
     /// Lower end of the interval at the estimator's confidence.
     pub lower: f64,
     /// Upper end.
     pub upper: f64,
-    /// Whether `rate` is the true rate up to rounding: not an estimate and not a first-order approximation.
+    /// Whether `rate` is the true rate up to rounding: not an estimate and not a first-order
+    /// approximation.
     pub exact: bool,
 }
 
 impl Estimate {
-    /// The rate of something that comes out one way or another, with these probabilities, from estimates that do not depend on each
-    /// other; its interval holds where all of theirs do.
+    /// The rate of something that comes out one way or another, with these probabilities, from
+    /// estimates that do not depend on each other; its interval holds where all of theirs do.
     pub(crate) fn mixture(parts: &[(f64, Self)]) -> Self {
-        let sum = |of: &dyn Fn(&Self) -> f64| -> f64 { parts.iter().map(|(p, part)| p * of(part)).sum() };
+        let sum =
+            |of: &dyn Fn(&Self) -> f64| -> f64 { parts.iter().map(|(p, part)| p * of(part)).sum() };
         let variance: f64 = parts.iter().map(|(p, part)| (p * part.std_error).powi(2)).sum();
         Self {
             rate: sum(&|part| part.rate),
@@ -101,7 +106,8 @@ pub trait InvalidationRate: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// The rate at `query`, with an interval at `confidence` where it is sampled.
-    fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate>;
+    fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream)
+    -> Result<Estimate>;
 
     /// The same estimator with at least so many draws, where it draws and can be told.
     fn with_samples(&self, samples: usize) -> Option<Box<dyn InvalidationRate>> {
@@ -109,7 +115,8 @@ pub trait InvalidationRate: Send + Sync {
         None
     }
 
-    /// The same estimator for a model that may change as `shift` says, where it can take that into account.
+    /// The same estimator for a model that may change as `shift` says, where it can take that into
+    /// account.
     fn under_shift(&self, shift: ModelShift) -> Option<Box<dyn InvalidationRate>> {
         let _ = shift;
         None
@@ -121,7 +128,12 @@ impl<T: InvalidationRate + ?Sized> InvalidationRate for &T {
         (**self).name()
     }
 
-    fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate> {
+    fn estimate(
+        &self,
+        query: &Query<'_>,
+        confidence: f64,
+        stream: &mut Stream,
+    ) -> Result<Estimate> {
         (**self).estimate(query, confidence, stream)
     }
 

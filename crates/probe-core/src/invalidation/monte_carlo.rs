@@ -1,4 +1,5 @@
-//! The share of noisy implementations that are refused (the paper's $\tilde\Delta_{MC}$), with its exact binomial interval.
+//! The share of noisy implementations that are refused (the paper's $\tilde\Delta_{MC}$), with its
+//! exact binomial interval.
 //!
 //! Mean squared error $\Delta(1-\Delta)/K$, at most the paper's $1/(4K)$ (Proposition 5).
 
@@ -29,7 +30,12 @@ impl InvalidationRate for MonteCarlo {
         "monte-carlo"
     }
 
-    fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate> {
+    fn estimate(
+        &self,
+        query: &Query<'_>,
+        confidence: f64,
+        stream: &mut Stream,
+    ) -> Result<Estimate> {
         const BATCH: usize = 256;
         let d = query.point.len();
         let (mut points, mut scores) = (vec![0.0; BATCH * d], vec![0.0; BATCH]);
@@ -58,5 +64,11 @@ impl InvalidationRate for MonteCarlo {
 pub(super) fn estimate_of(refused: u64, n: u64, confidence: f64) -> Estimate {
     let rate = refused as f64 / n as f64;
     let (lower, upper) = clopper_pearson(refused, n, confidence);
-    Estimate { rate, std_error: (rate * (1.0 - rate) / n as f64).sqrt(), lower, upper, exact: false }
+    Estimate {
+        rate,
+        std_error: (rate * (1.0 - rate) / n as f64).sqrt(),
+        lower,
+        upper,
+        exact: false,
+    }
 }

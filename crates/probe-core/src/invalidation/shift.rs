@@ -1,24 +1,33 @@
 //! The rate of an affine score when the advice is missed *and* the model has changed.
 //!
-//! Noise $\varepsilon \sim N(0, \operatorname{diag} v)$ on the advice, and one of two changes of the weights:
+//! Noise $\varepsilon \sim N(0, \operatorname{diag} v)$ on the advice, and one of two changes of
+//! the weights:
 //!
-//! **At random**: $\delta w \sim N(0, \tau^2 I)$, $\delta b \sim N(0, \tau^2)$, independent. The score $(w+\delta w)^\top(x+\varepsilon) + b + \delta b$ has mean $w^\top x + b$ and
-//! variance $\sum_j w_j^2 v_j + \tau^2\big(1 + \sum_j (x_j^2 + v_j)\big)$. It is not normal, since it holds a product of normals; given
-//! $\varepsilon$ it is, and with $A = s^2\tau^2$ one Gaussian integral per feature gives the characteristic function
+//! **At random**: $\delta w \sim N(0, \tau^2 I)$, $\delta b \sim N(0, \tau^2)$, independent. The
+//! score $(w+\delta w)^\top(x+\varepsilon) + b + \delta b$ has mean $w^\top x + b$ and variance
+//! $\sum_j w_j^2 v_j + \tau^2\big(1 + \sum_j (x_j^2 + v_j)\big)$. It is not normal, since it holds
+//! a product of normals; given $\varepsilon$ it is, and with $A = s^2\tau^2$ one Gaussian integral
+//! per feature gives the characteristic function
 //!
-//! $$\ln\phi(s) = isb - \tfrac{A}{2} + \sum_j \Big( -\tfrac12\ln(1 + A v_j) + \frac{i s w_j x_j - \frac12(A x_j^2 + s^2 w_j^2 v_j)}{1 + A v_j} \Big).$$
+//! $$\ln\phi(s) = isb - \tfrac{A}{2} + \sum_j \Big( -\tfrac12\ln(1 + A v_j) + \frac{i s w_j x_j -
+//! \frac12(A x_j^2 + s^2 w_j^2 v_j)}{1 + A v_j} \Big).$$
 //!
-//! The rate is $\frac12 - \frac1\pi\int_0^\infty \operatorname{Im}\phi(s)\,ds/s$ (Gil-Pelaez 1951), summed by the midpoint rule with step $h$, whose error is
-//! the mass further than $2\pi/h$ from zero (Davies 1973): here at least forty standard deviations, so that what is left is rounding, about
-//! $10^{-15}$ absolute. The gradient is the same sum with $\partial\ln\phi/\partial x_j = (isw_j - Ax_j)/(1 + Av_j)$.
+//! The rate is $\frac12 - \frac1\pi\int_0^\infty \operatorname{Im}\phi(s)\,ds/s$ (Gil-Pelaez 1951),
+//! summed by the midpoint rule with step $h$, whose error is the mass further than $2\pi/h$ from
+//! zero (Davies 1973): here at least forty standard deviations, so that what is left is rounding,
+//! about $10^{-15}$ absolute. The gradient is the same sum with $\partial\ln\phi/\partial x_j =
+//! (isw_j - Ax_j)/(1 + Av_j)$.
 //!
-//! **At worst**: any $v$ with $\lVert v - w\rVert_2 \le \rho$, noise $\sigma$ on all features. The margin is $\min_v (v^\top x + b)/(\sigma\lVert v\rVert)$. For $z \ge 0$,
-//! $v^\top x + b - z\sigma\lVert v\rVert$ is concave in $v$ and depends on $v$ through its parts along $w$ and $x$, so that its minimum lies on a circle
-//! in their plane; for $z < 0$ it is convex and its minimum anywhere in that disc. The least ratio follows by Dinkelbach's
-//! iteration (1967): $z$ becomes the ratio at the minimum, until it no longer falls.
+//! **At worst**: any $v$ with $\lVert v - w\rVert_2 \le \rho$, noise $\sigma$ on all features. The
+//! margin is $\min_v (v^\top x + b)/(\sigma\lVert v\rVert)$. For $z \ge 0$, $v^\top x + b -
+//! z\sigma\lVert v\rVert$ is concave in $v$ and depends on $v$ through its parts along $w$ and $x$,
+//! so that its minimum lies on a circle in their plane; for $z < 0$ it is convex and its minimum
+//! anywhere in that disc. The least ratio follows by Dinkelbach's iteration (1967): $z$ becomes the
+//! ratio at the minimum, until it no longer falls.
 //!
-//! Robust recourse under a changing model goes back to ROAR (Upadhyay, Joshi and Lakkaraju 2021, arXiv:2102.13620), which bounds the
-//! weights and knows no noise; noise alone is PROBE (arXiv:2203.06768). Cost: $O(d)$ for each of about sixty terms, or for one circle.
+//! Robust recourse under a changing model goes back to ROAR (Upadhyay, Joshi and Lakkaraju 2021,
+//! arXiv:2102.13620), which bounds the weights and knows no noise; noise alone is PROBE
+//! (arXiv:2203.06768). Cost: $O(d)$ for each of about sixty terms, or for one circle.
 
 mod estimators;
 
@@ -57,14 +66,21 @@ enum Change {
 const FAR: f64 = 5.5;
 
 impl ShiftedRate {
-    /// For noise on the `active` features. Fails unless the noise is Gaussian without mean and without correlation, and for a
-    /// worst case also the same on all features.
-    pub fn new(linear: &Linear, noise: &dyn Noise, active: &[bool], shift: ModelShift) -> Result<Self> {
+    /// For noise on the `active` features. Fails unless the noise is Gaussian without mean and
+    /// without correlation, and for a worst case also the same on all features.
+    pub fn new(
+        linear: &Linear,
+        noise: &dyn Noise,
+        active: &[bool],
+        shift: ModelShift,
+    ) -> Result<Self> {
         shift.check()?;
-        let refuse = |what: String, why: &str| Err(Error::Unsupported { what, why: why.to_owned() });
+        let refuse =
+            |what: String, why: &str| Err(Error::Unsupported { what, why: why.to_owned() });
         let weights = linear.weights();
         let d = weights.len();
-        for (what, found) in [("features of the noise", noise.dim()), ("noise mask", active.len())] {
+        for (what, found) in [("features of the noise", noise.dim()), ("noise mask", active.len())]
+        {
             if found != d {
                 return Err(Error::Shape { what, expected: d, found });
             }
@@ -85,11 +101,14 @@ impl ShiftedRate {
             (0..d).map(|j| if active[j] { gaussian.sd(j).powi(2) } else { 0.0 }).collect();
         let change = match shift {
             ModelShift::Gaussian(tau) => Change::Random(tau),
-            ModelShift::Relative(share) => Change::Random(share * (dot(weights, weights) / d as f64).sqrt()),
+            ModelShift::Relative(share) => {
+                Change::Random(share * (dot(weights, weights) / d as f64).sqrt())
+            }
             ModelShift::Bounded(rho) => {
                 if variances.iter().any(|v| *v != variances[0]) || variances[0] <= 0.0 {
                     return refuse(
-                        "a bounded model shift under noise that differs between features".to_owned(),
+                        "a bounded model shift under noise that differs between features"
+                            .to_owned(),
                         "the worst case is known for equal noise on all features; use noise on all, or a gaussian shift",
                     );
                 }
@@ -105,8 +124,8 @@ impl ShiftedRate {
         self.weights.len()
     }
 
-    /// The rate at `point`, which has the model's number of features: exact to about $10^{-15}$; in the worst case, the
-    /// largest over all changes.
+    /// The rate at `point`, which has the model's number of features: exact to about $10^{-15}$; in
+    /// the worst case, the largest over all changes.
     pub fn rate(&self, point: &[f64]) -> f64 {
         match self.change {
             Change::Random(tau) => self.random_rate(tau, point, None),
@@ -114,8 +133,9 @@ impl ShiftedRate {
         }
     }
 
-    /// The rate as if the score were normal, $\bar\Phi$ of mean over standard deviation; in the worst case the bound that takes
-    /// the worst of each part, $w^\top x + b - \rho\lVert x\rVert$ over $\sigma(\lVert w\rVert + \rho)$.
+    /// The rate as if the score were normal, $\bar\Phi$ of mean over standard deviation; in the
+    /// worst case the bound that takes the worst of each part, $w^\top x + b - \rho\lVert x\rVert$
+    /// over $\sigma(\lVert w\rVert + \rho)$.
     pub fn approximate_rate(&self, point: &[f64]) -> f64 {
         let mean = dot(&self.weights, point) + self.offset;
         match self.change {
@@ -172,8 +192,9 @@ impl ShiftedRate {
         (0.5 - sum).clamp(0.0, 1.0)
     }
 
-    /// How much score is left at `point` beyond what the margin `z` > 0 asks for, and its gradient. Positive iff the rate is below
-    /// $\bar\Phi(z)$; concave in the point but for how far a random change is from normal.
+    /// How much score is left at `point` beyond what the margin `z` > 0 asks for, and its gradient.
+    /// Positive iff the rate is below $\bar\Phi(z)$; concave in the point but for how far a random
+    /// change is from normal.
     pub(crate) fn slack_and_gradient(&self, z: f64, point: &[f64], gradient: &mut [f64]) -> f64 {
         match self.change {
             Change::Random(tau) => {
@@ -258,9 +279,11 @@ impl Plane {
         along * self.along + across * self.across + self.offset
     }
 
-    /// The weights within `rho` of $w$ that are worst for the point at `price` = $z\sigma$ per unit of their norm.
+    /// The weights within `rho` of $w$ that are worst for the point at `price` = $z\sigma$ per unit
+    /// of their norm.
     fn worst(&self, rho: f64, price: f64) -> (f64, f64) {
-        let cost = |(along, across): (f64, f64)| self.value(along, across) - price * along.hypot(across);
+        let cost =
+            |(along, across): (f64, f64)| self.value(along, across) - price * along.hypot(across);
         if self.flat {
             let ends = [(self.norm - rho, 0.0), (self.norm + rho, 0.0)];
             // For a negative price the kink at zero may be lower than both ends.
@@ -274,13 +297,15 @@ impl Plane {
             let at = |t: f64| (self.norm + rho * libm::cos(t), -rho * libm::sin(t));
             const ARCS: usize = 64;
             let angle = |k: usize| PI * k as f64 / ARCS as f64;
-            let best =
-                (0..=ARCS).min_by(|&a, &b| cost(at(angle(a))).total_cmp(&cost(at(angle(b))))).unwrap_or(0);
+            let best = (0..=ARCS)
+                .min_by(|&a, &b| cost(at(angle(a))).total_cmp(&cost(at(angle(b)))))
+                .unwrap_or(0);
             let (low, high) = (angle(best.saturating_sub(1)), angle((best + 1).min(ARCS)));
             return at(lowest(low, high, |t| cost(at(t))));
         }
         let half = |along: f64| (rho * rho - (along - self.norm).powi(2)).max(0.0).sqrt();
-        let deepest = |along: f64| lowest(-half(along), half(along), |across| cost((along, across)));
+        let deepest =
+            |along: f64| lowest(-half(along), half(along), |across| cost((along, across)));
         let along = lowest(self.norm - rho, self.norm + rho, |along| cost((along, deepest(along))));
         (along, deepest(along))
     }

@@ -1,16 +1,20 @@
-//! The paper's differentiable estimate: refusals softened by a logistic function $S$ of temperature $t$.
+//! The paper's differentiable estimate: refusals softened by a logistic function $S$ of temperature
+//! $t$.
 //!
 //! $$\hat\Delta_{MC}(x; t) = \frac1K \sum_k S\big(-t\,s(x + \varepsilon_k)\big), \qquad
 //! \nabla\hat\Delta_{MC} = -\frac tK \sum_k S(t s_k)\,S(-t s_k)\,\nabla s(x + \varepsilon_k) .$$
 //!
-//! Source: PROBE, arXiv:2203.06768, the differentiable approximation of $\tilde\Delta_{MC}$ that Algorithm 2 (PROBE-MC) descends.
-//! The paper fixes $t$ in units of the score and names no value (its figure shows 1 to 100). What matters is $\tau = tq$, $q$ the
-//! standard deviation of the score under the noise: the bias is [`sigmoid_bias`](crate::theory::sigmoid_bias)$(\tau, \Delta)$, positive below one
-//! half, 0.004 at $\tau = 10$ and a rate of 0.1; the variance of the gradient grows about linearly in $\tau$. So [`Temperature::Noise`]
-//! gives $\tau$ and takes $q$ from the draws; [`Temperature::Score`] is the paper's.
+//! Source: PROBE, arXiv:2203.06768, the differentiable approximation of $\tilde\Delta_{MC}$ that
+//! Algorithm 2 (PROBE-MC) descends. The paper fixes $t$ in units of the score and names no value
+//! (its figure shows 1 to 100). What matters is $\tau = tq$, $q$ the standard deviation of the
+//! score under the noise: the bias is [`sigmoid_bias`](crate::theory::sigmoid_bias)$(\tau,
+//! \Delta)$, positive below one half, 0.004 at $\tau = 10$ and a rate of 0.1; the variance of the
+//! gradient grows about linearly in $\tau$. So [`Temperature::Noise`] gives $\tau$ and takes $q$
+//! from the draws; [`Temperature::Score`] is the paper's.
 //!
-//! The estimate's `std_error` is that of the smoothed mean and does not cover the bias. Its interval does: it is the exact binomial
-//! interval of the indicators on the same draws, stretched where the smoothed mean lies outside.
+//! The estimate's `std_error` is that of the smoothed mean and does not cover the bias. Its
+//! interval does: it is the exact binomial interval of the indicators on the same draws, stretched
+//! where the smoothed mean lies outside.
 
 use super::{Estimate, InvalidationRate, Query, n_refused};
 use crate::error::{Error, Result, require};
@@ -36,8 +40,8 @@ pub enum Temperature {
 }
 
 impl Temperature {
-    /// $t$, given scores under the noise; infinite where a temperature in noise units meets scores that do not vary.
-    /// Fails unless the temperature is positive and finite.
+    /// $t$, given scores under the noise; infinite where a temperature in noise units meets scores
+    /// that do not vary. Fails unless the temperature is positive and finite.
     pub fn resolve(self, scores: &[f64]) -> Result<f64> {
         let (Self::Score(value) | Self::Noise(value)) = self;
         require(value > 0.0 && value.is_finite(), "temperature", "positive and finite", value)?;
@@ -82,7 +86,12 @@ impl InvalidationRate for SmoothedMonteCarlo {
         "smoothed-monte-carlo"
     }
 
-    fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate> {
+    fn estimate(
+        &self,
+        query: &Query<'_>,
+        confidence: f64,
+        stream: &mut Stream,
+    ) -> Result<Estimate> {
         const BATCH: usize = 256;
         require(self.samples >= 1, "samples", "at least 1", self.samples as f64)?;
         let d = query.point.len();
@@ -100,7 +109,13 @@ impl InvalidationRate for SmoothedMonteCarlo {
         let rate = scores.iter().sum::<f64>() / n;
         let (lower, upper) = clopper_pearson(refused, self.samples as u64, confidence);
         let std_error = standard_deviation(&scores) / n.sqrt();
-        Ok(Estimate { rate, std_error, lower: lower.min(rate), upper: upper.max(rate), exact: false })
+        Ok(Estimate {
+            rate,
+            std_error,
+            lower: lower.min(rate),
+            upper: upper.max(rate),
+            exact: false,
+        })
     }
 
     fn with_samples(&self, samples: usize) -> Option<Box<dyn InvalidationRate>> {
@@ -108,7 +123,8 @@ impl InvalidationRate for SmoothedMonteCarlo {
     }
 }
 
-/// The smoothed estimate as a function of the point, on draws that stay the same: smooth, and so fit to be descended.
+/// The smoothed estimate as a function of the point, on draws that stay the same: smooth, and so
+/// fit to be descended.
 pub struct SmoothedRate<'a> {
     model: &'a dyn Differentiable,
     errors: Rows<'a>,
@@ -118,18 +134,23 @@ pub struct SmoothedRate<'a> {
 }
 
 impl<'a> SmoothedRate<'a> {
-    /// On the draws `errors`, one $\varepsilon_k$ per row, zero where the noise does not act. Fails without draws and on draws
-    /// of another number of features than the model's.
+    /// On the draws `errors`, one $\varepsilon_k$ per row, zero where the noise does not act. Fails
+    /// without draws and on draws of another number of features than the model's.
     pub fn new(model: &'a dyn Differentiable, errors: Rows<'a>) -> Result<Self> {
         let (d, k) = (model.n_features(), errors.n_rows());
         if errors.n_cols() != d {
-            return Err(Error::Shape { what: "features of the draws", expected: d, found: errors.n_cols() });
+            return Err(Error::Shape {
+                what: "features of the draws",
+                expected: d,
+                found: errors.n_cols(),
+            });
         }
         require(k >= 1, "draws", "at least 1", k as f64)?;
         Ok(Self { model, errors, noisy: vec![0.0; d], slope: vec![0.0; d], scores: vec![0.0; k] })
     }
 
-    /// $t$ at `point`: a temperature in noise units takes the score's standard deviation from the draws there.
+    /// $t$ at `point`: a temperature in noise units takes the score's standard deviation from the
+    /// draws there.
     pub fn temperature(&mut self, point: &[f64], temperature: Temperature) -> Result<f64> {
         self.check(point)?;
         for (score, error) in self.scores.iter_mut().zip(self.errors.iter()) {
@@ -139,8 +160,14 @@ impl<'a> SmoothedRate<'a> {
         temperature.resolve(&self.scores)
     }
 
-    /// $\hat\Delta_{MC}$ at `point` and temperature `t`, and its gradient for fixed `t`. One gradient of the score per draw.
-    pub fn value_and_gradient(&mut self, point: &[f64], t: f64, gradient: &mut [f64]) -> Result<f64> {
+    /// $\hat\Delta_{MC}$ at `point` and temperature `t`, and its gradient for fixed `t`. One
+    /// gradient of the score per draw.
+    pub fn value_and_gradient(
+        &mut self,
+        point: &[f64],
+        t: f64,
+        gradient: &mut [f64],
+    ) -> Result<f64> {
         self.check(point)?;
         self.check(gradient)?;
         require(t > 0.0, "temperature", "positive", t)?;
@@ -186,7 +213,10 @@ mod tests {
     fn draws(n: usize, d: usize, sigma: f64) -> Vec<f64> {
         let mut errors = vec![0.0; n * d];
         let noise = Gaussian::isotropic(d, sigma).unwrap();
-        noise.sample_into(&mut Seed(8).stream(Purpose::Search, 0), RowsMut::new(&mut errors, d).unwrap());
+        noise.sample_into(
+            &mut Seed(8).stream(Purpose::Search, 0),
+            RowsMut::new(&mut errors, d).unwrap(),
+        );
         errors
     }
 
@@ -204,7 +234,9 @@ mod tests {
         let (model, errors) = (network(), draws(200, 3, 0.3));
         let mut rate = SmoothedRate::new(&model, Rows::new(&errors, 3).unwrap()).unwrap();
         let (point, mut gradient, mut unused) = ([0.2, -0.1, 0.4], [0.0; 3], [0.0; 3]);
-        for temperature in [Temperature::Score(1.0), Temperature::Noise(2.0), Temperature::Noise(10.0)] {
+        for temperature in
+            [Temperature::Score(1.0), Temperature::Noise(2.0), Temperature::Noise(10.0)]
+        {
             let t = rate.temperature(&point, temperature).unwrap();
             let value = rate.value_and_gradient(&point, t, &mut gradient).unwrap();
             assert!(value > 0.0 && value < 1.0 && gradient.iter().any(|g| g.abs() > 1e-3));
@@ -215,7 +247,8 @@ mod tests {
                     moved[j] += step;
                     rate.value_and_gradient(&moved, t, &mut unused).unwrap()
                 };
-                // A central difference errs by h²/6 times the third derivative, some t³ = 1e5 at most, and 1e-16/h.
+                // A central difference errs by h²/6 times the third derivative, some t³ = 1e5 at
+                // most, and 1e-16/h.
                 let slope = (at(h) - at(-h)) / (2.0 * h);
                 assert!(
                     (slope - gradient[j]).abs() < 1e-5 * gradient[j].abs().max(1e-2),
@@ -236,11 +269,14 @@ mod tests {
         for tau in [1.0, 5.0, 25.0] {
             let mut stream = Seed(3).stream(Purpose::Rate, 1);
             let found = |temperature, stream: &mut Stream| {
-                SmoothedMonteCarlo { samples: n, temperature }.estimate(&query, 0.999, stream).unwrap()
+                SmoothedMonteCarlo { samples: n, temperature }
+                    .estimate(&query, 0.999, stream)
+                    .unwrap()
             };
             let estimate = found(Temperature::Noise(tau), &mut stream.clone());
             let bias = sigmoid_bias(tau, rate).unwrap();
-            // Four standard errors, and the error of q itself (relative 1/√(2n)) times the slope of the bias, at most 0.16.
+            // Four standard errors, and the error of q itself (relative 1/√(2n)) times the slope of
+            // the bias, at most 0.16.
             let allowed = 4.0 * estimate.std_error + 4.0 * 0.16 / (2.0 * n as f64).sqrt();
             assert!((estimate.rate - rate - bias).abs() < allowed, "{tau}: {estimate:?}");
             assert!(
@@ -261,15 +297,24 @@ mod tests {
         let mut gradient = [1.0];
         for t in [f64::INFINITY, 1e300] {
             let value = rate.value_and_gradient(&[0.0], t, &mut gradient).unwrap();
-            // Two of five are refused, and the tie: wholly by the indicator, by half with any finite temperature.
+            // Two of five are refused, and the tie: wholly by the indicator, by half with any
+            // finite temperature.
             assert!((value - if t.is_finite() { 0.5 } else { 0.6 }).abs() < 1e-15, "{t}: {value}");
         }
         // No noise at all: τ/0.
-        let noise = Gaussian::new(vec![0.0], crate::noise::Covariance::Diagonal(vec![0.0])).unwrap();
+        let noise =
+            Gaussian::new(vec![0.0], crate::noise::Covariance::Diagonal(vec![0.0])).unwrap();
         for (point, expected) in [([0.0], 1.0), ([0.1], 0.0)] {
-            let query = Query { model: &model as &dyn Model, noise: &noise, active: &[true], point: &point };
-            let estimator = SmoothedMonteCarlo { samples: 10, temperature: Temperature::Noise(10.0) };
-            let found = estimator.estimate(&query, 0.9, &mut Seed(0).stream(Purpose::Rate, 0)).unwrap();
+            let query = Query {
+                model: &model as &dyn Model,
+                noise: &noise,
+                active: &[true],
+                point: &point,
+            };
+            let estimator =
+                SmoothedMonteCarlo { samples: 10, temperature: Temperature::Noise(10.0) };
+            let found =
+                estimator.estimate(&query, 0.9, &mut Seed(0).stream(Purpose::Rate, 0)).unwrap();
             assert!((found.rate - expected).abs() <= 0.0);
         }
     }

@@ -1,14 +1,17 @@
 //! The share of refused implementations over scrambled Sobol' points instead of random ones.
 //!
-//! Each of $R$ independent scrambles of $n = 2^k$ points gives an unbiased estimate $\hat\Delta_i$; the estimate is their mean, and
-//! its standard error $\sqrt{\sum_i (\hat\Delta_i - \hat\Delta)^2/(R(R-1))}$ needs no knowledge of how much the even spread
-//! helped. The interval is $\hat\Delta \pm t_{R-1}\,\mathrm{se}$, Student's quantile at the confidence, cut to [0, 1]: it takes means over scrambles for
-//! normal, so it is approximate, unlike the binomial interval of plain Monte Carlo. Where all scrambles agree (no refusal at all, say),
-//! that interval would be a point, and the exact binomial one of the pooled counts takes its place; it is too wide
-//! where the points help and is not proved where they do not.
+//! Each of $R$ independent scrambles of $n = 2^k$ points gives an unbiased estimate $\hat\Delta_i$;
+//! the estimate is their mean, and its standard error $\sqrt{\sum_i (\hat\Delta_i -
+//! \hat\Delta)^2/(R(R-1))}$ needs no knowledge of how much the even spread helped. The interval is
+//! $\hat\Delta \pm t_{R-1}\,\mathrm{se}$, Student's quantile at the confidence, cut to [0, 1]: it
+//! takes means over scrambles for normal, so it is approximate, unlike the binomial interval of
+//! plain Monte Carlo. Where all scrambles agree (no refusal at all, say), that interval would be a
+//! point, and the exact binomial one of the pooled counts takes its place; it is too wide where the
+//! points help and is not proved where they do not.
 //!
-//! Points go through the quantile function of each feature, and for a full covariance through its factor; noise without
-//! either is refused. See L'Ecuyer, *Randomized quasi-Monte Carlo: an introduction for practitioners* (MCQMC 2016), for the method.
+//! Points go through the quantile function of each feature, and for a full covariance through its
+//! factor; noise without either is refused. See L'Ecuyer, *Randomized quasi-Monte Carlo: an
+//! introduction for practitioners* (MCQMC 2016), for the method.
 
 use super::{Estimate, InvalidationRate, Query, n_refused};
 use crate::error::{Error, Result, require};
@@ -43,7 +46,12 @@ impl InvalidationRate for SobolMonteCarlo {
         "monte-carlo-sobol"
     }
 
-    fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate> {
+    fn estimate(
+        &self,
+        query: &Query<'_>,
+        confidence: f64,
+        stream: &mut Stream,
+    ) -> Result<Estimate> {
         const BATCH: usize = 256;
         let (points, scrambles) = (self.points, self.scrambles);
         let rule = "a power of two up to 65536";
@@ -59,7 +67,8 @@ impl InvalidationRate for SobolMonteCarlo {
             why: "it needs Gaussian noise or independent features; use monte-carlo".to_owned(),
         })?;
         let d = query.point.len();
-        let (mut uniforms, mut noisy, mut scores) = (vec![0.0; d], vec![0.0; BATCH * d], vec![0.0; BATCH]);
+        let (mut uniforms, mut noisy, mut scores) =
+            (vec![0.0; d], vec![0.0; BATCH * d], vec![0.0; BATCH]);
         let mut shares = Vec::with_capacity(scrambles);
         let mut total = 0u64;
         for _ in 0..scrambles {
@@ -84,7 +93,8 @@ impl InvalidationRate for SobolMonteCarlo {
         let spread = shares.iter().map(|share| (share - rate).powi(2)).sum::<f64>();
         let std_error = (spread / (r * (r - 1.0))).sqrt();
         let (lower, upper) = if std_error > 0.0 {
-            let reach = StudentT::new(r - 1.0)?.upper_quantile(0.5 * (1.0 - confidence)) * std_error;
+            let reach =
+                StudentT::new(r - 1.0)?.upper_quantile(0.5 * (1.0 - confidence)) * std_error;
             ((rate - reach).max(0.0), (rate + reach).min(1.0))
         } else {
             clopper_pearson(total, (scrambles * points) as u64, confidence)
@@ -92,7 +102,8 @@ impl InvalidationRate for SobolMonteCarlo {
         Ok(Estimate { rate, std_error, lower, upper, exact: false })
     }
 
-    /// At least `samples` points over sixteen scrambles, or over more where those would be too long.
+    /// At least `samples` points over sixteen scrambles, or over more where those would be too
+    /// long.
     fn with_samples(&self, samples: usize) -> Option<Box<dyn InvalidationRate>> {
         let points = samples.div_ceil(SCRAMBLES).clamp(2, MAX_POINTS).next_power_of_two();
         Some(Box::new(Self { points, scrambles: samples.div_ceil(points).max(SCRAMBLES) }))
@@ -130,7 +141,8 @@ mod tests {
             covered += u32::from(found.lower <= truth && truth <= found.upper);
             // Five standard errors of fifteen degrees: 2 in 10,000 for each of forty.
             assert!((found.rate - truth).abs() < 5.0 * found.std_error, "{found:?} for {truth}");
-            let plain = MonteCarlo { samples: 16 * 1024 }.estimate(&query, 0.95, &mut stream(key)).unwrap();
+            let plain =
+                MonteCarlo { samples: 16 * 1024 }.estimate(&query, 0.95, &mut stream(key)).unwrap();
             assert!(found.std_error < 0.6 * plain.std_error, "{found:?} {plain:?}");
         }
         // Forty intervals at 95 %: fewer than 32 have probability below 1e-3 (binomial).
@@ -139,7 +151,8 @@ mod tests {
 
     #[test]
     fn serves_every_independent_family_and_refuses_the_rest() {
-        // One feature: the rate is the distribution function itself, and the net misses it by at most one point in 1024.
+        // One feature: the rate is the distribution function itself, and the net misses it by at
+        // most one point in 1024.
         let model = Linear::new(vec![1.0], 0.13, 0.0).unwrap();
         for name in ["gaussian", "uniform", "laplace", "student-t"] {
             let noise = NoiseSpec::parse(name).unwrap().build(vec![0.1]).unwrap();
@@ -152,8 +165,9 @@ mod tests {
         }
         let residuals = Residuals::new(Rows::new(&[0.1, -0.1], 1).unwrap()).unwrap();
         let query = Query { model: &model, noise: &residuals, active: &[true], point: &[0.0] };
-        let error =
-            SobolMonteCarlo { points: 4, scrambles: 2 }.estimate(&query, 0.99, &mut stream(1)).unwrap_err();
+        let error = SobolMonteCarlo { points: 4, scrambles: 2 }
+            .estimate(&query, 0.99, &mut stream(1))
+            .unwrap_err();
         assert!(
             error.to_string().contains("residuals") && error.to_string().contains("monte-carlo"),
             "{error}"
@@ -165,10 +179,14 @@ mod tests {
         let model = Linear::new(vec![1.0], 5.0, 0.0).unwrap();
         let noise = Gaussian::isotropic(1, 0.1).unwrap();
         let query = Query { model: &model, noise: &noise, active: &[true], point: &[0.0] };
-        let found =
-            SobolMonteCarlo { points: 64, scrambles: 4 }.estimate(&query, 0.95, &mut stream(2)).unwrap();
+        let found = SobolMonteCarlo { points: 64, scrambles: 4 }
+            .estimate(&query, 0.95, &mut stream(2))
+            .unwrap();
         // Clopper and Pearson without a hit in 256: 1 - 0.025^(1/256).
-        assert!(found.rate.abs() <= 0.0 && (found.upper - (1.0 - 0.025_f64.powf(1.0 / 256.0))).abs() < 1e-12);
+        assert!(
+            found.rate.abs() <= 0.0
+                && (found.upper - (1.0 - 0.025_f64.powf(1.0 / 256.0))).abs() < 1e-12
+        );
     }
 
     #[test]
@@ -178,7 +196,11 @@ mod tests {
         let noise: &dyn Noise = &noise;
         let query = Query { model: &model as &dyn Model, noise, active: &[true], point: &[0.0] };
         for (points, scrambles) in [(0, 2), (3, 2), (1 << 17, 2), (4, 1)] {
-            assert!(SobolMonteCarlo { points, scrambles }.estimate(&query, 0.9, &mut stream(0)).is_err());
+            assert!(
+                SobolMonteCarlo { points, scrambles }
+                    .estimate(&query, 0.9, &mut stream(0))
+                    .is_err()
+            );
         }
         for samples in [1, 17, 100_000, 3_000_000] {
             let sized = SobolMonteCarlo { points: 1, scrambles: 2 }.with_samples(samples).unwrap();

@@ -1,6 +1,7 @@
-//! Adam (Kingma and Ba 2015, arXiv:1412.6980): steps along the running mean of the gradient, divided by the root of the running
-//! mean of its square, both corrected for starting at zero. With AMSGrad (Reddi, Kale and Kumar 2018, arXiv:1904.09237) the
-//! divisor is the largest such mean so far, so that steps never grow back.
+//! Adam (Kingma and Ba 2015, arXiv:1412.6980): steps along the running mean of the gradient,
+//! divided by the root of the running mean of its square, both corrected for starting at zero. With
+//! AMSGrad (Reddi, Kale and Kumar 2018, arXiv:1904.09237) the divisor is the largest such mean so
+//! far, so that steps never grow back.
 
 const MEAN_DECAY: f64 = 0.9;
 const SQUARE_DECAY: f64 = 0.999;
@@ -21,7 +22,13 @@ pub struct Adam {
 impl Adam {
     /// Plain Adam on `n` parameters with learning rate `rate`.
     pub fn new(n: usize, rate: f64) -> Self {
-        Self { rate, mean: vec![0.0; n], square: vec![0.0; n], largest: Vec::new(), powers: [1.0; 2] }
+        Self {
+            rate,
+            mean: vec![0.0; n],
+            square: vec![0.0; n],
+            largest: Vec::new(),
+            powers: [1.0; 2],
+        }
     }
 
     /// With AMSGrad.
@@ -65,10 +72,12 @@ mod tests {
     fn the_first_two_steps_by_hand() {
         let mut adam = Adam::new(1, 0.1);
         let mut p = [1.0];
-        // After one step both corrected means are the gradient's own: the step is the rate, whatever the gradient.
+        // After one step both corrected means are the gradient's own: the step is the rate,
+        // whatever the gradient.
         adam.step(&mut p, &[4.0]);
         assert!((p[0] - 0.9).abs() < 1e-9, "{p:?}");
-        // Then m = 0.9·0.4 + 0.1·(-2) = 0.16, over 1 - 0.81; v = 0.999·0.016 + 0.001·4 = 0.019984, over 1 - 0.998001.
+        // Then m = 0.9·0.4 + 0.1·(-2) = 0.16, over 1 - 0.81; v = 0.999·0.016 + 0.001·4 = 0.019984,
+        // over 1 - 0.998001.
         adam.step(&mut p, &[-2.0]);
         let step = 0.1 * (0.16 / 0.19) / (0.019_984_f64 / 0.001_999).sqrt();
         assert!((p[0] - (0.9 - step)).abs() < 1e-9, "{p:?} {step}");

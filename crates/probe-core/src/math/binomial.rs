@@ -4,7 +4,8 @@ use statrs::function::beta::beta_reg;
 
 /// The two-sided Clopper–Pearson interval at `confidence` for `hits` out of `n` trials.
 ///
-/// Bounds are the roots of the binomial tails, found by bisection to the last bits, so coverage is never below nominal.
+/// Bounds are the roots of the binomial tails, found by bisection to the last bits, so coverage is
+/// never below nominal.
 pub fn clopper_pearson(hits: u64, n: u64, confidence: f64) -> (f64, f64) {
     let alpha = 0.5 * (1.0 - confidence);
     let (k, n) = (hits as f64, n as f64);

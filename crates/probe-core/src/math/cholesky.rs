@@ -1,8 +1,10 @@
 //! Cholesky factor of a covariance matrix that may be singular.
 
-/// Lower-triangular $L$ with $LL^\top = A$ for a symmetric positive *semi*-definite `a` (row-major, `n` × `n`).
+/// Lower-triangular $L$ with $LL^\top = A$ for a symmetric positive *semi*-definite `a` (row-major,
+/// `n` × `n`).
 ///
-/// Pivots within rounding of zero become zero columns. `None` if `a` has a clearly negative direction.
+/// Pivots within rounding of zero become zero columns. `None` if `a` has a clearly negative
+/// direction.
 pub fn semidefinite(a: &[f64], n: usize) -> Option<Vec<f64>> {
     let largest = (0..n).map(|i| a[i * n + i]).fold(0.0, f64::max);
     let zero = largest * n as f64 * 1e-14;

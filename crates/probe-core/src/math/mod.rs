@@ -1,4 +1,5 @@
-//! Small numerics: the normal distribution with accurate tails, exact binomial bounds, Cholesky factors, Sobol' points, Adam.
+//! Small numerics: the normal distribution with accurate tails, exact binomial bounds, Cholesky
+//! factors, Sobol' points, Adam.
 
 pub mod adam;
 pub mod binomial;
@@ -12,7 +13,8 @@ mod vectorise;
 pub use normal_quick::quick_cdf_and_pdf;
 pub use vectorise::vectorised;
 
-/// Sum of products, in a fixed order: eight running sums, so that it vectorises and gives the same bits everywhere.
+/// Sum of products, in a fixed order: eight running sums, so that it vectorises and gives the same
+/// bits everywhere.
 #[inline(always)]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     const LANES: usize = 8;

@@ -1,8 +1,9 @@
 //! The standard normal distribution, with tails that stay accurate down to $10^{-300}$.
 //!
-//! Everything goes through `erfc`; nothing computes `1 - cdf`. Relative errors are within $10^{-14}$ everywhere, which in
-//! the tail takes care: the relative error of $\bar\Phi(z)$ is $z^2$ times that of its argument, so rounding
-//! $z/\sqrt2$ alone would cost three digits at $z = 37$.
+//! Everything goes through `erfc`; nothing computes `1 - cdf`. Relative errors are within
+//! $10^{-14}$ everywhere, which in the tail takes care: the relative error of $\bar\Phi(z)$ is
+//! $z^2$ times that of its argument, so rounding $z/\sqrt2$ alone would cost three digits at $z =
+//! 37$.
 
 use statrs::function::erf::{erf_inv, erfc_inv};
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
@@ -38,7 +39,8 @@ pub fn upper_tail(z: f64) -> f64 {
     let x = z * FRAC_1_SQRT_2;
     let tail = 0.5 * libm::erfc(x);
     if z > 2.0 && z < 40.0 {
-        // x misses z/√2 by `miss`; (z + √(z²+4))/2 is the hazard φ/Φ̄ to better than 2 %, enough for a correction.
+        // x misses z/√2 by `miss`; (z + √(z²+4))/2 is the hazard φ/Φ̄ to better than 2 %, enough
+        // for a correction.
         let miss = z.mul_add(FRAC_1_SQRT_2, -x) + z * FRAC_1_SQRT_2_LOW;
         tail - tail * (miss * FRAC_1_SQRT_2 * (z + (z * z + 4.0).sqrt()))
     } else {
@@ -46,9 +48,11 @@ pub fn upper_tail(z: f64) -> f64 {
     }
 }
 
-/// $z_p$ with $\bar\Phi(z_p) = p$, that is $\Phi^{-1}(1-p)$, for $0 \le p \le 1$ (±∞ at the ends, NaN outside).
+/// $z_p$ with $\bar\Phi(z_p) = p$, that is $\Phi^{-1}(1-p)$, for $0 \le p \le 1$ (±∞ at the ends,
+/// NaN outside).
 ///
-/// The library value is polished by Newton steps: on $1-2p$ around the median, on $\ln p$ in the tail.
+/// The library value is polished by Newton steps: on $1-2p$ around the median, on $\ln p$ in the
+/// tail.
 ///
 /// ```
 /// use probe_core::math::normal::upper_quantile;
@@ -60,7 +64,8 @@ pub fn upper_quantile(p: f64) -> f64 {
         return -upper_quantile(1.0 - p);
     }
     if p > 0.25 {
-        // 1 - 2p is exact for p in [0.25, 0.5], so the relative accuracy of z survives its zero at the median.
+        // 1 - 2p is exact for p in [0.25, 0.5], so the relative accuracy of z survives its zero at
+        // the median.
         let centre = 1.0 - 2.0 * p;
         let z = SQRT_2 * erf_inv(centre);
         return z - (libm::erf(z * FRAC_1_SQRT_2) - centre) / (2.0 * pdf(z));
@@ -86,8 +91,9 @@ pub fn quantile(p: f64) -> f64 {
 mod tests {
     use super::*;
 
-    // Reference values: mpmath 1.4.1 at 60 digits. Tail erfc(z/√2)/2; density exp(-z²/2)/√(2π); quantile as
-    // √2·erfinv(1-2p), or for p <= 0.01 the root of ln tail(z) = ln p. Arguments are the exact doubles.
+    // Reference values: mpmath 1.4.1 at 60 digits. Tail erfc(z/√2)/2; density exp(-z²/2)/√(2π);
+    // quantile as √2·erfinv(1-2p), or for p <= 0.01 the root of ln tail(z) = ln p. Arguments are
+    // the exact doubles.
     const TAIL: &[(f64, f64)] = &[
         (-10.0, 1.0),
         (-6.0, 0.999_999_999_013_412_3),
@@ -189,7 +195,11 @@ mod tests {
             let z = upper_quantile(p);
             // One unit in the last place of z is worth about z² units of p.
             let allowed = (4.0 + z * z) * f64::EPSILON;
-            assert!((upper_tail(z) / p - 1.0).abs() < allowed, "p = {p:e}: {:e}", upper_tail(z) / p - 1.0);
+            assert!(
+                (upper_tail(z) / p - 1.0).abs() < allowed,
+                "p = {p:e}: {:e}",
+                upper_tail(z) / p - 1.0
+            );
             p *= 0.83;
         }
     }

@@ -1,9 +1,11 @@
-//! $\Phi$ and $\varphi$ without branches or tables, for loops that need millions of them: compilers make vector code of it.
+//! $\Phi$ and $\varphi$ without branches or tables, for loops that need millions of them: compilers
+//! make vector code of it.
 //!
-//! $\varphi$ comes from $e^v = 2^k e^\rho$ with a polynomial of degree 8 for $|\rho| \le \ln 2/2$, and $1-\Phi(x) = \varphi(x)\,m(x)$ from a polynomial of degree
-//! 11 in $1/(1+x/4)$ for Mills' ratio $m$ on $[0, 9]$; both are least-squares fits at Chebyshev nodes. The relative error is below
-//! $10^{-10}$ for $\varphi$ and for $\Phi$ where $z \le 0$, so the absolute error is below $5\cdot10^{-11}$ everywhere. Beyond ±9 the value is that at ±9, an
-//! absolute error of $10^{-19}$.
+//! $\varphi$ comes from $e^v = 2^k e^\rho$ with a polynomial of degree 8 for $|\rho| \le \ln 2/2$,
+//! and $1-\Phi(x) = \varphi(x)\,m(x)$ from a polynomial of degree 11 in $1/(1+x/4)$ for Mills'
+//! ratio $m$ on $[0, 9]$; both are least-squares fits at Chebyshev nodes. The relative error is
+//! below $10^{-10}$ for $\varphi$ and for $\Phi$ where $z \le 0$, so the absolute error is below
+//! $5\cdot10^{-11}$ everywhere. Beyond ±9 the value is that at ±9, an absolute error of $10^{-19}$.
 
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -86,7 +88,10 @@ mod tests {
             if z < 0.0 {
                 assert!((below / expected - 1.0).abs() < 1e-10, "{z}: {below} {expected}");
             }
-            assert!((density / expected_density - 1.0).abs() < 1e-10, "{z}: {density} {expected_density}");
+            assert!(
+                (density / expected_density - 1.0).abs() < 1e-10,
+                "{z}: {density} {expected_density}"
+            );
         }
         assert_eq!(quick_cdf_and_pdf(f64::INFINITY).0, 1.0);
         assert!(quick_cdf_and_pdf(f64::NEG_INFINITY).0 < 2e-19);

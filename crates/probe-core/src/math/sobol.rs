@@ -1,14 +1,17 @@
 //! Scrambled Sobol' points: more even than random ones, and still each of them uniform.
 //!
-//! A mean over $n = 2^k$ points of a scrambled net has the variance of plain sampling at worst times a constant, and for
-//! smooth integrands $O(n^{-3+o(1)})$ instead of $O(n^{-1})$ (Owen, *Scrambled net variance for integrals of smooth functions*,
-//! Annals of Statistics 25, 1997). The error of one point set is not known from within; the spread over several
-//! independent scrambles is an honest estimate of it.
+//! A mean over $n = 2^k$ points of a scrambled net has the variance of plain sampling at worst
+//! times a constant, and for smooth integrands $O(n^{-3+o(1)})$ instead of $O(n^{-1})$ (Owen, *Scrambled
+//! net variance for integrals of smooth functions*, Annals of Statistics 25, 1997). The error of
+//! one point set is not known from within; the spread over several independent scrambles is an
+//! honest estimate of it.
 //!
-//! Direction numbers (Joe and Kuo 2008) and the nested scramble by hashing (Burley, *Practical Hash-based Owen
-//! Scrambling*, JCGT 9, 2020) are those of the crate `sobol_burley`. A hash is only nearly an Owen scramble, so each dimension is
-//! also given a random digital shift of 53 bits: whatever the hash does, every point is exactly uniform on the grid of
-//! $2^{-53}$, independently over dimensions, so means are unbiased. The crate's own `f32` output would cut the normal tail at $10^{-7}$.
+//! Direction numbers (Joe and Kuo 2008) and the nested scramble by hashing (Burley, *Practical
+//! Hash-based Owen Scrambling*, JCGT 9, 2020) are those of the crate `sobol_burley`. A hash is only
+//! nearly an Owen scramble, so each dimension is also given a random digital shift of 53 bits:
+//! whatever the hash does, every point is exactly uniform on the grid of $2^{-53}$, independently
+//! over dimensions, so means are unbiased. The crate's own `f32` output would cut the normal tail
+//! at $10^{-7}$.
 //!
 //! Cost per coordinate: at most sixteen exclusive-ors and one hash; a normal adds one quantile.
 
@@ -19,11 +22,12 @@ use sobol_burley::parts::{owen_scramble_rev, sobol_rev};
 /// Points after which a sequence repeats: draw another scramble instead.
 pub const MAX_POINTS: usize = 1 << 16;
 
-/// Dimensions that are jointly even. Further ones come in blocks of as many: even among themselves, and matched to the
-/// others by an independent shuffle of the points.
+/// Dimensions that are jointly even. Further ones come in blocks of as many: even among themselves,
+/// and matched to the others by an independent shuffle of the points.
 pub const JOINT_DIMENSIONS: usize = sobol_burley::NUM_DIMENSIONS as usize;
 
-/// One scrambled Sobol' sequence in any number of dimensions; points are asked for by index, in any order.
+/// One scrambled Sobol' sequence in any number of dimensions; points are asked for by index, in any
+/// order.
 ///
 /// ```
 /// use probe_core::math::sobol::ScrambledSobol;
@@ -56,9 +60,13 @@ impl ScrambledSobol {
     /// Draws a scramble for points of `dim` coordinates.
     pub fn new(dim: usize, stream: &mut Stream) -> Self {
         let dimensions = (0..dim)
-            .map(|_| Dimension { scramble: (stream.bits() >> 32) as u32, shift: stream.bits() >> 11 })
+            .map(|_| Dimension {
+                scramble: (stream.bits() >> 32) as u32,
+                shift: stream.bits() >> 11,
+            })
             .collect();
-        let shuffles = (1..dim.div_ceil(JOINT_DIMENSIONS)).map(|_| (stream.bits() >> 32) as u32).collect();
+        let shuffles =
+            (1..dim.div_ceil(JOINT_DIMENSIONS)).map(|_| (stream.bits() >> 32) as u32).collect();
         Self { dimensions, shuffles }
     }
 
@@ -67,20 +75,26 @@ impl ScrambledSobol {
         self.dimensions.len()
     }
 
-    /// Point number `index` of the sequence, taken modulo [`MAX_POINTS`]: the first [`dim`](Self::dim) entries of `out` become uniform
-    /// on the open interval (0, 1). Use powers of two of points, from 0 on, for the best balance.
+    /// Point number `index` of the sequence, taken modulo [`MAX_POINTS`]: the first
+    /// [`dim`](Self::dim) entries of `out` become uniform on the open interval (0, 1). Use powers
+    /// of two of points, from 0 on, for the best balance.
     pub fn uniform_into(&self, index: usize, out: &mut [f64]) {
         let reversed = ((index % MAX_POINTS) as u32).reverse_bits();
-        for (block, (dimensions, out)) in
-            self.dimensions.chunks(JOINT_DIMENSIONS).zip(out.chunks_mut(JOINT_DIMENSIONS)).enumerate()
+        for (block, (dimensions, out)) in self
+            .dimensions
+            .chunks(JOINT_DIMENSIONS)
+            .zip(out.chunks_mut(JOINT_DIMENSIONS))
+            .enumerate()
         {
-            // A nested scramble of the index permutes points so that each prefix of 2^k stays a net.
+            // A nested scramble of the index permutes points so that each prefix of 2^k stays a
+            // net.
             let index = match block.checked_sub(1) {
                 None => reversed,
                 Some(later) => owen_scramble_rev(reversed, self.shuffles[later]),
             };
             for (j, (dimension, u)) in dimensions.iter().zip(out).enumerate() {
-                let bits = owen_scramble_rev(sobol_rev(index, j as u32), dimension.scramble).reverse_bits();
+                let bits = owen_scramble_rev(sobol_rev(index, j as u32), dimension.scramble)
+                    .reverse_bits();
                 let bits = (u64::from(bits) << 21) ^ dimension.shift;
                 *u = (bits as f64 + 0.5) * (1.0 / 9_007_199_254_740_992.0);
             }
@@ -124,7 +138,8 @@ mod tests {
 
     #[test]
     fn the_first_two_dimensions_are_a_net_and_other_blocks_are_not_copies() {
-        // Sobol's first two dimensions are a (0, k, 2)-net: one of 64 points in each box of area 1/64, whatever its shape.
+        // Sobol's first two dimensions are a (0, k, 2)-net: one of 64 points in each box of area
+        // 1/64, whatever its shape.
         let points = draw(512, 1);
         let mut rows = vec![vec![0.0; 512]; 64];
         rows.iter_mut().enumerate().for_each(|(i, row)| points.uniform_into(i, row));
@@ -132,7 +147,8 @@ mod tests {
             let (across, down) = (1usize << k, 64 >> k);
             let mut seen = vec![0; 64];
             for row in &rows {
-                seen[(row[0] * across as f64) as usize * down + (row[1] * down as f64) as usize] += 1;
+                seen[(row[0] * across as f64) as usize * down + (row[1] * down as f64) as usize] +=
+                    1;
             }
             assert!(seen.iter().all(|&count| count == 1), "{across} by {down}");
         }
@@ -145,7 +161,8 @@ mod tests {
 
     #[test]
     fn means_are_unbiased_and_far_closer_than_random_ones() {
-        // E[exp(0.3 Σ z)] = exp(d 0.045): smooth, so 1024 points and 32 scrambles settle it to a few parts in 1e5.
+        // E[exp(0.3 Σ z)] = exp(d 0.045): smooth, so 1024 points and 32 scrambles settle it to a
+        // few parts in 1e5.
         let (d, n, scrambles) = (4, 1024, 32);
         let mut z = vec![0.0; d];
         let means: Vec<f64> = (0..scrambles)
@@ -159,11 +176,16 @@ mod tests {
             })
             .collect();
         let mean = means.iter().sum::<f64>() / scrambles as f64;
-        let variance = means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / (scrambles - 1) as f64;
+        let variance =
+            means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / (scrambles - 1) as f64;
         let truth = libm::exp(0.045 * d as f64);
         // Four standard errors of the mean over scrambles.
-        assert!((mean - truth).abs() < 4.0 * (variance / scrambles as f64).sqrt(), "{mean} for {truth}");
-        // The variance of plain sampling: E[e^{2X}] - E[e^X]^2 with X ~ N(0, 0.09 d), over n. At least fifty times more.
+        assert!(
+            (mean - truth).abs() < 4.0 * (variance / scrambles as f64).sqrt(),
+            "{mean} for {truth}"
+        );
+        // The variance of plain sampling: E[e^{2X}] - E[e^X]^2 with X ~ N(0, 0.09 d), over n. At
+        // least fifty times more.
         let plain = (libm::exp(0.18 * d as f64) - truth * truth) / n as f64;
         assert!(variance < plain / 50.0, "{variance:e} against {plain:e}");
     }

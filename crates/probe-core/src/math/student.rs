@@ -1,12 +1,14 @@
 //! Student's $t$ distribution with $\nu$ degrees of freedom, tails without cancellation.
 //!
-//! With $z = \nu/(\nu + x^2)$, density $f$ and the continued fraction $K(\cdot\,; a, b)$ of the incomplete beta function,
+//! With $z = \nu/(\nu + x^2)$, density $f$ and the continued fraction $K(\cdot\,; a, b)$ of the
+//! incomplete beta function,
 //!
 //! $$P(T > x) = \frac{x f(x)}{\nu} K(z; \tfrac\nu2, \tfrac12) \quad (x \gtrsim \sqrt3), \qquad
 //! P(0 < T \le x) = x f(x) K(1 - z; \tfrac12, \tfrac\nu2) ,$$
 //!
-//! so only $\Gamma(\frac{\nu+1}2)/\Gamma(\frac\nu2)$ is needed besides, once per $\nu$: no logarithms of large gamma values are
-//! subtracted. Source: *Numerical Recipes*, section 6.4, for the fraction (modified Lentz); Abramowitz and Stegun 6.1.49 for the ratio.
+//! so only $\Gamma(\frac{\nu+1}2)/\Gamma(\frac\nu2)$ is needed besides, once per $\nu$: no
+//! logarithms of large gamma values are subtracted. Source: *Numerical Recipes*, section 6.4, for
+//! the fraction (modified Lentz); Abramowitz and Stegun 6.1.49 for the ratio.
 
 use crate::error::{Result, require};
 use crate::math::normal;
@@ -67,8 +69,8 @@ impl StudentT {
 
     /// $x$ with $P(T > x) = p$, for $0 \le p \le 1$ (±∞ at the ends, NaN outside).
     ///
-    /// Newton's method from the side where it cannot overshoot: on $P(0 < T \le x)$, concave in $x$, around the median; on
-    /// $\ln P(T > x)$, concave in $\ln x$, in the tail.
+    /// Newton's method from the side where it cannot overshoot: on $P(0 < T \le x)$, concave in
+    /// $x$, around the median; on $\ln P(T > x)$, concave in $\ln x$, in the tail.
     pub fn upper_quantile(&self, p: f64) -> f64 {
         if p > 0.5 {
             return -self.upper_quantile(1.0 - p);
@@ -100,10 +102,12 @@ impl StudentT {
     }
 }
 
-/// Tails and densities from a table: $P(T > x)$ to $2\cdot10^{-11}$ and the density to $2\cdot10^{-8}$, in a tenth of the time.
+/// Tails and densities from a table: $P(T > x)$ to $2\cdot10^{-11}$ and the density to
+/// $2\cdot10^{-8}$, in a tenth of the time.
 ///
-/// Cubic Hermite interpolation of the tail, whose slope is the density, is off by $h^4\max|f'''|/384$ at most, and its slope by $h^3\max|f'''|/(72\sqrt3)$;
-/// for one degree of freedom and more $|f'''| < 1.5$.
+/// Cubic Hermite interpolation of the tail, whose slope is the density, is off by
+/// $h^4\max|f'''|/384$ at most, and its slope by $h^3\max|f'''|/(72\sqrt3)$; for one degree of
+/// freedom and more $|f'''| < 1.5$.
 #[derive(Debug, Clone)]
 pub struct QuickStudentT {
     exact: StudentT,
@@ -139,13 +143,15 @@ impl QuickStudentT {
         let (i, s) = (scaled as usize, scaled.fract());
         let ([a, slope_a], [b, slope_b]) = (self.table[i], self.table[i + 1]);
         // a + s (slope_a + s (rise + s bend)).
-        let (rise, bend) = (3.0 * (b - a) - 2.0 * slope_a - slope_b, 2.0 * (a - b) + slope_a + slope_b);
+        let (rise, bend) =
+            (3.0 * (b - a) - 2.0 * slope_a - slope_b, 2.0 * (a - b) + slope_a + slope_b);
         let tail = a + s * (slope_a + s * (rise + s * bend));
         let density = -(slope_a + s * (2.0 * rise + 3.0 * s * bend)) * PER_UNIT as f64;
         (if x < 0.0 { 1.0 - tail } else { tail }, density)
     }
 
-    /// [`StudentT::upper_quantile`], to the same precision: the table tells the tail to a share of $2\cdot10^{-8}$, and one step of Newton's is left.
+    /// [`StudentT::upper_quantile`], to the same precision: the table tells the tail to a share of
+    /// $2\cdot10^{-8}$, and one step of Newton's is left.
     pub fn upper_quantile(&self, p: f64) -> f64 {
         if p > 0.5 {
             return -self.upper_quantile(1.0 - p);
@@ -163,7 +169,8 @@ impl QuickStudentT {
     }
 }
 
-/// $\Gamma(z + \frac12)/\Gamma(z)$: the asymptotic series at $z \ge 32$, reached by $\Gamma(z+1) = z\Gamma(z)$.
+/// $\Gamma(z + \frac12)/\Gamma(z)$: the asymptotic series at $z \ge 32$, reached by $\Gamma(z+1) =
+/// z\Gamma(z)$.
 fn gamma_ratio(mut z: f64) -> f64 {
     let mut factor = 1.0;
     while z < 32.0 {
@@ -173,7 +180,8 @@ fn gamma_ratio(mut z: f64) -> f64 {
     let inverse = 1.0 / z;
     let square = inverse * inverse;
     // The next term, -31/(18432 z⁹), is below 5e-17.
-    let series = -1.0 / 8.0 + square * (1.0 / 192.0 - square * (1.0 / 640.0 - square * 17.0 / 14336.0));
+    let series =
+        -1.0 / 8.0 + square * (1.0 / 192.0 - square * (1.0 / 640.0 - square * 17.0 / 14336.0));
     factor * z.sqrt() * libm::exp(inverse * series)
 }
 
@@ -211,15 +219,20 @@ mod tests {
     fn tails_match_closed_forms() {
         let at = [1e-8, 0.1, 0.9, 1.7, 1.8, 2.5, 7.0, 40.0];
         for x in at {
-            // One degree: ½ - atan(x)/π = atan(1/x)/π. Two: ½(1 - x/√(2+x²)) = 1/(√(2+x²)(√(2+x²)+x)).
+            // One degree: ½ - atan(x)/π = atan(1/x)/π. Two: ½(1 - x/√(2+x²)) =
+            // 1/(√(2+x²)(√(2+x²)+x)).
             let one = StudentT::new(1.0).unwrap();
             assert!(relative(one.upper_tail(x), libm::atan(1.0 / x) / PI) < 1e-14, "{x}");
             let (two, root) = (StudentT::new(2.0).unwrap(), (2.0 + x * x).sqrt());
             assert!(relative(two.upper_tail(x), 1.0 / (root * (root + x))) < 1e-14, "{x}");
-            // Four: with u = x/√(4+x²), ½ - ¾u + ¼u³ = ¼(1-u)²(2+u), and 1 - u = 4/(√(4+x²)(√(4+x²)+x)).
+            // Four: with u = x/√(4+x²), ½ - ¾u + ¼u³ = ¼(1-u)²(2+u), and 1 - u =
+            // 4/(√(4+x²)(√(4+x²)+x)).
             let (four, root) = (StudentT::new(4.0).unwrap(), (4.0 + x * x).sqrt());
             let rest = 4.0 / (root * (root + x));
-            assert!(relative(four.upper_tail(x), 0.25 * rest * rest * (2.0 + x / root)) < 1e-14, "{x}");
+            assert!(
+                relative(four.upper_tail(x), 0.25 * rest * rest * (2.0 + x / root)) < 1e-14,
+                "{x}"
+            );
             assert!(relative(four.upper_tail(-x), 1.0 - four.upper_tail(x)) < 1e-15);
         }
         let two = StudentT::new(2.0).unwrap();
@@ -229,7 +242,8 @@ mod tests {
 
     #[test]
     fn quantiles_match_the_tables() {
-        // Critical values of any table of t, to the digits printed there; one degree is -cot(πp), four from the closed form above.
+        // Critical values of any table of t, to the digits printed there; one degree is -cot(πp),
+        // four from the closed form above.
         let table = [
             (1.0, 0.025, 12.706_204_736_174_7),
             (4.0, 0.05, 2.131_846_786_326_6),
@@ -252,7 +266,11 @@ mod tests {
                 let x = t.upper_quantile(p);
                 // Small degrees of freedom put 1e-200 beyond the largest double.
                 if x.is_finite() && (x * x).is_finite() {
-                    assert!(relative(t.upper_tail(x), p) < 1e-12, "{df} {p}: {x} {}", t.upper_tail(x));
+                    assert!(
+                        relative(t.upper_tail(x), p) < 1e-12,
+                        "{df} {p}: {x} {}",
+                        t.upper_tail(x)
+                    );
                 }
             }
             assert!(t.upper_quantile(0.5).abs() < 1e-15);
@@ -271,7 +289,8 @@ mod tests {
             let t = StudentT::new(df).unwrap();
             for x in [0.05f64, 0.9, 1.75, 3.0, 9.0] {
                 let h = 1e-5 * x;
-                // The error of a central difference is h² f''/(6f), below 4e-8 here, and rounding over h.
+                // The error of a central difference is h² f''/(6f), below 4e-8 here, and rounding
+                // over h.
                 let slope = (t.upper_tail(x - h) - t.upper_tail(x + h)) / (2.0 * h);
                 assert!(relative(slope, t.pdf(x)) < 1e-6, "{df} {x}");
             }
@@ -292,12 +311,25 @@ mod tests {
                 assert!((tail - exact.upper_tail(x)).abs() < 2e-11, "{df} {x}: {tail}");
                 assert!((density - exact.pdf(x)).abs() < 2e-8, "{df} {x}: {density}");
             }
-            for p in
-                [1e-12, 1e-9, 1.01e-4, 9.9e-4, 1.01e-3, 2.3e-3, 0.013, 0.2, 0.4, 0.499, 0.5, 0.77, 1.0 - 1e-9]
-            {
+            for p in [
+                1e-12,
+                1e-9,
+                1.01e-4,
+                9.9e-4,
+                1.01e-3,
+                2.3e-3,
+                0.013,
+                0.2,
+                0.4,
+                0.499,
+                0.5,
+                0.77,
+                1.0 - 1e-9,
+            ] {
                 let x = quick.upper_quantile(p);
-                // With very many degrees the fraction's roundings add up: against 30 digits the tail of a million is off by 1.4e-11 at
-                // 0.0023, more near the middle. Many steps settle into them, above; one does not.
+                // With very many degrees the fraction's roundings add up: against 30 digits the
+                // tail of a million is off by 1.4e-11 at 0.0023, more near the middle. Many steps
+                // settle into them, above; one does not.
                 let allowed = if df > 1e4 { 1e-9 } else { 1e-12 };
                 assert!(relative(exact.upper_tail(x), p) < allowed, "{df} {p}: {x}");
             }

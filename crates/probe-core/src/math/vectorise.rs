@@ -2,8 +2,9 @@
 
 /// Runs `work` compiled for the widest vector instructions at hand.
 ///
-/// The same operations run in the same order: products and sums are not fused, so the bits are those of the plain loop
-/// on every machine. Whatever is called inside must be inlined (`#[inline(always)]`) to profit.
+/// The same operations run in the same order: products and sums are not fused, so the bits are
+/// those of the plain loop on every machine. Whatever is called inside must be inlined
+/// (`#[inline(always)]`) to profit.
 ///
 /// ```
 /// use probe_core::math::vectorised;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 /// What scores rows.
 type Score = dyn Fn(Rows<'_>, &mut [f64]) -> Result<()> + Send + Sync;
 
-/// A model that is a function of rows. It is asked for every noisy row of a search and of a certificate, some hundred thousand for
-/// each person, so that it should take many rows at once.
+/// A model that is a function of rows. It is asked for every noisy row of a search and of a
+/// certificate, some hundred thousand for each person, so that it should take many rows at once.
 ///
 /// ```
 /// use probe_core::{BlackBox, Model, Rows};
@@ -29,14 +29,19 @@ pub struct BlackBox {
 }
 
 impl BlackBox {
-    /// A model of `n_features` columns whose `score` writes one number a row, favourable above zero. It must give the same number for the same row, however
-    /// rows are put together. Fails without features.
+    /// A model of `n_features` columns whose `score` writes one number a row, favourable above
+    /// zero. It must give the same number for the same row, however rows are put together. Fails
+    /// without features.
     pub fn new(
         n_features: usize,
         score: impl Fn(Rows<'_>, &mut [f64]) -> Result<()> + Send + Sync + 'static,
     ) -> Result<Self> {
         if n_features == 0 {
-            return Err(Error::Shape { what: "features of a model (at least)", expected: 1, found: 0 });
+            return Err(Error::Shape {
+                what: "features of a model (at least)",
+                expected: 1,
+                found: 0,
+            });
         }
         Ok(Self { n_features, score: Arc::new(score), negate: false, threshold: 0.0 })
     }

@@ -45,15 +45,16 @@ impl Linear {
         self.bias
     }
 
-    /// The model with its decision told from outside: `negate` if its class 0 is the favourable one, and another cut-off.
-    /// A tie stays unfavourable. Fails unless the cut-off is finite.
+    /// The model with its decision told from outside: `negate` if its class 0 is the favourable
+    /// one, and another cut-off. A tie stays unfavourable. Fails unless the cut-off is finite.
     pub fn with_decision(&self, negate: bool, threshold: Option<f64>) -> Result<Self> {
         let sign = if negate { -1.0 } else { 1.0 };
         let weights = self.weights.iter().map(|w| sign * w).collect();
         Self::new(weights, sign * self.bias, threshold.unwrap_or(sign * self.threshold))
     }
 
-    /// The same score as a function of scaled inputs, for a model that takes raw ones: $x_j = o_j + d_j y_j$.
+    /// The same score as a function of scaled inputs, for a model that takes raw ones: $x_j = o_j +
+    /// d_j y_j$.
     pub fn rescaled(&self, space: &Space) -> Self {
         let weights = self.weights.iter().enumerate().map(|(j, w)| w * space.width(j)).collect();
         let offset: f64 = self.weights.iter().enumerate().map(|(j, w)| w * space.offset(j)).sum();

@@ -35,7 +35,8 @@ pub trait Model: Send + Sync {
         0.0
     }
 
-    /// The margin where the probability of the favourable class is `probability`: its log-odds, unless the margin has another scale.
+    /// The margin where the probability of the favourable class is `probability`: its log-odds,
+    /// unless the margin has another scale.
     fn margin_at(&self, probability: f64) -> f64 {
         log_odds(probability)
     }
@@ -47,7 +48,8 @@ pub trait Model: Send + Sync {
         Ok(out[0])
     }
 
-    /// Why a missing value (NaN) of `feature` is refused; `None` where the model knows what to do with it.
+    /// Why a missing value (NaN) of `feature` is refused; `None` where the model knows what to do
+    /// with it.
     fn refuses_missing(&self, feature: usize) -> Option<&'static str> {
         let _ = feature;
         Some("only models of kind trees, with default directions, take missing values")

@@ -7,7 +7,8 @@ use crate::error::{Error, Result, require};
 pub enum ModelShift {
     /// Every weight and every bias moves by an independent $N(0, \tau^2)$.
     Gaussian(f64),
-    /// As [`ModelShift::Gaussian`], with $\tau$ this share of the root mean square of the layer's weights.
+    /// As [`ModelShift::Gaussian`], with $\tau$ this share of the root mean square of the layer's
+    /// weights.
     Relative(f64),
     /// The weights, not the bias, move by at most $\rho$ in $\ell_2$; the worst such change counts.
     Bounded(f64),
@@ -29,12 +30,13 @@ impl ModelShift {
             ("bounded", ModelShift::Bounded),
         ];
         let (name, size) = text.split_once(':').unwrap_or((text, ""));
-        let (_, kind) =
-            KINDS.iter().find(|(kind, _)| *kind == name.trim()).ok_or_else(|| Error::UnknownName {
+        let (_, kind) = KINDS.iter().find(|(kind, _)| *kind == name.trim()).ok_or_else(|| {
+            Error::UnknownName {
                 kind: "model shift",
                 name: name.to_owned(),
                 known: KINDS.map(|(kind, _)| kind).join(", "),
-            })?;
+            }
+        })?;
         let size: f64 = size.trim().parse().map_err(|_| Error::Unsupported {
             what: format!("model shift '{text}'"),
             why: format!("'{}' is not a number; write {name}:SIZE", size.trim()),

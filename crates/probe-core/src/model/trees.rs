@@ -1,7 +1,8 @@
 //! Decision trees and their ensembles: single trees, random forests, gradient boosting.
 //!
-//! Whatever rule a file splits by (`<` or `<=`, compared as `f64` or after rounding to `f32`), here every split is
-//! $x_j \le c$ on `f64` with a cut $c$ that takes the same branch for every $x_j$, to the bit.
+//! Whatever rule a file splits by (`<` or `<=`, compared as `f64` or after rounding to `f32`), here
+//! every split is $x_j \le c$ on `f64` with a cut $c$ that takes the same branch for every $x_j$,
+//! to the bit.
 
 mod missing;
 mod reach;
@@ -65,9 +66,13 @@ impl FromStr for Split {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        [Self::AtMost, Self::Below].into_iter().find(|split| split.name() == name).ok_or_else(|| {
-            Error::UnknownName { kind: "split", name: name.to_owned(), known: "<=, <".to_owned() }
-        })
+        [Self::AtMost, Self::Below].into_iter().find(|split| split.name() == name).ok_or_else(
+            || Error::UnknownName {
+                kind: "split",
+                name: name.to_owned(),
+                known: "<=, <".to_owned(),
+            },
+        )
     }
 }
 
@@ -86,13 +91,13 @@ impl FromStr for Aggregate {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        [Self::Sum, Self::Mean, Self::Vote].into_iter().find(|rule| rule.name() == name).ok_or_else(|| {
-            Error::UnknownName {
+        [Self::Sum, Self::Mean, Self::Vote].into_iter().find(|rule| rule.name() == name).ok_or_else(
+            || Error::UnknownName {
                 kind: "aggregate",
                 name: name.to_owned(),
                 known: "sum, mean, vote".to_owned(),
-            }
-        })
+            },
+        )
     }
 }
 
@@ -154,9 +159,14 @@ pub struct Trees {
 }
 
 impl Trees {
-    /// Fails unless every tree is one, every split names a feature and is finite, and every leaf is finite; the error names tree and
-    /// node.
-    pub fn new(n_features: usize, trees: Vec<Tree>, rules: TreeRules, threshold: f64) -> Result<Self> {
+    /// Fails unless every tree is one, every split names a feature and is finite, and every leaf is
+    /// finite; the error names tree and node.
+    pub fn new(
+        n_features: usize,
+        trees: Vec<Tree>,
+        rules: TreeRules,
+        threshold: f64,
+    ) -> Result<Self> {
         require(!trees.is_empty(), "number of trees", "at least 1", 0.0)?;
         require(n_features > 0, "number of features", "at least 1", n_features as f64)?;
         require(rules.base.is_finite(), "base", "finite", rules.base)?;
@@ -176,7 +186,9 @@ impl Trees {
             roots.push(first as u32);
             for i in 0..tree.left.len() {
                 let leaf = tree.left[i] < 0;
-                let child = |child: i64| if leaf { (first + i) as u32 } else { first as u32 + child as u32 };
+                let child = |child: i64| {
+                    if leaf { (first + i) as u32 } else { first as u32 + child as u32 }
+                };
                 nodes.push(Node {
                     cut: if leaf { 0.0 } else { rules.cut(tree.threshold[i]) },
                     feature: if leaf { 0 } else { tree.feature[i] as u32 },
@@ -209,8 +221,8 @@ impl Trees {
         &self.roots
     }
 
-    /// The model with its decision told from outside: `negate` if its class 0 is the favourable one, and another cut-off.
-    /// A tie stays unfavourable. Fails unless the cut-off is finite.
+    /// The model with its decision told from outside: `negate` if its class 0 is the favourable
+    /// one, and another cut-off. A tie stays unfavourable. Fails unless the cut-off is finite.
     pub fn with_decision(&self, negate: bool, threshold: Option<f64>) -> Result<Self> {
         let sign = if negate { -1.0 } else { 1.0 };
         let mut trees = self.trees.clone();
@@ -227,8 +239,8 @@ impl Trees {
         Self::new(self.n_features, trees, rules, threshold.unwrap_or(sign * self.threshold))
     }
 
-    /// The same score as a function of scaled inputs, for a model that takes raw ones: $x_j = o_j + d_j y_j$ with $d_j > 0$.
-    /// Cuts are rounded as a value is that is scaled.
+    /// The same score as a function of scaled inputs, for a model that takes raw ones: $x_j = o_j +
+    /// d_j y_j$ with $d_j > 0$. Cuts are rounded as a value is that is scaled.
     pub fn rescaled(&self, space: &Space) -> Self {
         let mut scaled = self.clone();
         for node in &mut scaled.nodes {
@@ -237,7 +249,8 @@ impl Trees {
         scaled
     }
 
-    /// Whether `x` goes left at a split; a missing value goes where the split says, if it does, and right otherwise.
+    /// Whether `x` goes left at a split; a missing value goes where the split says, if it does, and
+    /// right otherwise.
     #[inline(always)]
     pub(crate) fn goes_left(node: &Node, x: f64) -> bool {
         x <= node.cut || (x.is_nan() && node.default_left == Some(true))
@@ -248,7 +261,11 @@ impl Trees {
         let mut at = self.roots[number];
         loop {
             let node = &self.nodes[at as usize];
-            let next = if Self::goes_left(node, x[node.feature as usize]) { node.left } else { node.right };
+            let next = if Self::goes_left(node, x[node.feature as usize]) {
+                node.left
+            } else {
+                node.right
+            };
             if next == at {
                 return node.adds;
             }
@@ -291,7 +308,8 @@ impl TreeRules {
             Split::Below => f64::from(x) < threshold,
         };
         let last = if takes(nearest) { nearest } else { nearest.next_down() };
-        // Values up to halfway to the next one are rounded to it; halfway, to the even one of the two.
+        // Values up to halfway to the next one are rounded to it; halfway, to the even one of the
+        // two.
         let next = last.next_up();
         if !next.is_finite() || !last.is_finite() {
             return f64::from(last);
@@ -346,11 +364,21 @@ impl Tree {
             }
             for (what, child) in [("left child", left), ("right child", right)] {
                 let inside = child >= 0 && (child as usize) < n;
-                require(inside, &at(what), "a node of the tree, or both children -1", child as f64)?;
+                require(
+                    inside,
+                    &at(what),
+                    "a node of the tree, or both children -1",
+                    child as f64,
+                )?;
                 todo.push(child as usize);
             }
             let feature = self.feature[i];
-            require(feature < n_features, &at("feature"), "a feature of the model", feature as f64)?;
+            require(
+                feature < n_features,
+                &at("feature"),
+                "a feature of the model",
+                feature as f64,
+            )?;
             require(self.threshold[i].is_finite(), &at("threshold"), "finite", self.threshold[i])?;
         }
         Ok(())
@@ -368,7 +396,11 @@ impl Model for Trees {
 
     fn score_batch(&self, x: Rows<'_>, out: &mut [f64]) -> Result<()> {
         if x.n_cols() != self.n_features {
-            return Err(Error::Shape { what: "columns", expected: self.n_features, found: x.n_cols() });
+            return Err(Error::Shape {
+                what: "columns",
+                expected: self.n_features,
+                found: x.n_cols(),
+            });
         }
         if out.len() != x.n_rows() {
             return Err(Error::Shape { what: "scores", expected: x.n_rows(), found: out.len() });

@@ -4,9 +4,10 @@
 //!
 //! $$\varepsilon_j \sim N\big(a\,\delta_j,\ \sigma_j^2 + \rho_j^2\delta_j^2\big) ,$$
 //!
-//! with $\rho$ the relative error of carrying out a change and $a$ the systematic part: $a < 0$ where people stop short, $a > 0$
-//! where they overdo it. For each move it is Gaussian, so rates of given points have the same closed form; see [`Noise::at`]. It
-//! differs from point to point, so a solver that takes the noise for fixed cannot serve it and refuses.
+//! with $\rho$ the relative error of carrying out a change and $a$ the systematic part: $a < 0$
+//! where people stop short, $a > 0$ where they overdo it. For each move it is Gaussian, so rates of
+//! given points have the same closed form; see [`Noise::at`]. It differs from point to point, so a
+//! solver that takes the noise for fixed cannot serve it and refuses.
 
 use super::{Covariance, Gaussian, Noise, NoiseFamily, check_options};
 use crate::error::{Error, Result, require};
@@ -46,17 +47,26 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Standard deviations `sd` of staying put, relative errors `rho` and relative shift `shift` ($a$) of a change. Fails on
-    /// numbers that are not finite, on negative `sd` and `rho`, and on lengths that differ.
+    /// Standard deviations `sd` of staying put, relative errors `rho` and relative shift `shift`
+    /// ($a$) of a change. Fails on numbers that are not finite, on negative `sd` and `rho`, and on
+    /// lengths that differ.
     pub fn new(sd: Vec<f64>, rho: Vec<f64>, shift: f64) -> Result<Self> {
         if sd.len() != rho.len() {
-            return Err(Error::Shape { what: "relative errors rho", expected: sd.len(), found: rho.len() });
+            return Err(Error::Shape {
+                what: "relative errors rho",
+                expected: sd.len(),
+                found: rho.len(),
+            });
         }
         for r in &rho {
             require(*r >= 0.0 && r.is_finite(), "rho", "at least 0 and finite", *r)?;
         }
         require(shift.is_finite(), "a", "finite", shift)?;
-        Ok(Self { rho, shift, still: Gaussian::new(vec![0.0; sd.len()], Covariance::Diagonal(sd))? })
+        Ok(Self {
+            rho,
+            shift,
+            still: Gaussian::new(vec![0.0; sd.len()], Covariance::Diagonal(sd))?,
+        })
     }
 
     /// $\sigma_j$, the standard deviation where nothing changes.
@@ -92,12 +102,17 @@ impl Noise for Effort {
     fn at(&self, from: &[f64], to: &[f64]) -> Result<Option<Gaussian>> {
         for found in [from.len(), to.len()] {
             if found != self.dim() {
-                return Err(Error::Shape { what: "features of a move", expected: self.dim(), found });
+                return Err(Error::Shape {
+                    what: "features of a move",
+                    expected: self.dim(),
+                    found,
+                });
             }
         }
         let change = |j: usize| to[j] - from[j];
         let mean = (0..self.dim()).map(|j| self.shift * change(j)).collect();
-        let sd = (0..self.dim()).map(|j| libm::hypot(self.sd(j), self.rho[j] * change(j))).collect();
+        let sd =
+            (0..self.dim()).map(|j| libm::hypot(self.sd(j), self.rho[j] * change(j))).collect();
         Gaussian::new(mean, Covariance::Diagonal(sd)).map(Some)
     }
 }
@@ -122,6 +137,8 @@ mod tests {
         assert!(Effort::new(vec![0.1], vec![0.2], f64::NAN).is_err());
         assert!(Effort::new(vec![0.1], vec![0.2, 0.2], 0.0).is_err());
         let noise = Effort::new(vec![0.1], vec![0.2], 0.0).unwrap();
-        assert!(noise.at(&[0.0], &[f64::INFINITY]).is_err() && noise.at(&[0.0; 2], &[1.0]).is_err());
+        assert!(
+            noise.at(&[0.0], &[f64::INFINITY]).is_err() && noise.at(&[0.0; 2], &[1.0]).is_err()
+        );
     }
 }

@@ -1,21 +1,26 @@
 //! Noise from what people did: fits to pairs of prescribed and implemented values.
 //!
-//! From $n$ residuals $e_i$ (implemented less prescribed) the mean is $\bar e$ and the covariance $S$ (over $n - 1$). To plug $N(\bar e, S)$ in
-//! is too optimistic: both were estimated. For a linear score $w^\top x + b$ the values $v_i = w^\top e_i$ of normal residuals make
+//! From $n$ residuals $e_i$ (implemented less prescribed) the mean is $\bar e$ and the covariance
+//! $S$ (over $n - 1$). To plug $N(\bar e, S)$ in is too optimistic: both were estimated. For a
+//! linear score $w^\top x + b$ the values $v_i = w^\top e_i$ of normal residuals make
 //!
 //! $$\frac{v - \bar v}{s_v\sqrt{1 + 1/n}} \sim t_{n-1}$$
 //!
-//! for a new $v$, so the rate $r$ holds, on average over the pairs, where $z_r s_v$ is replaced by $t_{n-1,1-r}\,s_v\sqrt{1 + 1/n}$. The same comes from the Gaussian
+//! for a new $v$, so the rate $r$ holds, on average over the pairs, where $z_r s_v$ is replaced by
+//! $t_{n-1,1-r}\,s_v\sqrt{1 + 1/n}$. The same comes from the Gaussian
 //!
 //! $$N(\bar e,\ \kappa^2 S), \qquad \kappa = \frac{t_{n-1,1-r}}{z_r}\sqrt{1 + \tfrac1n} ,$$
 //!
-//! whatever $w$; but $\kappa$ depends on $r < \frac12$, so a fit is for one target rate, and is optimistic for smaller ones. At a target of 0.05
-//! plugging in gives true rates of 0.104, 0.076 and 0.058 with 5, 10 and 30 pairs; with $\kappa$ they are 0.05. It is exact for linear scores,
+//! whatever $w$; but $\kappa$ depends on $r < \frac12$, so a fit is for one target rate, and is
+//! optimistic for smaller ones. At a target of 0.05 plugging in gives true rates of 0.104, 0.076
+//! and 0.058 with 5, 10 and 30 pairs; with $\kappa$ they are 0.05. It is exact for linear scores,
 //! normal residuals and no shrinkage, and a guide otherwise.
 //!
-//! With fewer than five pairs per feature, $S$ is shrunk towards its diagonal: correlations times $1 - \lambda$ with $\lambda =
-//! \sum_{i \ne j} \widehat{\mathrm{Var}}(r_{ij}) / \sum_{i \ne j} r_{ij}^2$, cut to [0, 1] (Schäfer and Strimmer, *Statistical Applications in Genetics and Molecular Biology* 4,
-//! 2005, target D). Variances stay, so changes of one feature keep their exact factor.
+//! With fewer than five pairs per feature, $S$ is shrunk towards its diagonal: correlations times
+//! $1 - \lambda$ with $\lambda = \sum_{i \ne j} \widehat{\mathrm{Var}}(r_{ij}) / \sum_{i \ne j}
+//! r_{ij}^2$, cut to [0, 1] (Schäfer and Strimmer, *Statistical Applications in Genetics and
+//! Molecular Biology* 4, 2005, target D). Variances stay, so changes of one feature keep their
+//! exact factor.
 
 use super::{Covariance, Gaussian};
 use crate::error::{Error, Result, require};
@@ -44,14 +49,16 @@ pub struct NoiseFit {
 impl NoiseFit {
     /// Whether there are too few pairs to tell how features are missed together.
     pub fn has_few_pairs(&self) -> bool {
-        let d = (0..self.noise.mean().len()).filter(|&j| self.noise.covariance_of(j, j) > 0.0).count();
+        let d =
+            (0..self.noise.mean().len()).filter(|&j| self.noise.covariance_of(j, j) > 0.0).count();
         d > 1 && self.pairs < PAIRS_PER_FEATURE * d
     }
 }
 
 /// Fits Gaussian noise to `residuals`, one per row, for the target rate `rate`.
 ///
-/// Fails with fewer than two residuals, on numbers that are not finite, and unless `rate` is above 0 and below 1/2.
+/// Fails with fewer than two residuals, on numbers that are not finite, and unless `rate` is above
+/// 0 and below 1/2.
 pub fn fit_gaussian(residuals: Rows<'_>, rate: f64) -> Result<NoiseFit> {
     let (n, d) = (residuals.n_rows(), residuals.n_cols());
     if n < 2 {
@@ -72,12 +79,14 @@ pub fn fit_gaussian(residuals: Rows<'_>, rate: f64) -> Result<NoiseFit> {
     let around = |j: usize| residuals.iter().map(|row| row[j] - first[j]).sum::<f64>() / count;
     let mean: Vec<f64> = (0..d).map(|j| first[j] + around(j)).collect();
     let covariance_of = |i: usize, j: usize| {
-        residuals.iter().map(|row| (row[i] - mean[i]) * (row[j] - mean[j])).sum::<f64>() / (count - 1.0)
+        residuals.iter().map(|row| (row[i] - mean[i]) * (row[j] - mean[j])).sum::<f64>()
+            / (count - 1.0)
     };
     let sd: Vec<f64> = (0..d).map(|j| covariance_of(j, j).sqrt()).collect();
     // Features that are always met have no correlations to tell.
     let varying = sd.iter().filter(|sd| **sd > 0.0).count();
-    let shrinkage = if n < PAIRS_PER_FEATURE * varying { shrinkage(residuals, &mean, &sd) } else { 0.0 };
+    let shrinkage =
+        if n < PAIRS_PER_FEATURE * varying { shrinkage(residuals, &mean, &sd) } else { 0.0 };
     let square = inflation * inflation;
     let mut matrix = vec![0.0; d * d];
     for i in 0..d {
@@ -104,13 +113,15 @@ pub fn inflation(n: usize, rate: f64) -> Result<f64> {
     require(n >= 2, "pairs", "at least 2", n as f64)?;
     // Beyond a million degrees of freedom the quantiles agree to six digits.
     let df = (n as f64 - 1.0).min(crate::math::student::MAX_DF);
-    Ok(StudentT::new(df)?.upper_quantile(rate) / upper_quantile(rate) * (1.0 + 1.0 / n as f64).sqrt())
+    Ok(StudentT::new(df)?.upper_quantile(rate) / upper_quantile(rate)
+        * (1.0 + 1.0 / n as f64).sqrt())
 }
 
 /// Schäfer and Strimmer's $\lambda$; features that never vary have no correlations.
 fn shrinkage(residuals: Rows<'_>, mean: &[f64], sd: &[f64]) -> f64 {
     let (n, d) = (residuals.n_rows() as f64, residuals.n_cols());
-    let standard = |row: &[f64], j: usize| if sd[j] > 0.0 { (row[j] - mean[j]) / sd[j] } else { 0.0 };
+    let standard =
+        |row: &[f64], j: usize| if sd[j] > 0.0 { (row[j] - mean[j]) / sd[j] } else { 0.0 };
     let (mut variances, mut squares) = (0.0, 0.0);
     for i in 0..d {
         for j in 0..i {
@@ -135,7 +146,8 @@ mod tests {
 
     #[test]
     fn mean_and_covariance_by_hand() {
-        // Residuals (1, 0), (3, 2), (5, 1) and the same again: mean (3, 1), S = [[3.2, 0.8], [0.8, 0.8]] over n - 1 = 5.
+        // Residuals (1, 0), (3, 2), (5, 1) and the same again: mean (3, 1), S = [[3.2, 0.8], [0.8, 0.8]]
+        // over n - 1 = 5.
         let once = [1.0, 0.0, 3.0, 2.0, 5.0, 1.0];
         let fit = |copies: usize, rate| {
             let rows: Vec<f64> = once.iter().copied().cycle().take(6 * copies).collect();
@@ -143,25 +155,34 @@ mod tests {
         };
         let large = fit(4, 0.1);
         assert!(large.shrinkage.abs() <= 0.0 && large.pairs == 12);
-        assert!((large.noise.mean()[0] - 3.0).abs() < 1e-15 && (large.noise.mean()[1] - 1.0).abs() < 1e-15);
+        assert!(
+            (large.noise.mean()[0] - 3.0).abs() < 1e-15
+                && (large.noise.mean()[1] - 1.0).abs() < 1e-15
+        );
         // Sums over one copy: 8, 2 and 2; t_{11,0.9} = 1.363430318, z = 1.281551566.
-        let factor = (1.363_430_318_020_5 / 1.281_551_565_544_6_f64).powi(2) * (13.0 / 12.0) * 4.0 / 11.0;
+        let factor =
+            (1.363_430_318_020_5 / 1.281_551_565_544_6_f64).powi(2) * (13.0 / 12.0) * 4.0 / 11.0;
         for (i, j, sum) in [(0, 0, 8.0), (0, 1, 2.0), (1, 1, 2.0)] {
             assert!((large.noise.covariance_of(i, j) - factor * sum).abs() < 1e-11, "{i} {j}");
         }
-        // Six pairs of two features are fewer than ten: the correlation ½ is shrunk and the variances are not. By hand: the products of
-        // deviations are (-2)(-1), 0·1 and 2·0, over √(3.2·0.8).
+        // Six pairs of two features are fewer than ten: the correlation ½ is shrunk and the
+        // variances are not. By hand: the products of deviations are (-2)(-1), 0·1 and 2·0, over
+        // √(3.2·0.8).
         let small = fit(2, 0.1);
         let products = [(-2.0 * -1.0), 0.0, 0.0].map(|p: f64| p / (3.2_f64 * 0.8).sqrt());
         let average = products.iter().sum::<f64>() / 3.0;
         let spread: f64 = 2.0 * products.iter().map(|p| (p - average).powi(2)).sum::<f64>();
         let lambda = 6.0 / 125.0 * spread / (6.0 / 5.0 * average).powi(2);
-        assert!((small.shrinkage - lambda).abs() < 1e-14 && lambda > 0.1 && lambda < 1.0, "{lambda}");
+        assert!(
+            (small.shrinkage - lambda).abs() < 1e-14 && lambda > 0.1 && lambda < 1.0,
+            "{lambda}"
+        );
         let correlation = small.noise.covariance_of(0, 1) / (small.noise.sd(0) * small.noise.sd(1));
         assert!((correlation - (1.0 - lambda) * 0.5).abs() < 1e-14);
     }
 
-    /// Mean true rate of the answers that `scale` standard deviations buy, over fits to `n` residuals of a linear score.
+    /// Mean true rate of the answers that `scale` standard deviations buy, over fits to `n`
+    /// residuals of a linear score.
     fn realised(n: usize, scale: f64, key: u64) -> (f64, f64) {
         const REPEATS: usize = 100_000;
         let mut stream = Seed(17).stream(Purpose::Data, key);
@@ -170,7 +191,8 @@ mod tests {
         for _ in 0..REPEATS {
             draws.iter_mut().for_each(|v| *v = stream.normal());
             let mean = draws.iter().sum::<f64>() / n as f64;
-            let sd = (draws.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n as f64 - 1.0)).sqrt();
+            let sd =
+                (draws.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n as f64 - 1.0)).sqrt();
             // The answer's score is scale·sd - mean; new errors are N(0, 1).
             let rate = upper_tail(scale * sd - mean);
             total += rate;
@@ -185,8 +207,9 @@ mod tests {
         let (target, z) = (0.05, upper_quantile(0.05));
         for (n, printed) in [(5, 0.104), (10, 0.076), (30, 0.058)] {
             // Plugged in, the rate is P(t_{n-1} > z/√(1+1/n)).
-            let expected =
-                StudentT::new(n as f64 - 1.0).unwrap().upper_tail(z / (1.0 + 1.0 / n as f64).sqrt());
+            let expected = StudentT::new(n as f64 - 1.0)
+                .unwrap()
+                .upper_tail(z / (1.0 + 1.0 / n as f64).sqrt());
             let (rate, error) = realised(n, z, n as u64);
             assert!((rate - expected).abs() < 4.0 * error, "{n}: {rate} ± {error} for {expected}");
             assert!((expected - printed).abs() <= 0.0005, "the figures of the text: {expected}");
@@ -197,8 +220,10 @@ mod tests {
 
     #[test]
     fn a_fit_to_draws_holds_for_any_direction() {
-        // The whole way: fits to ten draws of correlated noise, a linear score, the closed form, the true rate.
-        let truth = Gaussian::new(vec![0.1, -0.2], Covariance::Full(vec![0.04, 0.01, 0.01, 0.09])).unwrap();
+        // The whole way: fits to ten draws of correlated noise, a linear score, the closed form,
+        // the true rate.
+        let truth =
+            Gaussian::new(vec![0.1, -0.2], Covariance::Full(vec![0.04, 0.01, 0.01, 0.09])).unwrap();
         let (w, target, repeats) = ([1.0, -2.0], 0.05, 20_000);
         let mut stream = Seed(23).stream(Purpose::Data, 0);
         let (mut total, mut squares, mut draws) = (0.0, 0.0, vec![0.0; 20]);
@@ -206,7 +231,8 @@ mod tests {
             truth.sample_into(&mut stream, RowsMut::new(&mut draws, 2).unwrap());
             let fit = fit_gaussian(Rows::new(&draws, 2).unwrap(), target).unwrap();
             assert!(fit.shrinkage.abs() <= 0.0);
-            let along = |noise: &Gaussian| (noise.mean_along(&w, |_| true), noise.sd_along(&w, |_| true));
+            let along =
+                |noise: &Gaussian| (noise.mean_along(&w, |_| true), noise.sd_along(&w, |_| true));
             let ((mean, sd), (true_mean, true_sd)) = (along(&fit.noise), along(&truth));
             let score = upper_quantile(target) * sd - mean;
             let rate = upper_tail((score + true_mean) / true_sd);
@@ -223,7 +249,10 @@ mod tests {
         let (n, d) = (6, 10);
         let mut draws = vec![0.0; n * d];
         let noise = Gaussian::isotropic(d, 0.1).unwrap();
-        noise.sample_into(&mut Seed(1).stream(Purpose::Data, 3), RowsMut::new(&mut draws, d).unwrap());
+        noise.sample_into(
+            &mut Seed(1).stream(Purpose::Data, 3),
+            RowsMut::new(&mut draws, d).unwrap(),
+        );
         let fit = fit_gaussian(Rows::new(&draws, d).unwrap(), 0.1).unwrap();
         assert!(fit.shrinkage > 0.2 && fit.shrinkage <= 1.0, "{}", fit.shrinkage);
         // A direction that six residuals leave without any spread still has some.
@@ -237,9 +266,14 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        let message =
-            |rows: &[f64], rate| fit_gaussian(Rows::new(rows, 1).unwrap(), rate).unwrap_err().to_string();
-        assert!(message(&[0.1], 0.1).contains("1 pair is not supported"), "{}", message(&[0.1], 0.1));
+        let message = |rows: &[f64], rate| {
+            fit_gaussian(Rows::new(rows, 1).unwrap(), rate).unwrap_err().to_string()
+        };
+        assert!(
+            message(&[0.1], 0.1).contains("1 pair is not supported"),
+            "{}",
+            message(&[0.1], 0.1)
+        );
         assert!(message(&[], 0.1).contains("0 pairs"));
         assert!(message(&[0.1, f64::NAN], 0.1).contains("[1][0]"));
         for rate in [0.0, 0.5, 1.0, f64::NAN] {

@@ -9,8 +9,11 @@ use crate::seed::Stream;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const ENTRY: Entry<dyn NoiseFamily> =
-    Entry { name: "gaussian", reference: "independent normal errors; the paper's noise", item: &Family };
+pub(super) const ENTRY: Entry<dyn NoiseFamily> = Entry {
+    name: "gaussian",
+    reference: "independent normal errors; the paper's noise",
+    item: &Family,
+};
 
 struct Family;
 
@@ -43,13 +46,14 @@ pub struct Gaussian {
 }
 
 impl Gaussian {
-    /// Zero mean, standard deviation `sigma` on each of `dim` features. Fails unless `sigma` is positive and finite.
+    /// Zero mean, standard deviation `sigma` on each of `dim` features. Fails unless `sigma` is
+    /// positive and finite.
     pub fn isotropic(dim: usize, sigma: f64) -> Result<Self> {
         Self::new(vec![0.0; dim], Covariance::Isotropic(sigma))
     }
 
-    /// The Gaussian with the mean and, up to a tiny share of independent noise, the covariance of 4,096 draws of `noise`, for
-    /// searches that need one to follow.
+    /// The Gaussian with the mean and, up to a tiny share of independent noise, the covariance of
+    /// 4,096 draws of `noise`, for searches that need one to follow.
     pub(crate) fn like(noise: &dyn Noise, stream: &mut Stream) -> Result<Self> {
         const N: usize = 4_096;
         let d = noise.dim();
@@ -70,7 +74,8 @@ impl Gaussian {
                 covariance[i * d + j] = covariance[j * d + i];
             }
         }
-        // Singular up to rounding, where there are fewer errors than features: it may come out a little negative in places.
+        // Singular up to rounding, where there are fewer errors than features: it may come out a
+        // little negative in places.
         let variance = (0..d).map(|j| covariance[j * d + j]).sum::<f64>() / d.max(1) as f64;
         let mut more = 1e-12 * variance;
         loop {
@@ -83,8 +88,8 @@ impl Gaussian {
         }
     }
 
-    /// Fails on non-finite numbers, a non-positive isotropic σ, a negative standard deviation, wrong lengths, and a
-    /// matrix that is not symmetric positive semi-definite.
+    /// Fails on non-finite numbers, a non-positive isotropic σ, a negative standard deviation,
+    /// wrong lengths, and a matrix that is not symmetric positive semi-definite.
     pub fn new(mean: Vec<f64>, covariance: Covariance) -> Result<Self> {
         let dim = mean.len();
         for (j, m) in mean.iter().enumerate() {
@@ -179,7 +184,9 @@ impl Gaussian {
         let n = self.dim;
         for (i, o) in out.iter_mut().enumerate() {
             *o = match &self.covariance {
-                Covariance::Full(_) => crate::math::dot(&self.factor[i * n..i * n + i + 1], &z[..=i]),
+                Covariance::Full(_) => {
+                    crate::math::dot(&self.factor[i * n..i * n + i + 1], &z[..=i])
+                }
                 _ => self.sd(i) * z[i],
             };
         }
@@ -215,7 +222,9 @@ impl Gaussian {
     pub fn covariance_times(&self, v: &[f64], out: &mut [f64]) {
         for (i, o) in out.iter_mut().enumerate() {
             *o = match &self.covariance {
-                Covariance::Full(matrix) => crate::math::dot(&matrix[i * self.dim..(i + 1) * self.dim], v),
+                Covariance::Full(matrix) => {
+                    crate::math::dot(&matrix[i * self.dim..(i + 1) * self.dim], v)
+                }
                 _ => self.sd(i) * self.sd(i) * v[i],
             };
         }
@@ -306,12 +315,18 @@ mod tests {
             let noise = Gaussian::new(vec![0.5, -1.0, 0.0], covariance).unwrap();
             let n = 200_000;
             let mut draws = vec![0.0; n * 3];
-            noise.sample_into(&mut Seed(1).stream(Purpose::Rate, 7), RowsMut::new(&mut draws, 3).unwrap());
+            noise.sample_into(
+                &mut Seed(1).stream(Purpose::Rate, 7),
+                RowsMut::new(&mut draws, 3).unwrap(),
+            );
             for i in 0..3 {
                 let mean = draws.chunks(3).map(|row| row[i]).sum::<f64>() / n as f64;
-                assert!((mean - noise.mean()[i]).abs() <= 4.0 * noise.sd(i) / (n as f64).sqrt() + 1e-12);
+                assert!(
+                    (mean - noise.mean()[i]).abs() <= 4.0 * noise.sd(i) / (n as f64).sqrt() + 1e-12
+                );
                 for j in 0..3 {
-                    let product = |row: &[f64]| (row[i] - noise.mean()[i]) * (row[j] - noise.mean()[j]);
+                    let product =
+                        |row: &[f64]| (row[i] - noise.mean()[i]) * (row[j] - noise.mean()[j]);
                     let estimate = draws.chunks(3).map(product).sum::<f64>() / n as f64;
                     // Var(e_i e_j) = S_ii S_jj + S_ij^2 for centred normals.
                     let (expected, scale) = (noise.covariance_of(i, j), noise.sd(i) * noise.sd(j));
@@ -338,9 +353,18 @@ mod tests {
     #[test]
     fn bad_parameters_name_themselves() {
         let message = |result: Result<Gaussian>| result.unwrap_err().to_string();
-        assert_eq!(message(Gaussian::isotropic(2, -0.1)), "sigma must be positive and finite, got -0.1");
-        assert_eq!(message(Gaussian::isotropic(2, f64::NAN)), "sigma must be positive and finite, got NaN");
-        assert!(message(Gaussian::new(vec![0.0], Covariance::Diagonal(vec![-1.0]))).contains("noise sd 0"));
+        assert_eq!(
+            message(Gaussian::isotropic(2, -0.1)),
+            "sigma must be positive and finite, got -0.1"
+        );
+        assert_eq!(
+            message(Gaussian::isotropic(2, f64::NAN)),
+            "sigma must be positive and finite, got NaN"
+        );
+        assert!(
+            message(Gaussian::new(vec![0.0], Covariance::Diagonal(vec![-1.0])))
+                .contains("noise sd 0")
+        );
         assert!(
             message(Gaussian::new(vec![0.0; 2], Covariance::Full(vec![1.0, 0.5, 0.2, 1.0])))
                 .contains("[0][1]")

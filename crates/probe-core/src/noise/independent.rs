@@ -1,4 +1,5 @@
-//! Noise that misses each feature on its own: $\varepsilon_j = \mu_j + \sigma_j T_j$ with independent $T_j$ of mean 0 and variance 1.
+//! Noise that misses each feature on its own: $\varepsilon_j = \mu_j + \sigma_j T_j$ with
+//! independent $T_j$ of mean 0 and variance 1.
 
 use super::{Gaussian, Noise};
 use crate::error::{Result, require};
@@ -20,7 +21,8 @@ pub trait Shape: Send + Sync {
     /// The $t$ with $P(T \le t) = p$, for $0 < p < 1$.
     fn quantile(&self, p: f64) -> f64;
 
-    /// [`Shape::cdf`] to $10^{-10}$ and [`Shape::density`] to $10^{-7}$, for who needs millions of them.
+    /// [`Shape::cdf`] to $10^{-10}$ and [`Shape::density`] to $10^{-7}$, for who needs millions of
+    /// them.
     fn quick_cdf_and_density(&self, t: f64) -> (f64, f64) {
         (self.cdf(t), self.density(t))
     }
@@ -31,7 +33,8 @@ pub trait Shape: Send + Sync {
     }
 }
 
-/// Noise whose features are independent, as its features' distributions; see [`Noise::as_independent`].
+/// Noise whose features are independent, as its features' distributions; see
+/// [`Noise::as_independent`].
 pub trait Independent: Send + Sync {
     /// $\mu_j$.
     fn mean(&self, j: usize) -> f64;
@@ -69,7 +72,8 @@ impl Shape for Normal {
     }
 }
 
-/// For Gaussian noise with isotropic or diagonal covariance; [`Noise::as_independent`] of a full one is `None`.
+/// For Gaussian noise with isotropic or diagonal covariance; [`Noise::as_independent`] of a full
+/// one is `None`.
 impl Independent for Gaussian {
     fn mean(&self, j: usize) -> f64 {
         Gaussian::mean(self)[j]
@@ -95,7 +99,12 @@ impl<S: Shape> Shaped<S> {
     /// Fails unless every standard deviation is finite and at least 0.
     pub(super) fn new(name: &'static str, sd: Vec<f64>, shape: S) -> Result<Self> {
         for (j, s) in sd.iter().enumerate() {
-            require(*s >= 0.0 && s.is_finite(), &format!("noise sd {j}"), "at least 0 and finite", *s)?;
+            require(
+                *s >= 0.0 && s.is_finite(),
+                &format!("noise sd {j}"),
+                "at least 0 and finite",
+                *s,
+            )?;
         }
         Ok(Self { name, sd, shape })
     }
@@ -137,7 +146,8 @@ impl<S: Shape> Independent for Shaped<S> {
     }
 }
 
-/// The map from uniform points to draws of a noise, coordinate by coordinate: quasi-random points go through it as well as random ones.
+/// The map from uniform points to draws of a noise, coordinate by coordinate: quasi-random points
+/// go through it as well as random ones.
 #[derive(Clone, Copy)]
 pub struct QuantileMap<'a>(Source<'a>);
 
@@ -148,13 +158,15 @@ enum Source<'a> {
 }
 
 impl<'a> QuantileMap<'a> {
-    /// The map of `noise`: Gaussian with any covariance, or with independent features; `None` otherwise.
+    /// The map of `noise`: Gaussian with any covariance, or with independent features; `None`
+    /// otherwise.
     pub fn of(noise: &'a dyn Noise) -> Option<Self> {
         let gaussian = noise.as_gaussian().map(Source::Gaussian);
         gaussian.or_else(|| noise.as_independent().map(Source::Independent)).map(Self)
     }
 
-    /// Writes the draw that belongs to `uniforms`, numbers in (0, 1), which are used up as working space.
+    /// Writes the draw that belongs to `uniforms`, numbers in (0, 1), which are used up as working
+    /// space.
     pub fn apply_into(&self, uniforms: &mut [f64], out: &mut [f64]) {
         match self.0 {
             Source::Gaussian(gaussian) => {
@@ -193,13 +205,17 @@ mod tests {
         plain
             .chain([df(student, 2.5), df(student, 30.0)])
             .map(|(entry, options)| {
-                (format!("{} {options:?}", entry.name), entry.item.build(vec![0.2, 0.0], &options).unwrap())
+                (
+                    format!("{} {options:?}", entry.name),
+                    entry.item.build(vec![0.2, 0.0], &options).unwrap(),
+                )
             })
             .filter(|(_, noise)| noise.as_independent().is_some())
             .collect()
     }
 
-    /// ∫ f over the real line by the trapezoidal rule in x = sinh(π/2 sinh u), which converges whatever the tails.
+    /// ∫ f over the real line by the trapezoidal rule in x = sinh(π/2 sinh u), which converges
+    /// whatever the tails.
     fn integral(f: impl Fn(f64) -> f64) -> f64 {
         const STEP: f64 = 1.0 / 256.0;
         let half_pi = std::f64::consts::FRAC_PI_2;
@@ -218,7 +234,8 @@ mod tests {
         assert!(families.len() >= 6, "{}", families.len());
         for (name, noise) in &families {
             let shape = noise.as_independent().unwrap().shape(0);
-            // The uniform density jumps and the Laplace density has a kink: the rule is then only of order STEP.
+            // The uniform density jumps and the Laplace density has a kink: the rule is then only
+            // of order STEP.
             let (jump, kink) = (name.starts_with("uniform"), name.starts_with("laplace"));
             // Student's t with 2.5 degrees: the second moment converges like x^-0.5.
             let rough = if jump {
@@ -243,14 +260,17 @@ mod tests {
                 assert!((shape.cdf(t) + shape.upper_tail(t) - 1.0).abs() < 1e-15, "{name} {t}");
                 let h = 1e-3;
                 // Simpson over a short piece that has no kink inside; its error is of order h⁵.
-                let area =
-                    h / 6.0 * (shape.density(t) + 4.0 * shape.density(t + h / 2.0) + shape.density(t + h));
+                let area = h / 6.0
+                    * (shape.density(t) + 4.0 * shape.density(t + h / 2.0) + shape.density(t + h));
                 assert!((shape.cdf(t + h) - shape.cdf(t) - area).abs() < 1e-12, "{name} {t}");
                 assert!((shape.quantile(shape.cdf(t)) - t).abs() < 1e-12, "{name} {t}");
             }
             // Far out the tail is not lost to a subtraction, and is the mirror image of the other.
             for t in [1.73, 5.0, 40.0] {
-                assert!((shape.upper_tail(t) - shape.cdf(-t)).abs() <= 1e-15 * shape.cdf(-t), "{name} {t}");
+                assert!(
+                    (shape.upper_tail(t) - shape.cdf(-t)).abs() <= 1e-15 * shape.cdf(-t),
+                    "{name} {t}"
+                );
             }
             for p in [1e-12, 1e-5, 0.3, 0.5, 0.9] {
                 // The end of a bounded range is only known to an ulp of one.
@@ -266,22 +286,29 @@ mod tests {
             let family = NOISES.iter().find(|entry| entry.name == name).unwrap();
             family.item.build(vec![1.0], &BTreeMap::new()).unwrap()
         };
-        let tail = |name: &str, t: f64| shape_of(name).as_independent().unwrap().shape(0).upper_tail(t);
-        // Uniform on ±√3: P(T > √3/2) = 1/4, nothing beyond √3. Laplace: e^{-√2 t}/2. Four degrees: T = X/√2, and by its closed
-        // form P(X > 2) = ¼(1-u)²(2+u) with u = 2/√8.
+        let tail =
+            |name: &str, t: f64| shape_of(name).as_independent().unwrap().shape(0).upper_tail(t);
+        // Uniform on ±√3: P(T > √3/2) = 1/4, nothing beyond √3. Laplace: e^{-√2 t}/2. Four degrees:
+        // T = X/√2, and by its closed form P(X > 2) = ¼(1-u)²(2+u) with u = 2/√8.
         let root3 = 3.0_f64.sqrt();
         assert!((tail("uniform", root3 / 2.0) - 0.25).abs() < 1e-15);
-        assert!(tail("uniform", 1.733).abs() <= 0.0 && (tail("uniform", -1.733) - 1.0).abs() <= 0.0);
-        assert!((tail("laplace", 30.0) / (0.5 * (-30.0 * 2.0_f64.sqrt()).exp()) - 1.0).abs() < 1e-13);
+        assert!(
+            tail("uniform", 1.733).abs() <= 0.0 && (tail("uniform", -1.733) - 1.0).abs() <= 0.0
+        );
+        assert!(
+            (tail("laplace", 30.0) / (0.5 * (-30.0 * 2.0_f64.sqrt()).exp()) - 1.0).abs() < 1e-13
+        );
         let u = 0.5_f64.sqrt();
         assert!(
-            (tail("student-t", 2.0 / 2.0_f64.sqrt()) - 0.25 * (1.0 - u).powi(2) * (2.0 + u)).abs() < 1e-15
+            (tail("student-t", 2.0 / 2.0_f64.sqrt()) - 0.25 * (1.0 - u).powi(2) * (2.0 + u)).abs()
+                < 1e-15
         );
     }
 
     #[test]
     fn draws_follow_the_distribution_function() {
-        // Kolmogorov and Smirnov: P(√n D > c) < 2 e^{-2c²}, so 1e-6 at c = 2.694, over some ten samples.
+        // Kolmogorov and Smirnov: P(√n D > c) < 2 e^{-2c²}, so 1e-6 at c = 2.694, over some ten
+        // samples.
         const N: usize = 200_000;
         for (key, (name, noise)) in families().into_iter().enumerate() {
             let mut draws = vec![0.0; 2 * N];
@@ -290,7 +317,10 @@ mod tests {
                 RowsMut::new(&mut draws, 2).unwrap(),
             );
             let features = noise.as_independent().unwrap();
-            assert!(draws.chunks(2).all(|row| row[1].abs() <= 0.0), "{name}: no deviation, no error");
+            assert!(
+                draws.chunks(2).all(|row| row[1].abs() <= 0.0),
+                "{name}: no deviation, no error"
+            );
             let mut sorted: Vec<f64> = draws.chunks(2).map(|row| row[0] / features.sd(0)).collect();
             sorted.sort_by(f64::total_cmp);
             let gap = |(i, t): (usize, &f64)| {
@@ -304,7 +334,8 @@ mod tests {
 
     #[test]
     fn the_quantile_map_gives_mean_factor_and_shape() {
-        let full = Gaussian::new(vec![1.0, -2.0], Covariance::Full(vec![4.0, 2.0, 2.0, 5.0])).unwrap();
+        let full =
+            Gaussian::new(vec![1.0, -2.0], Covariance::Full(vec![4.0, 2.0, 2.0, 5.0])).unwrap();
         assert!(full.as_independent().is_none());
         // L = [[2, 0], [1, 2]], z = (Φ⁻¹(0.975), 0): ε = (1 + 2·1.96, -2 + 1.96).
         let mut out = [0.0; 2];

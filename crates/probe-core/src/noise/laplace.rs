@@ -1,4 +1,5 @@
-//! Mostly small errors and now and then a large one: density $e^{-\sqrt2\,|t|}/\sqrt2$ in standard units, independent over features.
+//! Mostly small errors and now and then a large one: density $e^{-\sqrt2\,|t|}/\sqrt2$ in standard
+//! units, independent over features.
 
 use super::independent::{Shape, Shaped};
 use super::{Noise, NoiseFamily, check_options};

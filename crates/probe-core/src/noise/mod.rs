@@ -32,7 +32,8 @@ pub trait Noise: Send + Sync {
     /// Number of features.
     fn dim(&self) -> usize;
 
-    /// Fills each row of `out` with one draw of $\varepsilon$ over all features; see [`NoiseOn`] for which of them act.
+    /// Fills each row of `out` with one draw of $\varepsilon$ over all features; see [`NoiseOn`]
+    /// for which of them act.
     fn sample_into(&self, stream: &mut Stream, out: RowsMut<'_>);
 
     /// Mean and covariance, where the noise is Gaussian: then linear models have exact rates.
@@ -45,14 +46,16 @@ pub trait Noise: Send + Sync {
         None
     }
 
-    /// All values that the noise can take, where they were observed: then every model has an exact rate.
+    /// All values that the noise can take, where they were observed: then every model has an exact
+    /// rate.
     fn as_residuals(&self) -> Option<&Residuals> {
         None
     }
 
-    /// The Gaussian that holds for a person at `from` who aims at `to`, in scaled space, where the noise depends on the move;
-    /// `None` where it is the same for every move. Noise that answers here has no [`as_gaussian`](Self::as_gaussian), and
-    /// its [`sample_into`](Self::sample_into) is for who stays put. Fails on a move that is not finite.
+    /// The Gaussian that holds for a person at `from` who aims at `to`, in scaled space, where the
+    /// noise depends on the move; `None` where it is the same for every move. Noise that answers
+    /// here has no [`as_gaussian`](Self::as_gaussian), and its [`sample_into`](Self::sample_into)
+    /// is for who stays put. Fails on a move that is not finite.
     fn at(&self, from: &[f64], to: &[f64]) -> Result<Option<Gaussian>> {
         let _ = (from, to);
         Ok(None)
@@ -73,7 +76,8 @@ pub enum NoiseOn {
 }
 
 impl NoiseOn {
-    /// Which features are noisy, where that is the same for everybody; `None` where it depends on the changes.
+    /// Which features are noisy, where that is the same for everybody; `None` where it depends on
+    /// the changes.
     pub fn fixed(self, actions: &Actions) -> Option<Vec<bool>> {
         let mut active = vec![false; actions.n_features()];
         (self != Self::Changed).then(|| {
@@ -116,7 +120,11 @@ pub const NOISES: &[Entry<dyn NoiseFamily>] =
     &[gaussian::ENTRY, uniform::ENTRY, laplace::ENTRY, student_t::ENTRY, effort::ENTRY];
 
 /// Fails on an option that is not among `known`; `kind` says whose options they are.
-fn check_options(kind: &'static str, known: &[&str], options: &BTreeMap<String, f64>) -> Result<()> {
+fn check_options(
+    kind: &'static str,
+    known: &[&str],
+    options: &BTreeMap<String, f64>,
+) -> Result<()> {
     match options.keys().find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),
         Some(name) => {
@@ -152,7 +160,8 @@ impl NoiseSpec {
             why: format!("'{part}' is not a number; write FAMILY:SD or FAMILY:SD,name=number"),
         };
         let (family, rest) = text.split_once(':').unwrap_or((text, ""));
-        let mut spec = Self { family: family.trim().to_owned(), sd: None, options: BTreeMap::new() };
+        let mut spec =
+            Self { family: family.trim().to_owned(), sd: None, options: BTreeMap::new() };
         lookup("noise", NOISES, &spec.family)?;
         for part in rest.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, number) =

@@ -1,6 +1,8 @@
-//! Noise as it was observed: each draw is one of the given rows $e_1, \dots, e_n$, all equally likely.
+//! Noise as it was observed: each draw is one of the given rows $e_1, \dots, e_n$, all equally
+//! likely.
 //!
-//! Keeps whatever shape and dependence the observations have, and nothing beyond them: no error larger than the largest seen.
+//! Keeps whatever shape and dependence the observations have, and nothing beyond them: no error
+//! larger than the largest seen.
 
 use super::Noise;
 use crate::error::{Error, Result, require};
@@ -79,7 +81,10 @@ mod tests {
         assert_eq!((noise.dim(), noise.n_rows(), noise.row(1)), (2, 3, [2.0, -1.0].as_slice()));
         const N: usize = 90_000;
         let mut draws = vec![0.0; 2 * N];
-        noise.sample_into(&mut Seed(4).stream(Purpose::Rate, 0), RowsMut::new(&mut draws, 2).unwrap());
+        noise.sample_into(
+            &mut Seed(4).stream(Purpose::Rate, 0),
+            RowsMut::new(&mut draws, 2).unwrap(),
+        );
         let mut counts = [0usize; 3];
         for draw in draws.chunks(2) {
             counts[data.chunks(2).position(|row| row == draw).unwrap()] += 1;

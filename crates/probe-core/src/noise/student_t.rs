@@ -1,7 +1,9 @@
-//! Heavy-tailed errors: $\sigma_j\sqrt{(\nu-2)/\nu}\,T_\nu$ with Student's $T_\nu$, $\nu > 2$ (option `df`), independent over features.
+//! Heavy-tailed errors: $\sigma_j\sqrt{(\nu-2)/\nu}\,T_\nu$ with Student's $T_\nu$, $\nu > 2$
+//! (option `df`), independent over features.
 //!
-//! Draws come from Bailey's polar method (*Mathematics of Computation* 62, 1994): with $(U, V)$ uniform on the unit disc and
-//! $W = U^2 + V^2$, $U\sqrt{\nu(W^{-2/\nu} - 1)/W}$ has exactly Student's distribution, for any real $\nu$.
+//! Draws come from Bailey's polar method (*Mathematics of Computation* 62, 1994): with $(U, V)$
+//! uniform on the unit disc and $W = U^2 + V^2$, $U\sqrt{\nu(W^{-2/\nu} - 1)/W}$ has exactly
+//! Student's distribution, for any real $\nu$.
 
 use super::independent::{Shape, Shaped};
 use super::{Noise, NoiseFamily, check_options};
@@ -33,7 +35,8 @@ impl NoiseFamily for Family {
             df,
         )?;
         let t = StudentT::new(df)?;
-        let shape = Standardised { t, quick: QuickStudentT::new(t), unit: ((df - 2.0) / df).sqrt() };
+        let shape =
+            Standardised { t, quick: QuickStudentT::new(t), unit: ((df - 2.0) / df).sqrt() };
         Ok(Arc::new(Shaped::new("student-t", sd, shape)?))
     }
 }

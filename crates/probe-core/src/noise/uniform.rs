@@ -1,4 +1,5 @@
-//! Errors that are equally likely up to a bound: uniform on $\pm\sqrt3\,\sigma_j$, independent over features.
+//! Errors that are equally likely up to a bound: uniform on $\pm\sqrt3\,\sigma_j$, independent over
+//! features.
 
 use super::independent::{Shape, Shaped};
 use super::{Noise, NoiseFamily, check_options};

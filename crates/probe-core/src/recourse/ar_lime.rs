@@ -1,22 +1,28 @@
 //! `ar-lime`: actionable recourse for models that are not linear, on a likeness that is.
 //!
-//! Around a point the model is replaced by an affine likeness (`lime` beside this file), for which [`super::ar`] solves its integer program
-//! (Ustun, Spangher and Liu 2019, arXiv:1809.06514, with LIME as they propose for other models). The model itself says what the action is worth.
+//! Around a point the model is replaced by an affine likeness (`lime` beside this file), for which
+//! [`super::ar`] solves its integer program (Ustun, Spangher and Liu 2019, arXiv:1809.06514, with
+//! LIME as they propose for other models). The model itself says what the action is worth.
 //!
-//! A likeness is seldom right where its action leads. So the first one, around the person, is followed by others around the last action, as in
-//! Newton's method: each has the model's own score at its centre, so that an action that the model refused is not proposed again. Where a likeness
-//! has no favourable action, the one that gains the most is taken. What the model accepts is taken back on the grid as
-//! far as it still does. All that is repeated for draws of several spreads, since a narrow likeness of trees is flat and a wide one of
-//! networks is blurred, and the cheapest action that the model accepts is the answer. While there is none, the same is tried with at most one change, two, four and
-//! so on, so that who has an answer under a limit on the changes has one without it.
+//! A likeness is seldom right where its action leads. So the first one, around the person, is
+//! followed by others around the last action, as in Newton's method: each has the model's own score
+//! at its centre, so that an action that the model refused is not proposed again. Where a likeness
+//! has no favourable action, the one that gains the most is taken. What the model accepts is taken
+//! back on the grid as far as it still does. All that is repeated for draws of several spreads,
+//! since a narrow likeness of trees is flat and a wide one of networks is blurred, and the cheapest
+//! action that the model accepts is the answer. While there is none, the same is tried with at most
+//! one change, two, four and so on, so that who has an answer under a limit on the changes has one
+//! without it.
 //!
 //! Constraints and grid: those of `ar`; only what may change is drawn. Any model is served.
 //!
-//! `version=library` takes one likeness, of the probability and as the recourse library CARLA has it (`lime`), and the first of up to 100 actions, by the cost of
-//! [`super::ar`]'s `version=library`, that the model accepts.
+//! `version=library` takes one likeness, of the probability and as the recourse library CARLA has
+//! it (`lime`), and the first of up to 100 actions, by the cost of [`super::ar`]'s
+//! `version=library`, that the model accepts.
 //!
-//! Settings: `version` (`paper`, `library`); `step`, a share of the range; `tries`, likenesses one after the other for one spread; `samples` of a likeness; `spread` (a list), in
-//! deviations of each feature.
+//! Settings: `version` (`paper`, `library`); `step`, a share of the range; `tries`, likenesses one
+//! after the other for one spread; `samples` of a likeness; `spread` (a list), in deviations of
+//! each feature.
 //!
 //! Cost: one score per sample, and one integer program per try.
 
@@ -115,7 +121,8 @@ struct Chains<'a> {
 }
 
 impl Chains<'_> {
-    /// The library's way: one likeness, and the first of its list of actions that the model accepts.
+    /// The library's way: one likeness, and the first of its list of actions that the model
+    /// accepts.
     fn listed(&self, percentiles: &Percentiles, reach: &Reach, point: &mut [f64]) -> Result<bool> {
         let Prepared { task, lime, .. } = self.prepared;
         let start = point.to_vec();
@@ -126,8 +133,14 @@ impl Chains<'_> {
         })
     }
 
-    /// Likenesses one after the other, each around the action of the one before. Returns the action that the model liked best, with its score.
-    fn chain(&mut self, person: &Person<'_>, spread: f64, limit: Option<usize>) -> Result<(f64, Vec<f64>)> {
+    /// Likenesses one after the other, each around the action of the one before. Returns the action
+    /// that the model liked best, with its score.
+    fn chain(
+        &mut self,
+        person: &Person<'_>,
+        spread: f64,
+        limit: Option<usize>,
+    ) -> Result<(f64, Vec<f64>)> {
         let Prepared { task, lime, tries, .. } = self.prepared;
         let mut centre = person.start.to_vec();
         let mut score = task.model.score(&centre)?;
@@ -135,11 +148,12 @@ impl Chains<'_> {
         let (mut liked, mut seen) = ((score, centre.clone()), Vec::new());
         for _ in 0..*tries {
             let Person { factual, start, reach, features, groups } = person;
-            let mut likeness = lime.near(task, &Draw { centre: &centre, spread, features, groups })?;
+            let mut likeness =
+                lime.near(task, &Draw { centre: &centre, spread, features, groups })?;
             likeness.bias += score - likeness.score(&centre);
             let parts = (&task.cost, &task.actions);
-            let mut program =
-                Program::new(parts, &likeness, &self.grids, reach, (factual, start)).with_max_changes(limit);
+            let mut program = Program::new(parts, &likeness, &self.grids, reach, (factual, start))
+                .with_max_changes(limit);
             if program.cheapest(&mut point)? != Found::Action && !program.farthest(&mut point) {
                 break;
             }
@@ -181,7 +195,9 @@ impl Search for Chains<'_> {
         let start = point.to_vec();
         let actions = &task.actions;
         let mut groups = Vec::new();
-        for (_, group) in actions.groups().iter().enumerate().filter(|(g, _)| actions.is_mutable_group(*g)) {
+        for (_, group) in
+            actions.groups().iter().enumerate().filter(|(g, _)| actions.is_mutable_group(*g))
+        {
             let Some(current) = group.option_of(factual) else { continue };
             let allowed = |o: &usize| *o == current || group.allows(current, *o);
             groups.push((group, (0..group.n_options()).filter(allowed).collect()));
@@ -191,7 +207,8 @@ impl Search for Chains<'_> {
         self.best = None;
         let own = actions.max_changes();
         let most = own.unwrap_or(usize::MAX).min(person.features.len() + person.groups.len());
-        let fewer = std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|k| *k < most).map(Some);
+        let fewer =
+            std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|k| *k < most).map(Some);
         let mut liked = (f64::NEG_INFINITY, start.clone());
         for limit in std::iter::once(own).chain(fewer) {
             for &spread in &self.prepared.spreads {

@@ -1,20 +1,27 @@
-//! `arar`: adversarially robust algorithmic recourse, for people who are not quite where they are thought to be.
+//! `arar`: adversarially robust algorithmic recourse, for people who are not quite where they are
+//! thought to be.
 //!
-//! $$\min_{x'}\ \max_{\lVert e\rVert_2 \le \epsilon}\ \ell\big(s(x' + e)\big) + \lambda\,d_c(x, x')$$
+//! $$\min_{x'}\ \max_{\lVert e\rVert_2 \le \epsilon}\ \ell\big(s(x' + e)\big) + \lambda\,d_c(x,
+//! x')$$
 //!
-//! Source: Dominguez-Olmedo, Karimi and Schölkopf 2022, arXiv:2112.11313, with independently manipulable features (their causal model
-//! is not ours to know): whatever is uncertain in the person is so in the recourse. For affine scores the inner maximum is
-//! $s(x') - \epsilon\lVert w\rVert_2$. Else projected gradient steps from $-\epsilon\nabla s/\lVert\nabla s\rVert$ on, and the gradient at
-//! the worst error is the objective's (Danskin's theorem). $\lambda$ falls until the worst case is favourable, as in the paper; its values are
-//! those of PROBE's experiments, largest first. The descent is in `minimax` beside this file.
+//! Source: Dominguez-Olmedo, Karimi and Schölkopf 2022, arXiv:2112.11313, with independently
+//! manipulable features (their causal model is not ours to know): whatever is uncertain in the
+//! person is so in the recourse. For affine scores the inner maximum is $s(x') - \epsilon\lVert
+//! w\rVert_2$. Else projected gradient steps from $-\epsilon\nabla s/\lVert\nabla s\rVert$ on, and
+//! the gradient at the worst error is the objective's (Danskin's theorem). $\lambda$ falls until
+//! the worst case is favourable, as in the paper; its values are those of PROBE's experiments,
+//! largest first. The descent is in `minimax` beside this file.
 //!
-//! Constraints: the paper has immutables, bounds and directions. Here each step is clipped to them; errors are not, as they happen to
-//! the person. One-hot groups stay as they are; a limit on the number of changes is refused.
+//! Constraints: the paper has immutables, bounds and directions. Here each step is clipped to them;
+//! errors are not, as they happen to the person. One-hot groups stay as they are; a limit on the
+//! number of changes is refused.
 //!
-//! `version=library` takes plain steps of 0.1 from the person on, $\lambda$ from 1 on and nine tenths of it after every 50 steps, and the first point whose worst
-//! case is favourable. Its loss takes the probability for a score.
+//! `version=library` takes plain steps of 0.1 from the person on, $\lambda$ from 1 on and nine
+//! tenths of it after every 50 steps, and the first point whose worst case is favourable. Its loss
+//! takes the probability for a score.
 //!
-//! Settings: `epsilon`, `version` (`paper`, `library`), `lambda` (a list), `kink` (`shortest`, `plain`; see `walk`), `inner-steps`, `learning-rate`, `steps` (for one $\lambda$).
+//! Settings: `epsilon`, `version` (`paper`, `library`), `lambda` (a list), `kink` (`shortest`,
+//! `plain`; see `walk`), `inner-steps`, `learning-rate`, `steps` (for one $\lambda$).
 //!
 //! Cost: `inner-steps` + 1 gradients per step; one for affine scores.
 

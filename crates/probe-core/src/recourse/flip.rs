@@ -1,7 +1,8 @@
 //! What methods share that look for a change of the decision alone.
 //!
-//! They know neither noise nor rate: what they find is judged as it is, and a rate above the target is reported with reason
-//! `rate-ignored`. Hence any noise is served, a budget is not, and all rates of a frontier have one answer.
+//! They know neither noise nor rate: what they find is judged as it is, and a rate above the target
+//! is reported with reason `rate-ignored`. Hence any noise is served, a budget is not, and all
+//! rates of a frontier have one answer.
 
 use super::reach::Reach;
 use super::{Goal, Proposal, Reason, Task, Verdict, Worker, shortcoming};
@@ -10,8 +11,8 @@ use crate::model::Model;
 
 /// A search for a favourable point, one person after another.
 pub(super) trait Search {
-    /// Writes the best point it meets inside `reach` to `point`, which comes as the person's own brought inside; `Err` holds the reason
-    /// where that is not favourable.
+    /// Writes the best point it meets inside `reach` to `point`, which comes as the person's own
+    /// brought inside; `Err` holds the reason where that is not favourable.
     fn search(
         &mut self,
         factual: &[f64],
@@ -56,15 +57,18 @@ impl<'a, S: Search> Flip<'a, S> {
                 self.reach.confine(&mut proposal.point);
                 let start = proposal.point.clone();
                 // What a search did not find may be proven not to be there.
-                self.search.search(factual, &self.reach, &mut proposal.point)?.map_err(
-                    |reason| match reason {
-                        Reason::NotFound => shortcoming::proven(self.task, &self.reach, (factual, &start)),
+                self.search.search(factual, &self.reach, &mut proposal.point)?.map_err(|reason| {
+                    match reason {
+                        Reason::NotFound => {
+                            shortcoming::proven(self.task, &self.reach, (factual, &start))
+                        }
                         reason => reason,
-                    },
-                )
+                    }
+                })
             }
         };
-        // What the rate comes to is the engine's to say: where it is low enough the reason is dropped.
+        // What the rate comes to is the engine's to say: where it is low enough the reason is
+        // dropped.
         proposal.verdict = Verdict::Short(outcome.err().unwrap_or(Reason::RateIgnored));
         Ok(())
     }
@@ -76,7 +80,8 @@ impl<S: Search> Worker for Flip<'_, S> {
         match goal {
             Goal::Rate(_) => self.propose(factual, proposal),
             Goal::Budget(_) => Err(Error::Unsupported {
-                what: "a budget with a method that looks for a change of the decision alone".to_owned(),
+                what: "a budget with a method that looks for a change of the decision alone"
+                    .to_owned(),
                 why: "use method probe".to_owned(),
             }),
         }
@@ -106,12 +111,14 @@ impl<S: Search> Worker for Flip<'_, S> {
     }
 }
 
-/// How far beyond zero a score must be at `point` so that it is still favourable after rounding, for terms of this size.
+/// How far beyond zero a score must be at `point` so that it is still favourable after rounding,
+/// for terms of this size.
 pub(super) fn hair(size: f64) -> f64 {
     1e-9 * size.max(1e-3)
 }
 
-/// Moves `to`, which is favourable, back along the segment from `from`, which is not, until a hair beyond the boundary.
+/// Moves `to`, which is favourable, back along the segment from `from`, which is not, until a hair
+/// beyond the boundary.
 pub(super) fn cross(model: &dyn Model, from: &mut [f64], to: &mut [f64]) -> Result<()> {
     let beyond = hair(1.0 + model.score(from)?.abs());
     let mut middle = vec![0.0; to.len()];

@@ -1,20 +1,25 @@
 //! `growing-spheres`: the nearest favourable point among random ones, layer by layer outward.
 //!
-//! Points are drawn in a ball around the person; while one is favourable the ball's radius $\eta$ is halved. Then layers
-//! $[a, a + \eta]$ are searched outward, the nearest favourable point of the first layer that has one is taken, and changed features are put back
-//! to the person's values, smallest change first, while the decision stays.
+//! Points are drawn in a ball around the person; while one is favourable the ball's radius $\eta$
+//! is halved. Then layers $[a, a + \eta]$ are searched outward, the nearest favourable point of the
+//! first layer that has one is taken, and changed features are put back to the person's values,
+//! smallest change first, while the decision stays.
 //!
-//! Source: Laugel, Lesot, Marsala, Renard and Detyniecki 2017, arXiv:1712.08443, Algorithms 1 and 2: uniform in the volume of a layer,
-//! distances in `l2`, whatever the cost of the task. What differs: radii are in scaled space, where the paper leaves units open; the
-//! number of layers is limited, since without a favourable point spheres would grow for ever.
+//! Source: Laugel, Lesot, Marsala, Renard and Detyniecki 2017, arXiv:1712.08443, Algorithms 1 and
+//! 2: uniform in the volume of a layer, distances in `l2`, whatever the cost of the task. What
+//! differs: radii are in scaled space, where the paper leaves units open; the number of layers is
+//! limited, since without a favourable point spheres would grow for ever.
 //!
-//! Constraints: the paper has none. Here immutables and one-hot groups are left out of the draw, and draws are clipped to bounds and
-//! directions; a limit on the number of changes is refused. Needs no gradient: any model is served.
+//! Constraints: the paper has none. Here immutables and one-hot groups are left out of the draw,
+//! and draws are clipped to bounds and directions; a limit on the number of changes is refused.
+//! Needs no gradient: any model is served.
 //!
-//! Settings: `radius` (the first $\eta$), `samples` (of a layer), `layers` (at most), `sparsify` (`yes`, `no`), `version` (`paper`, `library`).
-//! `version=library` searches as the recourse library CARLA does, with which PROBE's numbers were made: layers of width `radius` (0.2) from the
-//! person on and no smaller ones, lengths even within a layer, a coin tossed for every feature that is 0 or 1 in all reference rows, and
-//! nothing put back. Tossed features jump, so that its answers lie beyond the boundary.
+//! Settings: `radius` (the first $\eta$), `samples` (of a layer), `layers` (at most), `sparsify`
+//! (`yes`, `no`), `version` (`paper`, `library`). `version=library` searches as the recourse
+//! library CARLA does, with which PROBE's numbers were made: layers of width `radius` (0.2) from
+//! the person on and no smaller ones, lengths even within a layer, a coin tossed for every feature
+//! that is 0 or 1 in all reference rows, and nothing put back. Tossed features jump, so that its
+//! answers lie beyond the boundary.
 //!
 //! Cost: `samples` scores per layer, and one per changed feature.
 
@@ -53,7 +58,8 @@ impl Params {
         let version = Version::new(options)?;
         let (radius, sparsify) = if version == Version::Paper { (0.1, true) } else { (0.2, false) };
         Ok(Self {
-            radius: options.number("radius", radius, "positive and finite", |v| v > 0.0 && v.is_finite())?,
+            radius: options
+                .number("radius", radius, "positive and finite", |v| v > 0.0 && v.is_finite())?,
             samples: options.count("samples", 1_000)?,
             layers: options.count("layers", 500)?,
             sparsify: options.word("sparsify", sparsify, &[("yes", true), ("no", false)])?,
@@ -140,7 +146,9 @@ impl Spheres<'_> {
             }
             let even = stream.uniform();
             let length = match self.params.version {
-                Version::Paper => outer * libm::pow(inner_volume + even * (1.0 - inner_volume), 1.0 / dim),
+                Version::Paper => {
+                    outer * libm::pow(inner_volume + even * (1.0 - inner_volume), 1.0 / dim)
+                }
                 Version::Library => inner + even * (outer - inner),
             };
             for &j in &self.open {
@@ -193,7 +201,9 @@ impl Search for Spheres<'_> {
         }
         for (features, tossed) in [(&mut self.open, false), (&mut self.coins, true)] {
             features.clear();
-            features.extend((0..factual.len()).filter(|&j| reach.is_open(j) && self.tossed[j] == tossed));
+            features.extend(
+                (0..factual.len()).filter(|&j| reach.is_open(j) && self.tossed[j] == tossed),
+            );
         }
         let key = Key::default().values(factual).finish();
         let mut stream = self.task.seed.stream(Purpose::Search, key);
@@ -201,7 +211,10 @@ impl Search for Spheres<'_> {
         let mut step = self.params.radius;
         let mut halvings = 0;
         let from = usize::from(self.params.version == Version::Paper);
-        while from > 0 && halvings < HALVINGS && self.layer(&centre, reach, (0.0, step), &mut stream)? {
+        while from > 0
+            && halvings < HALVINGS
+            && self.layer(&centre, reach, (0.0, step), &mut stream)?
+        {
             step *= 0.5;
             halvings += 1;
         }

@@ -1,9 +1,11 @@
 //! An affine likeness of the score around a point, for methods made for linear models.
 //!
-//! Draws around the point, scores them with the model and fits a ridge regression in which near draws weigh more: LIME (Ribeiro,
-//! Singh and Guestrin 2016, arXiv:1602.04938), with its kernel of width $0.75\sqrt d$ and penalty 1. Numbers are drawn with `spread` times each
-//! feature's deviation in the reference rows, or that of a uniform law over its range where there are none; of a category another option is
-//! drawn half of the time. The response is the score, not the probability, so that the likeness is a linear model of the same kind.
+//! Draws around the point, scores them with the model and fits a ridge regression in which near
+//! draws weigh more: LIME (Ribeiro, Singh and Guestrin 2016, arXiv:1602.04938), with its kernel of
+//! width $0.75\sqrt d$ and penalty 1. Numbers are drawn with `spread` times each feature's
+//! deviation in the reference rows, or that of a uniform law over its range where there are none;
+//! of a category another option is drawn half of the time. The response is the score, not the
+//! probability, so that the likeness is a linear model of the same kind.
 
 use super::{MethodOptions, Task};
 use crate::error::Result;
@@ -72,17 +74,23 @@ impl Lime {
     pub(super) fn around(&self, task: &Task, factual: &[f64], spread: f64) -> Result<Affine> {
         let features: Vec<usize> = (0..factual.len()).collect();
         let key = Key::default().word(STREAM).values(factual).finish();
-        self.fit(task, &Draw { centre: factual, spread, features: &features, groups: &[] }, (key, |s| s))
+        self.fit(
+            task,
+            &Draw { centre: factual, spread, features: &features, groups: &[] },
+            (key, |s| s),
+        )
     }
 
-    /// The likeness as the recourse library CARLA has it: of the probability, in units of each feature's deviation from its mean, and then used as if it were a score
-    /// in the features' own units. It is there to compare with numbers that were made so.
+    /// The likeness as the recourse library CARLA has it: of the probability, in units of each
+    /// feature's deviation from its mean, and then used as if it were a score in the features' own
+    /// units. It is there to compare with numbers that were made so.
     pub(super) fn of_probability(&self, task: &Task, factual: &[f64]) -> Result<Affine> {
         let features: Vec<usize> = (0..factual.len()).collect();
         let draw = Draw { centre: factual, spread: 1.0, features: &features, groups: &[] };
         let key = Key::default().word(STREAM).values(factual).word(1).finish();
         let likeness = self.fit(task, &draw, (key, |score| 1.0 / (1.0 + libm::exp(-score))))?;
-        let weights: Vec<f64> = likeness.weights.iter().zip(&self.sd).map(|(w, sd)| w * sd).collect();
+        let weights: Vec<f64> =
+            likeness.weights.iter().zip(&self.sd).map(|(w, sd)| w * sd).collect();
         Ok(Affine { weights, bias: likeness.score(&self.mean) })
     }
 
@@ -93,7 +101,12 @@ impl Lime {
     }
 
     /// With the `response` to each score.
-    fn fit(&self, task: &Task, draw: &Draw<'_>, (key, response): (u64, fn(f64) -> f64)) -> Result<Affine> {
+    fn fit(
+        &self,
+        task: &Task,
+        draw: &Draw<'_>,
+        (key, response): (u64, fn(f64) -> f64),
+    ) -> Result<Affine> {
         let (centre, n) = (draw.centre, draw.centre.len());
         let mut stream = task.seed.stream(Purpose::Search, key);
         let mut units = vec![0.0; self.samples * n];
@@ -121,10 +134,13 @@ impl Lime {
         scores.iter_mut().for_each(|score| *score = response(*score));
         let drawn = draw.features.len() + draw.groups.len();
         let width = KERNEL_WIDTH * KERNEL_WIDTH * drawn.max(1) as f64;
-        let weight: Vec<f64> =
-            units.chunks_exact(n).map(|unit| (libm::exp(-dot(unit, unit) / width)).sqrt()).collect();
+        let weight: Vec<f64> = units
+            .chunks_exact(n)
+            .map(|unit| (libm::exp(-dot(unit, unit) / width)).sqrt())
+            .collect();
         let (slopes, level) = ridge(&units, &scores, &weight, n);
-        // Units of the draws, back to those of the features; a feature that is not drawn has no slope.
+        // Units of the draws, back to those of the features; a feature that is not drawn has no
+        // slope.
         let slope = |j: usize| if scale[j] > 0.0 { slopes[j] / scale[j] } else { 0.0 };
         let weights: Vec<f64> = (0..n).map(slope).collect();
         let bias = level - dot(&weights, centre);
@@ -132,7 +148,8 @@ impl Lime {
     }
 }
 
-/// Weighted ridge regression of `y` on the rows of `x`: slopes, and the level at $x = 0$, which is not penalised.
+/// Weighted ridge regression of `y` on the rows of `x`: slopes, and the level at $x = 0$, which is
+/// not penalised.
 fn ridge(x: &[f64], y: &[f64], weight: &[f64], n: usize) -> (Vec<f64>, f64) {
     let total: f64 = weight.iter().sum();
     let mut mean = vec![0.0; n];
@@ -155,8 +172,10 @@ fn ridge(x: &[f64], y: &[f64], weight: &[f64], n: usize) -> (Vec<f64>, f64) {
             gram[j * n + i] = gram[i * n + j];
         }
     }
-    // A penalised Gram matrix has a factor, but for scores that are no numbers: then nothing can be told.
-    let slopes = semidefinite(&gram, n).map_or_else(|| vec![0.0; n], |factor| solve(&factor, side, n));
+    // A penalised Gram matrix has a factor, but for scores that are no numbers: then nothing can be
+    // told.
+    let slopes =
+        semidefinite(&gram, n).map_or_else(|| vec![0.0; n], |factor| solve(&factor, side, n));
     let offset = dot(&slopes, &mean);
     (slopes, level - offset)
 }
@@ -186,7 +205,10 @@ fn moments(task: &Task) -> (Vec<f64>, Vec<f64>) {
     rows.iter().for_each(|row| mean.iter_mut().zip(row).for_each(|(m, v)| *m += v / count));
     let mut square = vec![0.0; n];
     for row in rows.iter() {
-        square.iter_mut().zip(row.iter().zip(&mean)).for_each(|(s, (v, m))| *s += (v - m) * (v - m) / count);
+        square
+            .iter_mut()
+            .zip(row.iter().zip(&mean))
+            .for_each(|(s, (v, m))| *s += (v - m) * (v - m) / count);
     }
     (mean, square.into_iter().map(f64::sqrt).collect())
 }
@@ -197,10 +219,14 @@ mod tests {
 
     #[test]
     fn a_weighted_ridge_by_hand() {
-        // One column, centred at 0 by its weights: slope = Σwxy / (Σwx² + 1) = (2·1·3 + 1·(-2)(-5)) / (2 + 4 + 1).
+        // One column, centred at 0 by its weights: slope = Σwxy / (Σwx² + 1) = (2·1·3 + 1·(-2)(-5))
+        // / (2 + 4 + 1).
         let (slopes, level) = ridge(&[1.0, -2.0], &[3.0, -5.0], &[2.0, 1.0], 1);
         let mean = (2.0 * 3.0 - 5.0) / 3.0;
-        assert!((slopes[0] - 16.0 / 7.0).abs() < 1e-14 && (level - mean).abs() < 1e-14, "{slopes:?} {level}");
+        assert!(
+            (slopes[0] - 16.0 / 7.0).abs() < 1e-14 && (level - mean).abs() < 1e-14,
+            "{slopes:?} {level}"
+        );
     }
 
     #[test]

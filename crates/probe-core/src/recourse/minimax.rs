@@ -2,10 +2,12 @@
 //!
 //! $$\min_{x'}\ \max_{\text{adversary}}\ \ell\big(s(x')\big) + \lambda\,d_c(x, x')$$
 //!
-//! with the logistic loss $\ell(s) = \ln(1 + e^{-s})$, which falls with the score, so that the adversary's best is the least score. $\lambda$ takes
-//! the values of a list until the worst case of what is found is favourable. The answer to one $\lambda$ is the best iterate, and steps go
-//! on until the objective has not fallen for a while. The minimum lies beyond the boundary, where one more unit of score is worth
-//! less than it costs: these methods pay for safety whether it is asked for or not.
+//! with the logistic loss $\ell(s) = \ln(1 + e^{-s})$, which falls with the score, so that the
+//! adversary's best is the least score. $\lambda$ takes the values of a list until the worst case
+//! of what is found is favourable. The answer to one $\lambda$ is the best iterate, and steps go on
+//! until the objective has not fallen for a while. The minimum lies beyond the boundary, where one
+//! more unit of score is worth less than it costs: these methods pay for safety whether it is asked
+//! for or not.
 
 use super::descent::Loss;
 use super::flip::Search;
@@ -32,9 +34,11 @@ pub(super) trait Adversary {
 }
 
 /// Names of the settings that both methods have.
-pub(super) const NAMES: [&str; 6] = ["epsilon", "version", "lambda", "kink", "learning-rate", "steps"];
+pub(super) const NAMES: [&str; 6] =
+    ["epsilon", "version", "lambda", "kink", "learning-rate", "steps"];
 
-/// How a method's search goes in the library (see [`Version`]): plain steps from the person on through all values of $\lambda$, to the first point that will do.
+/// How a method's search goes in the library (see [`Version`]): plain steps from the person on
+/// through all values of $\lambda$, to the first point that will do.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Program {
     pub(super) learning_rate: f64,
@@ -54,7 +58,8 @@ pub(super) enum Ends {
     FirstSafe,
 }
 
-/// The logistic loss of the probability in the place of the score, which is what the library's ARAR descends on, and its slope.
+/// The logistic loss of the probability in the place of the score, which is what the library's ARAR
+/// descends on, and its slope.
 fn twice(score: f64) -> (f64, f64) {
     let probability = 1.0 / (1.0 + libm::exp(-score));
     let (loss, slope) = Loss::Bce.at(probability);
@@ -86,15 +91,21 @@ impl Params {
         let (first, part, count) = program.lambda;
         let falling: Vec<f64> = (0..count).map(|k| first * libm::pow(part, f64::from(k))).collect();
         let lambda = if library { &falling } else { lambda };
-        let (rate, steps) = if library { (program.learning_rate, program.steps) } else { (0.02, 1_000) };
+        let (rate, steps) =
+            if library { (program.learning_rate, program.steps) } else { (0.02, 1_000) };
         let at_least_zero = |v: f64| v >= 0.0 && v.is_finite();
         let rule = "at least 0 and finite";
         Ok(Self {
             epsilon: options.number("epsilon", 0.01, rule, at_least_zero)?,
             lambda: options.numbers("lambda", lambda, rule, at_least_zero)?,
-            kink: if library && options.get("kink").is_none() { Kink::Plain } else { Kink::new(options)? },
-            learning_rate: options
-                .number("learning-rate", rate, "positive and finite", |v| v > 0.0 && v.is_finite())?,
+            kink: if library && options.get("kink").is_none() {
+                Kink::Plain
+            } else {
+                Kink::new(options)?
+            },
+            learning_rate: options.number("learning-rate", rate, "positive and finite", |v| {
+                v > 0.0 && v.is_finite()
+            })?,
             steps: options.count("steps", steps)?,
             ends: library.then_some(program.ends),
         })
@@ -141,7 +152,8 @@ impl<'a, A: Adversary> Minimax<'a, A> {
                 self.best.copy_from_slice(&self.walk.point);
             }
             self.gradient.iter_mut().for_each(|g| *g *= slope);
-            let moved = self.walk.step(&self.task.cost, (factual, reach), &mut self.gradient, lambda);
+            let moved =
+                self.walk.step(&self.task.cost, (factual, reach), &mut self.gradient, lambda);
             if !moved || step > better_at + PATIENCE {
                 break;
             }
@@ -168,7 +180,14 @@ impl<'a, A: Adversary> Minimax<'a, A> {
                 };
                 before = objective;
                 self.gradient.iter_mut().for_each(|g| *g *= slope);
-                if done || !self.walk.step(&self.task.cost, (factual, reach), &mut self.gradient, lambda) {
+                if done
+                    || !self.walk.step(
+                        &self.task.cost,
+                        (factual, reach),
+                        &mut self.gradient,
+                        lambda,
+                    )
+                {
                     return Ok(());
                 }
             }

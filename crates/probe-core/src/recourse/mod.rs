@@ -1,8 +1,9 @@
 //! Recourse methods: from a person and a task to a point.
 //!
-//! A method is prepared once for a task (model, noise, cost, action space), then gives one worker per thread; a worker
-//! owns its buffers and answers one person after another. Methods propose; whether a proposal is favourable, admissible
-//! and within the rate is judged by [`crate::engine`], never by the method.
+//! A method is prepared once for a task (model, noise, cost, action space), then gives one worker
+//! per thread; a worker owns its buffers and answers one person after another. Methods propose;
+//! whether a proposal is favourable, admissible and within the rate is judged by [`crate::engine`],
+//! never by the method.
 
 mod ar;
 mod ar_lime;
@@ -45,23 +46,26 @@ pub trait RecourseMethod: Send + Sync {
     /// The name users type.
     fn name(&self) -> &'static str;
 
-    /// Fails on settings that the method does not have or that are outside their domain. A method without settings refuses
-    /// any.
+    /// Fails on settings that the method does not have or that are outside their domain. A method
+    /// without settings refuses any.
     fn check_options(&self, options: &MethodOptions) -> Result<()> {
         options.only(self.name(), &[])
     }
 
-    /// Whether the method can spend a budget, and not only reach a rate. Where it cannot the engine refuses one before anybody is asked for.
+    /// Whether the method can spend a budget, and not only reach a rate. Where it cannot the engine
+    /// refuses one before anybody is asked for.
     fn serves_budgets(&self) -> bool {
         false
     }
 
-    /// Whether the method keeps relations between features. Where it does not the engine refuses them.
+    /// Whether the method keeps relations between features. Where it does not the engine refuses
+    /// them.
     fn serves_relations(&self) -> bool {
         false
     }
 
-    /// Whether the method can leave features alone and so find several ways ([`crate::Setup::ways`]).
+    /// Whether the method can leave features alone and so find several ways
+    /// ([`crate::Setup::ways`]).
     fn serves_ways(&self) -> bool {
         false
     }
@@ -95,14 +99,22 @@ pub trait Worker {
     /// Writes the cheapest point for `goal` into `proposal`, in scaled space.
     fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()>;
 
-    /// Finds a point whose rate is below `rate` by about `gap`, for an answer that is to be certified on samples; returns the rate that
-    /// it aimed at. Methods that know what a lower rate costs may stay closer where it is dear.
-    fn find_below(&mut self, factual: &[f64], rate: f64, gap: f64, proposal: &mut Proposal) -> Result<f64> {
+    /// Finds a point whose rate is below `rate` by about `gap`, for an answer that is to be
+    /// certified on samples; returns the rate that it aimed at. Methods that know what a lower rate
+    /// costs may stay closer where it is dear.
+    fn find_below(
+        &mut self,
+        factual: &[f64],
+        rate: f64,
+        gap: f64,
+        proposal: &mut Proposal,
+    ) -> Result<f64> {
         self.find(factual, Goal::Rate(rate - gap), proposal)?;
         Ok(rate - gap)
     }
 
-    /// About the rate of `to` for a person at `from`, as the search sees it. Methods that look at no rates fail.
+    /// About the rate of `to` for a person at `from`, as the search sees it. Methods that look at
+    /// no rates fail.
     fn rate_at(&mut self, _from: &[f64], _to: &[f64]) -> Result<f64> {
         Err(Error::Unsupported {
             what: "changes of category that may fail with this method".to_owned(),
@@ -110,7 +122,8 @@ pub trait Worker {
         })
     }
 
-    /// How many lines ([`crate::LineSampling`]) the search has read so far; 0 for methods that read none, or do not count.
+    /// How many lines ([`crate::LineSampling`]) the search has read so far; 0 for methods that read
+    /// none, or do not count.
     fn n_lines(&self) -> u64 {
         0
     }
@@ -123,7 +136,8 @@ pub trait Worker {
         })
     }
 
-    /// From now on changes cost something else: people may have costs of their own. Methods that cannot be told fail.
+    /// From now on changes cost something else: people may have costs of their own. Methods that
+    /// cannot be told fail.
     fn reprice(&mut self, _cost: &Cost) -> Result<()> {
         Err(Error::Unsupported {
             what: "costs of a person's own with this method".to_owned(),
@@ -131,8 +145,8 @@ pub trait Worker {
         })
     }
 
-    /// Whether the engine may ask again with a lower rate where the printed answer did not hold. A method that is to be seen
-    /// as it is says no: it is asked once, for the target rate itself.
+    /// Whether the engine may ask again with a lower rate where the printed answer did not hold. A
+    /// method that is to be seen as it is says no: it is asked once, for the target rate itself.
     fn retries(&self) -> bool {
         true
     }
@@ -145,8 +159,8 @@ pub trait Worker {
     /// Which of its answers [`Worker::find`] gives from now on; the first, until told otherwise.
     fn turn_to_option(&mut self, _option: usize) {}
 
-    /// [`Worker::find`] for several target rates, calling `each` with the index of the rate. Methods that can share
-    /// work between rates do.
+    /// [`Worker::find`] for several target rates, calling `each` with the index of the rate.
+    /// Methods that can share work between rates do.
     fn frontier(
         &mut self,
         factual: &[f64],

@@ -23,8 +23,10 @@ impl MethodOptions {
     pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let mut options = Self::default();
         for text in texts {
-            let wrong =
-                |why: &str| Error::Unsupported { what: format!("option '{text}'"), why: why.to_owned() };
+            let wrong = |why: &str| Error::Unsupported {
+                what: format!("option '{text}'"),
+                why: why.to_owned(),
+            };
             let (name, value) = text.split_once('=').ok_or_else(|| wrong("write NAME=VALUE"))?;
             let (name, value) = (name.trim(), value.trim());
             if name.is_empty() || value.is_empty() {
@@ -69,7 +71,8 @@ impl MethodOptions {
         }
     }
 
-    /// The number called `name`, or `default`. Fails unless it is a number that `holds`, which `rule` says in words.
+    /// The number called `name`, or `default`. Fails unless it is a number that `holds`, which
+    /// `rule` says in words.
     pub fn number(
         &self,
         name: &str,
@@ -100,16 +103,22 @@ impl MethodOptions {
         Ok(self.number(name, default as f64, "a whole number from 1 to 2^32", whole)? as usize)
     }
 
-    /// What the word called `name` stands for among `meanings`, or `default`. Fails on other words and lists those known.
-    pub fn word<T: Copy>(&self, name: &'static str, default: T, meanings: &[(&str, T)]) -> Result<T> {
+    /// What the word called `name` stands for among `meanings`, or `default`. Fails on other words
+    /// and lists those known.
+    pub fn word<T: Copy>(
+        &self,
+        name: &'static str,
+        default: T,
+        meanings: &[(&str, T)],
+    ) -> Result<T> {
         let Some(given) = self.get(name) else { return Ok(default) };
-        meanings.iter().find(|(word, _)| *word == given).map(|(_, meaning)| *meaning).ok_or_else(|| {
-            Error::UnknownName {
+        meanings.iter().find(|(word, _)| *word == given).map(|(_, meaning)| *meaning).ok_or_else(
+            || Error::UnknownName {
                 kind: name,
                 name: given.to_owned(),
                 known: meanings.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "),
-            }
-        })
+            },
+        )
     }
 }
 
@@ -132,12 +141,18 @@ mod tests {
     #[test]
     fn texts_become_values_or_errors_that_name_them() {
         let options = MethodOptions::parse(["a=1", " b = x=y ", "c=1,0.5, 0"]).unwrap();
-        assert_eq!(options.iter().collect::<Vec<_>>(), [("a", "1"), ("b", "x=y"), ("c", "1,0.5, 0")]);
+        assert_eq!(
+            options.iter().collect::<Vec<_>>(),
+            [("a", "1"), ("b", "x=y"), ("c", "1,0.5, 0")]
+        );
         assert_eq!(options.numbers("c", &[], "any", |_| true).unwrap(), [1.0, 0.5, 0.0]);
         assert_eq!(options.count("a", 7).unwrap(), 1);
         assert_eq!(options.count("z", 7).unwrap(), 7);
         for text in ["a", "=1", "a=", ""] {
-            assert!(MethodOptions::parse([text]).unwrap_err().to_string().contains("NAME=VALUE"), "{text}");
+            assert!(
+                MethodOptions::parse([text]).unwrap_err().to_string().contains("NAME=VALUE"),
+                "{text}"
+            );
         }
         assert!(MethodOptions::parse(["a=1", "a=2"]).unwrap_err().to_string().contains("twice"));
     }
@@ -147,13 +162,16 @@ mod tests {
         let options = MethodOptions::parse(["rate=nan", "n=1.5", "m=x", "loss=hinge"]).unwrap();
         let message = |error: Error| error.to_string();
         assert!(
-            message(options.number("rate", 0.0, "at least 0", |v| v >= 0.0).unwrap_err()).contains("NaN")
+            message(options.number("rate", 0.0, "at least 0", |v| v >= 0.0).unwrap_err())
+                .contains("NaN")
         );
         assert!(message(options.count("n", 1).unwrap_err()).contains("whole"));
         assert!(message(options.number("m", 0.0, "any", |_| true).unwrap_err()).contains("'x'"));
         let words = options.word("loss", 0, &[("mse", 1), ("bce", 2)]);
         assert_eq!(message(words.unwrap_err()), "unknown loss 'hinge' (known: mse, bce)");
-        assert!(message(options.only("m", &["loss", "n"]).unwrap_err()).contains("(known: loss, n)"));
+        assert!(
+            message(options.only("m", &["loss", "n"]).unwrap_err()).contains("(known: loss, n)")
+        );
         assert!(message(options.only("m", &[]).unwrap_err()).contains("no options"));
     }
 }

@@ -1,8 +1,9 @@
 //! `probe-gradient`: the paper's Algorithm 1, with the rate of Theorem 1.
 //!
-//! The rate's gradient is $-\varphi(m)\nabla m$ with the Hessian term of smooth activations; see [`crate::theory::first_order`], and
-//! `descent` beside this file for the loop, its source and its departures. The rate is the true one for affine scores
-//! only, so that on networks the engine's certificate may refuse what the method found.
+//! The rate's gradient is $-\varphi(m)\nabla m$ with the Hessian term of smooth activations; see
+//! [`crate::theory::first_order`], and `descent` beside this file for the loop, its source and its
+//! departures. The rate is the true one for affine scores only, so that on networks the engine's
+//! certificate may refuse what the method found.
 
 use super::descent::{self, Descent, Local, NAMES, Params, RateSource};
 use super::{MethodOptions, RecourseMethod, Solver, Task, Worker};
@@ -15,8 +16,11 @@ use std::sync::Arc;
 
 const NAME: &str = "probe-gradient";
 
-pub(super) const ENTRY: Entry<dyn RecourseMethod> =
-    Entry { name: NAME, reference: "Algorithm 1 and equation 3, arXiv:2203.06768", item: &ProbeGradient };
+pub(super) const ENTRY: Entry<dyn RecourseMethod> = Entry {
+    name: NAME,
+    reference: "Algorithm 1 and equation 3, arXiv:2203.06768",
+    item: &ProbeGradient,
+};
 
 struct ProbeGradient;
 
@@ -70,9 +74,15 @@ impl<'a> FirstOrderRate<'a> {
 
     fn parts(&self) -> Result<(&'a dyn Differentiable, &'a Gaussian)> {
         let task = self.task;
-        task.model.as_differentiable().zip(task.noise.as_gaussian()).ok_or_else(|| Error::Unsupported {
-            what: format!("Theorem 1 on a {} model under {} noise", task.model.name(), task.noise.name()),
-            why: "it needs a gradient and Gaussian noise".to_owned(),
+        task.model.as_differentiable().zip(task.noise.as_gaussian()).ok_or_else(|| {
+            Error::Unsupported {
+                what: format!(
+                    "Theorem 1 on a {} model under {} noise",
+                    task.model.name(),
+                    task.noise.name()
+                ),
+                why: "it needs a gradient and Gaussian noise".to_owned(),
+            }
         })
     }
 }
@@ -84,8 +94,14 @@ impl RateSource for FirstOrderRate<'_> {
 
     fn evaluate(&mut self, point: &[f64], active: &[bool], local: &mut Local) -> Result<()> {
         let (model, noise) = self.parts()?;
-        let found =
-            margin_gradient_with(model, noise, active, point, &mut self.buffers, &mut local.rate_gradient)?;
+        let found = margin_gradient_with(
+            model,
+            noise,
+            active,
+            point,
+            &mut self.buffers,
+            &mut local.rate_gradient,
+        )?;
         let slope = found.rate_slope();
         local.rate_gradient.iter_mut().for_each(|g| *g *= slope);
         local.score_gradient.copy_from_slice(&self.buffers.gradient);

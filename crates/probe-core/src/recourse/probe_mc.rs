@@ -1,13 +1,15 @@
 //! `probe-mc`: the paper's Algorithm 2, with the rate of a sigmoid in place of the decision.
 //!
-//! The rate and its gradient are those of [`SmoothedRate`] on $K$ draws; any noise that can be drawn from will do, unless it
-//! depends on the move. `temperature` is the paper's $t$. The default is `tau` = 10, the same in units of the score's deviation
-//! under the noise around the person, since with one $t$ for all models a score that hardly varies would be asked for far
-//! more than the target. See `descent` beside this file for the loop.
+//! The rate and its gradient are those of [`SmoothedRate`] on $K$ draws; any noise that can be
+//! drawn from will do, unless it depends on the move. `temperature` is the paper's $t$. The default
+//! is `tau` = 10, the same in units of the score's deviation under the noise around the person,
+//! since with one $t$ for all models a score that hardly varies would be asked for far more than
+//! the target. See `descent` beside this file for the loop.
 //!
-//! What differs from the paper and why: the $K$ draws belong to the person and are the same in every step, so that the
-//! objective is one function. The estimate is biased ([`crate::theory::sigmoid_bias`]) and the loop stops where it first
-//! looks good; whether the true rate holds is for the engine to say.
+//! What differs from the paper and why: the $K$ draws belong to the person and are the same in
+//! every step, so that the objective is one function. The estimate is biased
+//! ([`crate::theory::sigmoid_bias`]) and the loop stops where it first looks good; whether the true
+//! rate holds is for the engine to say.
 
 use super::descent::{self, Descent, Local, NAMES, Params, RateSource};
 use super::{MethodOptions, RecourseMethod, Solver, Task, Worker};
@@ -136,7 +138,8 @@ impl RateSource for SigmoidRate<'_> {
         let mut stream = task.seed.stream(Purpose::Search, Key::default().values(factual).finish());
         task.noise.sample_into(&mut stream, RowsMut::new(&mut self.draws, n)?);
         // What changes is not known yet: whatever may.
-        let noise_on = if task.noise_on == NoiseOn::Changed { NoiseOn::Mutable } else { task.noise_on };
+        let noise_on =
+            if task.noise_on == NoiseOn::Changed { NoiseOn::Mutable } else { task.noise_on };
         let mut active = vec![false; n];
         noise_on.active_into(&task.actions, factual, factual, &mut active);
         self.mask(&active);

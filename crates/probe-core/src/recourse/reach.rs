@@ -1,4 +1,5 @@
-//! What each feature may become for one person, for methods that move numbers and leave one-hot groups as they are.
+//! What each feature may become for one person, for methods that move numbers and leave one-hot
+//! groups as they are.
 
 use super::Reason;
 use crate::schema::Actions;

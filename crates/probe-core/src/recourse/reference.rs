@@ -5,7 +5,8 @@ use crate::rows::Rows;
 use crate::schema::Actions;
 use std::sync::Arc;
 
-/// Ranges of the features and, where they were given, rows like those that the model was trained on; in scaled space.
+/// Ranges of the features and, where they were given, rows like those that the model was trained
+/// on; in scaled space.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
     rows: Arc<[f64]>,
@@ -13,18 +14,21 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Without rows: a feature's range is the one `known` from training, else its bounds where both are finite, else [0, 1].
+    /// Without rows: a feature's range is the one `known` from training, else its bounds where both
+    /// are finite, else [0, 1].
     pub fn of_ranges(known: &[Option<[f64; 2]>], actions: &Actions) -> Self {
         let bounded = |j: usize| {
             let room = actions.room(j);
             (room.low.is_finite() && room.high.is_finite()).then_some([room.low, room.high])
         };
-        let range =
-            |(j, known): (usize, &Option<[f64; 2]>)| known.or_else(|| bounded(j)).unwrap_or([0.0, 1.0]);
+        let range = |(j, known): (usize, &Option<[f64; 2]>)| {
+            known.or_else(|| bounded(j)).unwrap_or([0.0, 1.0])
+        };
         Self { rows: Arc::default(), ranges: known.iter().enumerate().map(range).collect() }
     }
 
-    /// With rows, whose least and largest values are the ranges. Fails without a row and on values that are not finite.
+    /// With rows, whose least and largest values are the ranges. Fails without a row and on values
+    /// that are not finite.
     pub fn of_rows(rows: Vec<f64>, names: &[String]) -> Result<Self> {
         let n = names.len();
         let view = Rows::new(&rows, n)?;
@@ -53,8 +57,9 @@ impl Reference {
 
     /// Which features are 0 or 1 in every row; none without rows.
     pub fn zero_or_one(&self) -> Vec<bool> {
-        let only =
-            |j: usize| self.rows().is_some_and(|rows| rows.iter().all(|row| row[j] == 0.0 || row[j] == 1.0));
+        let only = |j: usize| {
+            self.rows().is_some_and(|rows| rows.iter().all(|row| row[j] == 0.0 || row[j] == 1.0))
+        };
         (0..self.n_features()).map(only).collect()
     }
 

@@ -1,22 +1,28 @@
 //! `roar`: recourse that survives a change of the model.
 //!
-//! $$\min_{x'}\ \max_{\lVert\delta\rVert \le \epsilon}\ \ell\big((w + \delta_w)^\top x' + b + \delta_b\big) + \lambda\,d_c(x, x')$$
+//! $$\min_{x'}\ \max_{\lVert\delta\rVert \le \epsilon}\ \ell\big((w + \delta_w)^\top x' + b +
+//! \delta_b\big) + \lambda\,d_c(x, x')$$
 //!
-//! Source: Upadhyay, Joshi and Lakkaraju 2021, arXiv:2102.13620. For affine scores the inner maximum is closed: under the
-//! default `norm=linf` every weight and the intercept give way by $\epsilon$, $s(x') - \epsilon(\lVert x'\rVert_1 + 1)$; under `norm=l2` the
-//! loss is $\epsilon\sqrt{\lVert x'\rVert_2^2 + 1}$. Other models are replaced by an affine likeness around the person, as in the paper: LIME
-//! (`surrogate=lime`, see `lime` beside this file), or the gradient (`surrogate=gradient`). The likeness is made once; what is found for it is
-//! judged by the model itself, and where that still says no, there is no answer. The descent is in `minimax` beside this file, $\lambda$ 0.1 and
-//! then smaller until the worst case is favourable.
+//! Source: Upadhyay, Joshi and Lakkaraju 2021, arXiv:2102.13620. For affine scores the inner
+//! maximum is closed: under the default `norm=linf` every weight and the intercept give way by
+//! $\epsilon$, $s(x') - \epsilon(\lVert x'\rVert_1 + 1)$; under `norm=l2` the loss is
+//! $\epsilon\sqrt{\lVert x'\rVert_2^2 + 1}$. Other models are replaced by an affine likeness around
+//! the person, as in the paper: LIME (`surrogate=lime`, see `lime` beside this file), or the
+//! gradient (`surrogate=gradient`). The likeness is made once; what is found for it is judged by
+//! the model itself, and where that still says no, there is no answer. The descent is in `minimax`
+//! beside this file, $\lambda$ 0.1 and then smaller until the worst case is favourable.
 //!
-//! Constraints: the paper has none but features left out of the search. Immutables, bounds and directions are kept by clipping each step;
-//! one-hot groups stay as they are; a limit on the number of changes is refused.
+//! Constraints: the paper has none but features left out of the search. Immutables, bounds and
+//! directions are kept by clipping each step; one-hot groups stay as they are; a limit on the
+//! number of changes is refused.
 //!
-//! `version=library` takes $\lambda$ = 0.01, plain steps of 0.01, and the first point at which the objective changes by no more than 0.001 from one step to the next.
-//! For models that are not linear its likeness is one of the probability, which it takes for a score (`lime`).
+//! `version=library` takes $\lambda$ = 0.01, plain steps of 0.01, and the first point at which the
+//! objective changes by no more than 0.001 from one step to the next. For models that are not
+//! linear its likeness is one of the probability, which it takes for a score (`lime`).
 //!
-//! Settings: `epsilon`, `version` (`paper`, `library`), `norm` (`linf`, `l2`), `lambda` (a list), `kink` (`shortest`, `plain`; see `walk`), `learning-rate`, `steps` (for one $\lambda$), `surrogate`, and with `lime`
-//! `samples` and `spread`.
+//! Settings: `epsilon`, `version` (`paper`, `library`), `norm` (`linf`, `l2`), `lambda` (a list),
+//! `kink` (`shortest`, `plain`; see `walk`), `learning-rate`, `steps` (for one $\lambda$),
+//! `surrogate`, and with `lime` `samples` and `spread`.
 //!
 //! Cost: a few operations per feature and step, and the likeness: one score per sample.
 
@@ -35,8 +41,11 @@ const LAMBDA: [f64; 4] = [0.1, 0.05, 0.01, 0.0];
 const LIBRARY: Program =
     Program { learning_rate: 0.01, lambda: (0.01, 1.0, 1), steps: 10_000, ends: Ends::SmallChange };
 
-pub(super) const ENTRY: Entry<dyn RecourseMethod> =
-    Entry { name: NAME, reference: "Upadhyay, Joshi and Lakkaraju 2021, arXiv:2102.13620", item: &Roar };
+pub(super) const ENTRY: Entry<dyn RecourseMethod> = Entry {
+    name: NAME,
+    reference: "Upadhyay, Joshi and Lakkaraju 2021, arXiv:2102.13620",
+    item: &Roar,
+};
 
 struct Roar;
 
@@ -52,7 +61,8 @@ enum Likeness {
     Gradient,
 }
 
-/// Narrower than LIME's 1: on the paper's credit data a likeness from farther away tells nobody how to be accepted.
+/// Narrower than LIME's 1: on the paper's credit data a likeness from farther away tells nobody how
+/// to be accepted.
 fn spread(options: &MethodOptions) -> Result<f64> {
     options.number("spread", 0.1, "positive and finite", |v| v > 0.0 && v.is_finite())
 }

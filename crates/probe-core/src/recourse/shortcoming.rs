@@ -5,7 +5,8 @@ use super::{Reason, Task};
 use crate::model::{Activation, Linear, Mlp, Model as _, Trees};
 use crate::schema::{Actions, Group};
 
-/// For somebody at `factual`, or at `start` once brought inside `reach`, for whom nothing was found.
+/// For somebody at `factual`, or at `start` once brought inside `reach`, for whom nothing was
+/// found.
 pub(super) fn proven(task: &Task, reach: &Reach, (factual, start): (&[f64], &[f64])) -> Reason {
     let open = (0..factual.len()).any(|j| reach.is_open(j));
     if start == factual && !open && !allows_an_option(&task.actions, factual) {
@@ -33,7 +34,12 @@ fn allows_an_option(actions: &Actions, factual: &[f64]) -> bool {
 }
 
 /// What each feature and group can add to an affine score at most is known.
-fn of_linear(task: &Task, model: &Linear, reach: &Reach, (factual, start): (&[f64], &[f64])) -> Reason {
+fn of_linear(
+    task: &Task,
+    model: &Linear,
+    reach: &Reach,
+    (factual, start): (&[f64], &[f64]),
+) -> Reason {
     let (weights, actions) = (model.weights(), &task.actions);
     let score = model.score_row(start);
     let numeric = (0..start.len()).filter(|&j| reach.is_open(j) && weights[j] != 0.0).map(|j| {
@@ -41,7 +47,9 @@ fn of_linear(task: &Task, model: &Linear, reach: &Reach, (factual, start): (&[f6
         weights[j] * (if weights[j] > 0.0 { high } else { low } - start[j])
     });
     let mut gains: Vec<f64> = numeric.collect();
-    for (_, group) in actions.groups().iter().enumerate().filter(|(g, _)| actions.is_mutable_group(*g)) {
+    for (_, group) in
+        actions.groups().iter().enumerate().filter(|(g, _)| actions.is_mutable_group(*g))
+    {
         let Some(current) = group.option_of(factual) else { continue };
         let worth = |o: usize| -> f64 {
             group.columns().iter().zip(group.values(o)).map(|(&c, value)| weights[c] * value).sum()
@@ -91,7 +99,8 @@ pub(super) fn of_trees(trees: &Trees, person: &[f64], actions: &Actions) -> Reas
     }
 }
 
-/// Bounds on every unit over all that the person may become: no point is favourable if even the upper one is not.
+/// Bounds on every unit over all that the person may become: no point is favourable if even the
+/// upper one is not.
 pub(super) fn of_network(network: &Mlp, person: &[f64], actions: &Actions) -> Reason {
     let mut ends = ranges(person, actions);
     if ends.iter().all(|(low, high)| low == high) {
@@ -112,7 +121,8 @@ pub(super) fn of_network(network: &Mlp, person: &[f64], actions: &Actions) -> Re
             };
             weights.iter().zip(&ends).fold((*bias, *bias), add)
         };
-        let sums: Vec<(f64, f64)> = layer.weight().chunks(n_in).zip(layer.bias()).map(unit).collect();
+        let sums: Vec<(f64, f64)> =
+            layer.weight().chunks(n_in).zip(layer.bias()).map(unit).collect();
         ends = if l + 1 == layers.len() {
             sums
         } else {

@@ -9,7 +9,8 @@ use crate::schema::Actions;
 use crate::seed::Seed;
 use std::sync::Arc;
 
-/// The question, but for the person and the goal. Everything is in scaled space, which the model takes as input.
+/// The question, but for the person and the goal. Everything is in scaled space, which the model
+/// takes as input.
 #[derive(Clone)]
 pub struct Task {
     /// The model.
@@ -67,7 +68,9 @@ impl Goal {
             Self::Rate(r) => {
                 require(r > 0.0 && r < 1.0, "the target invalidation rate r", "between 0 and 1", r)?
             }
-            Self::Budget(b) => require(b >= 0.0 && b.is_finite(), "the budget", "at least 0 and finite", b)?,
+            Self::Budget(b) => {
+                require(b >= 0.0 && b.is_finite(), "the budget", "at least 0 and finite", b)?
+            }
         }
         Ok(())
     }
@@ -83,21 +86,25 @@ pub enum Reason {
     InfeasibleWithinBounds,
     /// A favourable point exists, but not with so few changes.
     InfeasibleWithinMaxChanges,
-    /// Favourable points exist, but none with so low a rate: proven for linear models, and as far as the search saw for others.
+    /// Favourable points exist, but none with so low a rate: proven for linear models, and as far
+    /// as the search saw for others.
     RateNotReachable,
     /// The budget does not reach the target.
     BudgetExhausted,
-    /// The exact search was stopped at its node limit: the rate holds, the cost may not be the least.
+    /// The exact search was stopped at its node limit: the rate holds, the cost may not be the
+    /// least.
     SearchLimit,
     /// The person's one-hot columns are not one-hot.
     NotOneHot,
     /// The rate seems low enough, but fresh samples did not prove it.
     NotCertified,
-    /// The method looks for a change of the decision alone; the rate of what it found is above the target.
+    /// The method looks for a change of the decision alone; the rate of what it found is above the
+    /// target.
     RateIgnored,
     /// There is no further way with other features.
     NoOtherWay,
-    /// The method's steps ended before the target was met; another method, or other settings, may still meet it.
+    /// The method's steps ended before the target was met; another method, or other settings, may
+    /// still meet it.
     NotFound,
 }
 
@@ -136,7 +143,8 @@ pub struct Proposal {
     pub point: Vec<f64>,
     /// Whether it meets the goal.
     pub verdict: Verdict,
-    /// What the method itself takes the point's rate to be, where it says. It is passed on, not believed.
+    /// What the method itself takes the point's rate to be, where it says. It is passed on, not
+    /// believed.
     pub claimed: Option<f64>,
 }
 

@@ -1,5 +1,6 @@
-//! Whose search: as a method's paper has it and carried through, or as the recourse library CARLA (Pawelczyk et al. 2021, arXiv:2108.00783) has it, with which
-//! PROBE's numbers were made. The latter is there to compare with those numbers.
+//! Whose search: as a method's paper has it and carried through, or as the recourse library CARLA
+//! (Pawelczyk et al. 2021, arXiv:2108.00783) has it, with which PROBE's numbers were made. The
+//! latter is there to compare with those numbers.
 
 use super::MethodOptions;
 use crate::error::Result;

@@ -2,22 +2,28 @@
 //!
 //! $$\min_{x'}\ \ell\big(s(x')\big) + \lambda\,d_c(x, x')$$
 //!
-//! Source: Wachter, Mittelstadt and Russell 2017, arXiv:1711.00399, equations 1 and 2; they weigh the loss and raise its weight
-//! until the decision changes, which is to lower $\lambda$. Here $\lambda$ is searched from both sides: raised while the decision changes,
-//! lowered while it does not, then halved in between (in logarithms); the cheapest favourable point of all steps, drawn back
-//! along the line to the person as far as the boundary, is the answer. $d_c$ is the cost of the task, so that weights of the schema stand in the
-//! place of the paper's scaling by absolute deviations.
+//! Source: Wachter, Mittelstadt and Russell 2017, arXiv:1711.00399, equations 1 and 2; they weigh
+//! the loss and raise its weight until the decision changes, which is to lower $\lambda$. Here
+//! $\lambda$ is searched from both sides: raised while the decision changes, lowered while it does
+//! not, then halved in between (in logarithms); the cheapest favourable point of all steps, drawn
+//! back along the line to the person as far as the boundary, is the answer. $d_c$ is the cost of
+//! the task, so that weights of the schema stand in the place of the paper's scaling by absolute
+//! deviations.
 //!
-//! For affine scores $\lambda \to 0$ has a closed form, which is the default there: the cheapest point with score $s^*$. Under `l2` that is
-//! $x + (s^* - s(x))\,w/\lVert w\rVert^2$ (Pawelczyk et al. 2022, arXiv:2106.09992), whose rate is $\bar\Phi(s^*/\sigma\lVert w\rVert)$ (PROBE, Proposition 1).
-//! The paper's $s^* = 0$ lies on the boundary, where the decision is still no; ours lies a hair beyond.
+//! For affine scores $\lambda \to 0$ has a closed form, which is the default there: the cheapest
+//! point with score $s^*$. Under `l2` that is $x + (s^* - s(x))\,w/\lVert w\rVert^2$ (Pawelczyk et
+//! al. 2022, arXiv:2106.09992), whose rate is $\bar\Phi(s^*/\sigma\lVert w\rVert)$ (PROBE,
+//! Proposition 1). The paper's $s^* = 0$ lies on the boundary, where the decision is still no; ours
+//! lies a hair beyond.
 //!
-//! Constraints: the paper has none beyond leaving variables out of the search. Immutables, bounds and directions are kept by
-//! clipping each step (closed form: by caps); one-hot groups stay as they are; a limit on the number of changes is refused.
+//! Constraints: the paper has none beyond leaving variables out of the search. Immutables, bounds
+//! and directions are kept by clipping each step (closed form: by caps); one-hot groups stay as
+//! they are; a limit on the number of changes is refused.
 //!
-//! Settings: `solver` (`auto`, `gradient`, `closed-form`), `loss` (`bce`, `mse` of the probability, `score-mse`), `target-score` ($s^*$: 0 in
-//! closed form, 1 for `score-mse`), `lambda` (the first one), `searches`, `kink` (`shortest`, `plain`; see `walk`),
-//! `learning-rate`, `steps` (of one search).
+//! Settings: `solver` (`auto`, `gradient`, `closed-form`), `loss` (`bce`, `mse` of the probability,
+//! `score-mse`), `target-score` ($s^*$: 0 in closed form, 1 for `score-mse`), `lambda` (the first
+//! one), `searches`, `kink` (`shortest`, `plain`; see `walk`), `learning-rate`, `steps` (of one
+//! search).
 //!
 //! Cost: one gradient per step; a few hundred steps.
 
@@ -64,15 +70,26 @@ struct Params {
 
 impl Params {
     fn new(options: &MethodOptions) -> Result<Self> {
-        let known =
-            ["solver", "loss", "target-score", "lambda", "searches", "kink", "learning-rate", "steps"];
+        let known = [
+            "solver",
+            "loss",
+            "target-score",
+            "lambda",
+            "searches",
+            "kink",
+            "learning-rate",
+            "steps",
+        ];
         options.only(NAME, &known)?;
         let positive = |v: f64| v > 0.0 && v.is_finite();
-        let ways = [("auto", Way::Auto), ("gradient", Way::Gradient), ("closed-form", Way::ClosedForm)];
+        let ways =
+            [("auto", Way::Auto), ("gradient", Way::Gradient), ("closed-form", Way::ClosedForm)];
         let at_least_zero = |v: f64| v >= 0.0 && v.is_finite();
-        let target =
-            |default: f64| options.number("target-score", default, "at least 0 and finite", at_least_zero);
-        let losses = [("bce", Loss::Bce), ("mse", Loss::Mse), ("score-mse", Loss::ScoreMse(target(1.0)?))];
+        let target = |default: f64| {
+            options.number("target-score", default, "at least 0 and finite", at_least_zero)
+        };
+        let losses =
+            [("bce", Loss::Bce), ("mse", Loss::Mse), ("score-mse", Loss::ScoreMse(target(1.0)?))];
         Ok(Self {
             way: options.word("solver", Way::Auto, &ways)?,
             loss: options.word("loss", Loss::Bce, &losses)?,
@@ -80,7 +97,12 @@ impl Params {
             lambda: options.number("lambda", 0.1, "positive and finite", positive)?,
             searches: options.count("searches", 16)?,
             kink: Kink::new(options)?,
-            learning_rate: options.number("learning-rate", 0.01, "positive and finite", positive)?,
+            learning_rate: options.number(
+                "learning-rate",
+                0.01,
+                "positive and finite",
+                positive,
+            )?,
             steps: options.count("steps", 1_000)?,
         })
     }
@@ -156,7 +178,8 @@ impl Search for ClosedForm<'_> {
         point: &mut [f64],
     ) -> Result<std::result::Result<(), Reason>> {
         let (weights, norm) = (self.linear.weights(), self.task.cost.norm());
-        // Moves that strict bounds force count as made where they help, and as lost where they do not.
+        // Moves that strict bounds force count as made where they help, and as lost where they do
+        // not.
         let mut base = point.to_vec();
         let mut items: Vec<(usize, f64, Item)> = Vec::new();
         for (j, &w) in weights.iter().enumerate() {
@@ -170,8 +193,8 @@ impl Search for ClosedForm<'_> {
             }
         }
         items.sort_by(|(_, _, a), (_, _, b)| (a.weight * b.gain).total_cmp(&(b.weight * a.gain)));
-        let size =
-            self.linear.bias().abs() + weights.iter().zip(&base).map(|(w, x)| (w * x).abs()).sum::<f64>();
+        let size = self.linear.bias().abs()
+            + weights.iter().zip(&base).map(|(w, x)| (w * x).abs()).sum::<f64>();
         let needed = self.target + hair(size + self.target) - self.linear.score_row(&base);
         let found: Vec<Item> = items.iter().map(|(.., item)| *item).collect();
         let (mut scratch, mut moves) = (Scratch::default(), vec![0.0; items.len()]);
@@ -214,7 +237,8 @@ const FACTOR: f64 = 4.0;
 const NEAR: f64 = 1.02;
 
 impl Gradient<'_> {
-    /// Descends for one $\lambda$; whether the decision changes. The cheapest favourable point of all is kept.
+    /// Descends for one $\lambda$; whether the decision changes. The cheapest favourable point of
+    /// all is kept.
     fn descend(&mut self, factual: &[f64], reach: &Reach, lambda: f64) -> Result<bool> {
         self.walk.begin(factual, reach);
         let (mut highest, mut cheapest, mut better_at) = (f64::NEG_INFINITY, f64::INFINITY, 0);
@@ -232,7 +256,8 @@ impl Gradient<'_> {
             }
             let slope = self.params.loss.at(score).1;
             self.gradient.iter_mut().for_each(|g| *g *= slope);
-            let moved = self.walk.step(&self.task.cost, (factual, reach), &mut self.gradient, lambda);
+            let moved =
+                self.walk.step(&self.task.cost, (factual, reach), &mut self.gradient, lambda);
             if !moved || step > better_at + PATIENCE {
                 break;
             }

@@ -1,8 +1,9 @@
 //! Descent on a loss plus $\lambda$ times the cost, from the person and inside the reach.
 //!
-//! Steps are Adam's. Where the cost is a sum of moves it has a kink at the person's own value; there the shortest subgradient is
-//! taken, so that a feature stays put while the loss pulls less than the cost, and a step across the kink ends on it. Plain
-//! subgradients would tremble around the kink in every feature, and the person would pay for that; `kink=plain` shows it.
+//! Steps are Adam's. Where the cost is a sum of moves it has a kink at the person's own value;
+//! there the shortest subgradient is taken, so that a feature stays put while the loss pulls less
+//! than the cost, and a step across the kink ends on it. Plain subgradients would tremble around
+//! the kink in every feature, and the person would pay for that; `kink=plain` shows it.
 
 use super::MethodOptions;
 use super::reach::Reach;
@@ -21,7 +22,11 @@ pub(super) enum Kink {
 
 impl Kink {
     pub(super) fn new(options: &MethodOptions) -> Result<Self> {
-        options.word("kink", Self::Shortest, &[("shortest", Self::Shortest), ("plain", Self::Plain)])
+        options.word(
+            "kink",
+            Self::Shortest,
+            &[("shortest", Self::Shortest), ("plain", Self::Plain)],
+        )
     }
 }
 
@@ -52,7 +57,8 @@ impl Walk {
         self.adam.reset();
     }
 
-    /// One step, given the loss's `gradient`, which is overwritten. False where nothing moved or nothing can be told.
+    /// One step, given the loss's `gradient`, which is overwritten. False where nothing moved or
+    /// nothing can be told.
     pub(super) fn step(
         &mut self,
         cost: &Cost,

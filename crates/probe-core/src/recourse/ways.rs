@@ -1,9 +1,11 @@
-//! Several ways for a person: each the cheapest one that does without something essential to every way before it.
+//! Several ways for a person: each the cheapest one that does without something essential to every
+//! way before it.
 //!
-//! Essential is a feature whose change costs a tenth of the way's dearest one at least: the last 100 of a price do not make another way. After the cheapest
-//! answer the search goes on with one of its essential features held, for each of them, and so on from the cheapest answer left: a way that merely adds to an
-//! earlier one is not taken, but features are held in turn.
-//! Over an exact solver no cheaper way is missed, within the number of searches that a person is worth.
+//! Essential is a feature whose change costs a tenth of the way's dearest one at least: the last
+//! 100 of a price do not make another way. After the cheapest answer the search goes on with one of
+//! its essential features held, for each of them, and so on from the cheapest answer left: a way
+//! that merely adds to an earlier one is not taken, but features are held in turn. Over an exact
+//! solver no cheaper way is missed, within the number of searches that a person is worth.
 
 use super::{Goal, Notes, Proposal, Reason, Solver, Task, Verdict, Worker};
 use crate::cost::Cost;
@@ -141,11 +143,13 @@ impl WaysWorker<'_> {
         essential
     }
 
-    /// Whether a proposal does without something essential to every way given before. It need not, at another rate than it was found for.
+    /// Whether a proposal does without something essential to every way given before. It need not,
+    /// at another rate than it was found for.
     fn differs(&mut self, factual: &[f64], proposal: &Proposal) -> bool {
         let changed = self.task.actions.changed_columns(factual, &proposal.point);
         let before = &self.given[..self.option.min(self.given.len())];
-        let differs = proposal.verdict != Verdict::Reached || !before.iter().any(|way| covers(&changed, way));
+        let differs =
+            proposal.verdict != Verdict::Reached || !before.iter().any(|way| covers(&changed, way));
         self.given.resize(self.option.max(self.given.len()), vec![true; factual.len()]);
         self.given.truncate(self.option);
         self.given.push(self.essential(factual, &proposal.point, &changed));
@@ -165,7 +169,10 @@ impl WaysWorker<'_> {
                     continue;
                 }
                 self.find_holding(factual, goal, held.clone(), proposal)?;
-                if matches!(proposal.verdict, Verdict::Reached | Verdict::Short(Reason::SearchLimit)) {
+                if matches!(
+                    proposal.verdict,
+                    Verdict::Reached | Verdict::Short(Reason::SearchLimit)
+                ) {
                     let cost = self.task.cost.between(factual, &proposal.point);
                     let changed = self.task.actions.changed_columns(factual, &proposal.point);
                     let essential = self.essential(factual, &proposal.point, &changed);
@@ -174,15 +181,17 @@ impl WaysWorker<'_> {
                 tried.push(held);
             }
             // The first of the cheapest, so that the order is always the same.
-            let cheapest =
-                (0..open.len()).reduce(|best, i| if open[i].cost < open[best].cost { i } else { best });
-            let Some(Candidate { held, changed, essential, .. }) = cheapest.map(|i| open.remove(i)) else {
+            let cheapest = (0..open.len())
+                .reduce(|best, i| if open[i].cost < open[best].cost { i } else { best });
+            let Some(Candidate { held, changed, essential, .. }) = cheapest.map(|i| open.remove(i))
+            else {
                 break;
             };
             let without = match taken.iter().find(|earlier| covers(&changed, earlier)) {
                 Some(earlier) => earlier.clone(),
                 None => {
-                    // The first way is free to end elsewhere at another rate; the others keep to their own features.
+                    // The first way is free to end elsewhere at another rate; the others keep to
+                    // their own features.
                     let others = changed.iter().map(|changed| !changed).collect();
                     self.held.push(if taken.is_empty() { held.clone() } else { others });
                     taken.push(essential.clone());

@@ -33,7 +33,12 @@ pub struct Room {
 
 impl Default for Room {
     fn default() -> Self {
-        Self { low: f64::NEG_INFINITY, high: f64::INFINITY, mutable: true, direction: Direction::Any }
+        Self {
+            low: f64::NEG_INFINITY,
+            high: f64::INFINITY,
+            mutable: true,
+            direction: Direction::Any,
+        }
     }
 }
 
@@ -136,7 +141,8 @@ pub struct Actions {
     strict: bool,
     /// Features whose value is missing.
     missing: Vec<bool>,
-    /// Features that stay because they are tied to one that is missing. People miss them as they do others.
+    /// Features that stay because they are tied to one that is missing. People miss them as they do
+    /// others.
     held: Vec<bool>,
     /// Further limits that a search sets itself.
     confined: Option<Within>,
@@ -190,7 +196,12 @@ impl Actions {
         for (g, group) in groups.iter().enumerate() {
             for &column in group.columns() {
                 let free = self.group_of.get(column).is_some_and(Option::is_none);
-                require(free, &format!("column of group {g}"), "a feature in no other group", column as f64)?;
+                require(
+                    free,
+                    &format!("column of group {g}"),
+                    "a feature in no other group",
+                    column as f64,
+                )?;
                 self.group_of[column] = Some(g);
             }
             group.check(g)?;
@@ -199,12 +210,18 @@ impl Actions {
         Ok(self)
     }
 
-    /// Lets features move by whole steps only; one entry per feature. Fails unless steps are positive.
+    /// Lets features move by whole steps only; one entry per feature. Fails unless steps are
+    /// positive.
     pub fn with_grids(mut self, grids: Vec<Option<Grid>>) -> Result<Self> {
         for (j, grid) in grids.iter().enumerate() {
             if let Some(grid) = grid {
                 let field = format!("step of feature {j}");
-                require(grid.step > 0.0 && grid.step.is_finite(), &field, "positive and finite", grid.step)?;
+                require(
+                    grid.step > 0.0 && grid.step.is_finite(),
+                    &field,
+                    "positive and finite",
+                    grid.step,
+                )?;
                 require(grid.zero.is_finite(), &field, "counted from a finite value", grid.zero)?;
             }
         }
@@ -239,8 +256,9 @@ impl Actions {
         (0..self.groups.len()).any(|g| self.groups[g].p_fail() > 0.0 && self.is_mutable_group(g))
     }
 
-    /// What may come of a move from `from` to `to`: each group that changes stays as it is with its probability of failing, by itself,
-    /// while everything else happens. Probabilities and points, `to` itself first; empty where nothing can fail.
+    /// What may come of a move from `from` to `to`: each group that changes stays as it is with its
+    /// probability of failing, by itself, while everything else happens. Probabilities and points,
+    /// `to` itself first; empty where nothing can fail.
     pub fn outcomes(&self, from: &[f64], to: &[f64]) -> Vec<(f64, Vec<f64>)> {
         if self.groups.is_empty() {
             return Vec::new();
@@ -301,7 +319,8 @@ impl Actions {
         self
     }
 
-    /// With strict bounds a person outside them must move inside; otherwise staying put is always admissible.
+    /// With strict bounds a person outside them must move inside; otherwise staying put is always
+    /// admissible.
     #[must_use]
     pub fn with_strict_bounds(mut self, strict: bool) -> Self {
         self.strict = strict;
@@ -313,8 +332,9 @@ impl Actions {
         self.rooms[j].mutable = false;
     }
 
-    /// The same for people whose features marked in `missing` are missing: these may not change, have no bounds and, whatever
-    /// [`NoiseOn`](crate::noise::NoiseOn) says, no noise. Of a one-hot group with such a column nothing may change.
+    /// The same for people whose features marked in `missing` are missing: these may not change,
+    /// have no bounds and, whatever [`NoiseOn`](crate::noise::NoiseOn) says, no noise. Of a one-hot
+    /// group with such a column nothing may change.
     #[must_use]
     pub fn without(mut self, missing: &[bool]) -> Self {
         let broken = |group: &Group| group.columns().iter().any(|&c| missing[c]);
@@ -355,7 +375,9 @@ impl Actions {
     /// Fails if that leaves a feature without room.
     pub fn intersect(&mut self, low: f64, high: f64) -> Result<()> {
         require(low <= high, "bounds", "LO,HI with LO at most HI", low)?;
-        for (room, _) in self.rooms.iter_mut().zip(&self.group_of).filter(|(_, group)| group.is_none()) {
+        for (room, _) in
+            self.rooms.iter_mut().zip(&self.group_of).filter(|(_, group)| group.is_none())
+        {
             room.low = room.low.max(low);
             room.high = room.high.min(high);
         }
@@ -412,7 +434,8 @@ impl Actions {
             && columns.iter().all(|&c| self.rooms[c].mutable)
     }
 
-    /// The values feature `j` may take for a person who has `x`; `None` if there are none (strict bounds only).
+    /// The values feature `j` may take for a person who has `x`; `None` if there are none (strict
+    /// bounds only).
     pub fn interval(&self, j: usize, x: f64) -> Option<(f64, f64)> {
         let room = &self.rooms[j];
         if !room.mutable || self.held[j] {
@@ -436,7 +459,8 @@ impl Actions {
         (low <= high).then_some((low, high))
     }
 
-    /// The values feature `j` may take while the others stay what they are for the person with these values.
+    /// The values feature `j` may take while the others stay what they are for the person with
+    /// these values.
     pub fn interval_alone(&self, j: usize, from: &[f64]) -> Option<(f64, f64)> {
         let (mut low, mut high) = self.interval(j, from[j])?;
         for tie in &self.ties {
@@ -453,11 +477,13 @@ impl Actions {
         (low <= high).then_some((low, high))
     }
 
-    /// Number of features that differ; a group counts as one. A missing value that stays missing does not.
+    /// Number of features that differ; a group counts as one. A missing value that stays missing
+    /// does not.
     pub fn n_changed(&self, from: &[f64], to: &[f64]) -> usize {
         let differs = |j: usize| !same(from[j], to[j]);
         let numeric = (0..from.len()).filter(|&j| self.group_of[j].is_none() && differs(j)).count();
-        numeric + self.groups.iter().filter(|group| group.columns().iter().any(|&c| differs(c))).count()
+        numeric
+            + self.groups.iter().filter(|group| group.columns().iter().any(|&c| differs(c))).count()
     }
 
     /// Columns that differ; of a group all or none.
@@ -470,8 +496,8 @@ impl Actions {
         changed
     }
 
-    /// Every broken rule of a move from `from` to `to`; empty if it is admissible. A missing value (NaN) must stay missing, and no other
-    /// may become so.
+    /// Every broken rule of a move from `from` to `to`; empty if it is admissible. A missing value
+    /// (NaN) must stay missing, and no other may become so.
     pub fn violations(&self, from: &[f64], to: &[f64]) -> Vec<Violation> {
         let mut found = Vec::new();
         self.violations_of_numbers(from, to, 0..from.len(), &mut found);
@@ -489,7 +515,9 @@ impl Actions {
             }
         }
         let broken = |(_, tie): &(usize, &Tie)| !tie.is_kept(self, from, to);
-        found.extend(self.ties.iter().enumerate().filter(broken).map(|(i, _)| Violation::Relation(i)));
+        found.extend(
+            self.ties.iter().enumerate().filter(broken).map(|(i, _)| Violation::Relation(i)),
+        );
         if let Some(k) = self.max_changes {
             let changed = self.n_changed(from, to);
             if changed > k {
@@ -542,7 +570,8 @@ impl Actions {
         }
     }
 
-    /// Moves `to` to an admissible point near it; idempotent. False if no admissible point exists for this person.
+    /// Moves `to` to an admissible point near it; idempotent. False if no admissible point exists
+    /// for this person.
     pub fn project(&self, from: &[f64], to: &mut [f64]) -> bool {
         let mut possible = true;
         for j in (0..from.len()).filter(|&j| self.group_of[j].is_none()) {
@@ -561,7 +590,8 @@ impl Actions {
                 possible = false;
                 continue;
             };
-            let may = |o: usize| o == current || (self.is_mutable_group(g) && group.allows(current, o));
+            let may =
+                |o: usize| o == current || (self.is_mutable_group(g) && group.allows(current, o));
             group.set(group.nearest(to, may).unwrap_or(current), to);
         }
         possible && self.drop_smallest_changes(from, to)
@@ -581,8 +611,9 @@ impl Actions {
                             .interval(j, from[j])
                             .is_some_and(|(low, high)| low <= from[j] && from[j] <= high))
             };
-            let smallest =
-                (0..from.len()).filter(|&j| movable(j)).min_by(|&a, &b| size(a).total_cmp(&size(b)));
+            let smallest = (0..from.len())
+                .filter(|&j| movable(j))
+                .min_by(|&a, &b| size(a).total_cmp(&size(b)));
             match smallest {
                 None => return false,
                 Some(j) => match self.group_of[j] {
@@ -596,12 +627,14 @@ impl Actions {
     }
 }
 
-/// The step that a move from `from` to `to` ends on: the next one further out if the interval has it, else the last before, else none.
+/// The step that a move from `from` to `to` ends on: the next one further out if the interval has
+/// it, else the last before, else none.
 fn on_grid(grid: &Grid, from: f64, to: f64, (low, high): (f64, f64)) -> f64 {
     let near = Grid::NEAR * grid.step;
     let inside = |x: f64| (low - near <= x && x <= high + near).then_some(x.clamp(low, high));
     let up = to > from;
-    let (out, back) = if up { (grid.above(to), grid.below(to)) } else { (grid.below(to), grid.above(to)) };
+    let (out, back) =
+        if up { (grid.above(to), grid.below(to)) } else { (grid.below(to), grid.above(to)) };
     let moved = |x: &f64| if up { *x > from } else { *x < from };
     inside(out).or_else(|| inside(back)).filter(moved).unwrap_or(from)
 }

@@ -16,7 +16,8 @@ enum Source {
     Code(usize),
 }
 
-/// A person's features as a model's columns. Rows of features hold a category as the number of its option.
+/// A person's features as a model's columns. Rows of features hold a category as the number of its
+/// option.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoding {
     features: Vec<Feature>,
@@ -27,8 +28,8 @@ pub struct Encoding {
 }
 
 impl Encoding {
-    /// For a model with these column names. Fails if a column belongs to no feature of `schema`, or an option of a category cannot be
-    /// told by the columns there are.
+    /// For a model with these column names. Fails if a column belongs to no feature of `schema`, or
+    /// an option of a category cannot be told by the columns there are.
     pub fn new(schema: &Schema, names: &[String]) -> Result<Self> {
         let mut features: Vec<&Feature> = Vec::new();
         let mut sources = Vec::with_capacity(names.len());
@@ -107,7 +108,8 @@ impl Encoding {
         }
     }
 
-    /// Feature `k` of a row with these columns; NaN for a category whose columns are those of no option.
+    /// Feature `k` of a row with these columns; NaN for a category whose columns are those of no
+    /// option.
     pub fn value(&self, k: usize, columns: &[f64]) -> f64 {
         match &self.parts[k] {
             (first, None) => columns[*first],
@@ -158,7 +160,8 @@ impl Encoding {
     fn group(&self, k: usize) -> Option<Group> {
         let feature = &self.features[k];
         let n = feature.categories.len();
-        let columns: Vec<usize> = (0..self.sources.len()).filter(|&j| self.feature_of(j) == k).collect();
+        let columns: Vec<usize> =
+            (0..self.sources.len()).filter(|&j| self.feature_of(j) == k).collect();
         let group = match (feature.kind, self.sources[*columns.first()?]) {
             (Kind::Categorical, Source::Code(_)) => {
                 Group::in_one_column(columns[0], &(0..n).map(|o| o as f64).collect::<Vec<_>>())
@@ -207,8 +210,12 @@ impl Encoding {
             for o in 0..group.n_options() {
                 if (0..o).any(|p| group.values(p) == group.values(o)) {
                     return Err(Error::Unsupported {
-                        what: format!("feature '{}', category '{}'", feature.name, feature.categories[o]),
-                        why: "the model has no column for it, nor for another one of the feature".to_owned(),
+                        what: format!(
+                            "feature '{}', category '{}'",
+                            feature.name, feature.categories[o]
+                        ),
+                        why: "the model has no column for it, nor for another one of the feature"
+                            .to_owned(),
                     });
                 }
             }
@@ -236,7 +243,9 @@ fn find<'s>(schema: &'s Schema, name: &str) -> Result<(&'s Feature, Option<usize
                         |column| column == name,
                     ) {
                         exact.push((feature, Some(option)));
-                    } else if feature.columns.is_empty() && format!("{}_{category}", feature.name) == name {
+                    } else if feature.columns.is_empty()
+                        && format!("{}_{category}", feature.name) == name
+                    {
                         loose.push((feature, Some(option)));
                     }
                 }
@@ -256,7 +265,8 @@ fn find<'s>(schema: &'s Schema, name: &str) -> Result<(&'s Feature, Option<usize
             known: schema.names().join(", "),
         }),
         (several, more) => {
-            let of: Vec<&str> = several.iter().chain(more.iter()).map(|(f, _)| f.name.as_str()).collect();
+            let of: Vec<&str> =
+                several.iter().chain(more.iter()).map(|(f, _)| f.name.as_str()).collect();
             Err(Error::Unsupported {
                 what: format!("the model's column '{name}'"),
                 why: format!("it could be of {}; name the columns in the schema", of.join(" or ")),
@@ -293,7 +303,9 @@ impl Feature {
             Direction::Increase => to > from,
             Direction::Decrease => to < from,
         };
-        (0..n).map(|a| (0..n).map(|b| a == b || (listed(a, b) && forward(a, b))).collect()).collect()
+        (0..n)
+            .map(|a| (0..n).map(|b| a == b || (listed(a, b) && forward(a, b))).collect())
+            .collect()
     }
 
     /// `costs[from][to]` of those that are given, if any are.
@@ -312,8 +324,9 @@ impl Feature {
     }
 
     pub(super) fn check_categories(&self, field: &dyn Fn(&str) -> String) -> Result<()> {
-        let refuse =
-            |part: &str, why: &str| Err(Error::Unsupported { what: field(part), why: why.to_owned() });
+        let refuse = |part: &str, why: &str| {
+            Err(Error::Unsupported { what: field(part), why: why.to_owned() })
+        };
         if self.kind != Kind::Categorical {
             let given = !self.categories.is_empty()
                 || self.encoding.is_some()
@@ -322,7 +335,10 @@ impl Feature {
                 || !self.transition_costs.is_empty()
                 || self.p_fail.is_some();
             return if given {
-                refuse("categories, transitions or p_fail", "only a feature of kind categorical has any")
+                refuse(
+                    "categories, transitions or p_fail",
+                    "only a feature of kind categorical has any",
+                )
             } else {
                 Ok(())
             };
@@ -341,12 +357,17 @@ impl Feature {
         }
         let wanted = if self.coding() == Coding::Onehot { n } else { 1 };
         if !self.columns.is_empty() && self.columns.len() != wanted {
-            let why =
-                format!("{wanted} needed, one per category or one in all; {} given", self.columns.len());
+            let why = format!(
+                "{wanted} needed, one per category or one in all; {} given",
+                self.columns.len()
+            );
             return refuse("columns", &why);
         }
         if self.coding() == Coding::Onehot && self.direction != Direction::Any {
-            return refuse("direction", "categories have an order with encoding ordinal or binary only");
+            return refuse(
+                "direction",
+                "categories have an order with encoding ordinal or binary only",
+            );
         }
         let numbers = [self.min, self.max, self.center, self.scale_by, self.noise, self.step];
         if numbers.iter().any(Option::is_some) || self.scale.is_some() || self.range.is_some() {
@@ -371,7 +392,12 @@ impl Feature {
             for (to, cost) in costs {
                 known(to)?;
                 let part = format!("transition cost from '{from}' to '{to}'");
-                require(*cost > 0.0 && cost.is_finite(), &field(&part), "positive and finite", *cost)?;
+                require(
+                    *cost > 0.0 && cost.is_finite(),
+                    &field(&part),
+                    "positive and finite",
+                    *cost,
+                )?;
             }
         }
         Ok(())

@@ -36,7 +36,8 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Coding {
-    /// One column per category, 1 for the one that holds. A category without a column is the one where all are 0.
+    /// One column per category, 1 for the one that holds. A category without a column is the one
+    /// where all are 0.
     #[default]
     Onehot,
     /// One column: 0 for the first, 1 for the second.
@@ -98,7 +99,8 @@ pub struct Feature {
     /// How they become numbers; one-hot, unless it says otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Coding>,
-    /// Names of the model's columns: one per category for one-hot, else one. `name=category` unless given, or the feature's own name.
+    /// Names of the model's columns: one per category for one-hot, else one. `name=category` unless
+    /// given, or the feature's own name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
     /// What a category may become; one that is not listed, anything.
@@ -177,7 +179,8 @@ impl Feature {
         }
     }
 
-    /// Lowest and highest value a recourse may ask for; `learned`: whether the range seen in training fills in.
+    /// Lowest and highest value a recourse may ask for; `learned`: whether the range seen in
+    /// training fills in.
     pub fn bounds(&self, learned: bool) -> (Option<f64>, Option<f64>) {
         let range = if learned { self.range } else { None };
         (self.min.or(range.map(|r| r[0])), self.max.or(range.map(|r| r[1])))
@@ -189,8 +192,9 @@ impl Feature {
             value.map_or(Ok(()), |v| require(v.is_finite(), &field(part), "finite", v))
         };
         let positive = |part: &str, value: Option<f64>| {
-            value
-                .map_or(Ok(()), |v| require(v > 0.0 && v.is_finite(), &field(part), "positive and finite", v))
+            value.map_or(Ok(()), |v| {
+                require(v > 0.0 && v.is_finite(), &field(part), "positive and finite", v)
+            })
         };
         finite("min", self.min)?;
         finite("max", self.max)?;
@@ -215,7 +219,12 @@ impl Feature {
         }
         if let Some([zero, one]) = self.scale {
             finite("scale[0]", Some(zero))?;
-            require(one.is_finite() && one > zero, &field("scale[1]"), "finite and above scale[0]", one)?;
+            require(
+                one.is_finite() && one > zero,
+                &field("scale[1]"),
+                "finite and above scale[0]",
+                one,
+            )?;
         }
         let both_or_none = self.center.is_some() == self.scale_by.is_some();
         if !both_or_none || (self.scale.is_some() && self.center.is_some()) {
@@ -271,14 +280,16 @@ impl Schema {
         }
     }
 
-    /// Fails on a wrong version, duplicate or empty names and values outside their domain, naming the feature.
+    /// Fails on a wrong version, duplicate or empty names and values outside their domain, naming
+    /// the feature.
     pub fn check(&self) -> Result<()> {
         require(self.version == VERSION, "schema version", "1", f64::from(self.version))?;
         for (i, feature) in self.features.iter().enumerate() {
             let duplicate = self.features[..i].iter().any(|f| f.name == feature.name);
             if feature.name.is_empty() || duplicate {
                 let what = format!("feature {i} with the name '{}'", feature.name);
-                let why = if duplicate { "an earlier feature has that name" } else { "it needs a name" };
+                let why =
+                    if duplicate { "an earlier feature has that name" } else { "it needs a name" };
                 return Err(Error::Unsupported { what, why: why.to_owned() });
             }
             feature.check()?;
@@ -291,8 +302,8 @@ impl Schema {
         self.features.iter().find(|f| f.name == name)
     }
 
-    /// The schema with its features in the order of `names`; features that are not named are dropped.
-    /// Fails if a name has no feature.
+    /// The schema with its features in the order of `names`; features that are not named are
+    /// dropped. Fails if a name has no feature.
     pub fn ordered(&self, names: &[String]) -> Result<Self> {
         let pick = |name: &String| {
             self.feature(name).cloned().ok_or_else(|| Error::UnknownName {
@@ -316,8 +327,8 @@ impl Schema {
         Space::new(offset, width, self.model_input.unwrap_or_default())
     }
 
-    /// What may change, in scaled space. `learned_bounds`: whether the range seen in training bounds a feature that
-    /// has no bound of its own.
+    /// What may change, in scaled space. `learned_bounds`: whether the range seen in training
+    /// bounds a feature that has no bound of its own.
     pub fn actions(&self, learned_bounds: bool) -> Actions {
         let rooms = self.features.iter().map(|f| {
             let (offset, width) = f.offset_and_width().unwrap_or((0.0, 1.0));
@@ -332,7 +343,8 @@ impl Schema {
         Actions::new(rooms.collect())
     }
 
-    /// Names of the model's columns: numbers first, then categories, each in order, unless the model itself names them.
+    /// Names of the model's columns: numbers first, then categories, each in order, unless the
+    /// model itself names them.
     pub fn column_names(&self) -> Vec<String> {
         let of = |categories: bool| {
             self.features.iter().filter(move |f| (f.kind == Kind::Categorical) == categories)
@@ -356,13 +368,17 @@ impl Schema {
 
     /// Costs per unit of scaled change, up and down.
     pub fn costs(&self) -> (Vec<f64>, Vec<f64>) {
-        self.features.iter().map(|f| (f.cost_up.unwrap_or(f.cost), f.cost_down.unwrap_or(f.cost))).unzip()
+        self.features
+            .iter()
+            .map(|f| (f.cost_up.unwrap_or(f.cost), f.cost_down.unwrap_or(f.cost)))
+            .unzip()
     }
 
     /// Standard deviations in scaled space: each feature's own, else `sigma`.
     pub fn noise_sd(&self, sigma: f64) -> Vec<f64> {
-        let sd =
-            |f: &Feature| f.noise.map_or(sigma, |n| n / f.offset_and_width().map_or(1.0, |(_, width)| width));
+        let sd = |f: &Feature| {
+            f.noise.map_or(sigma, |n| n / f.offset_and_width().map_or(1.0, |(_, width)| width))
+        };
         self.features.iter().map(sd).collect()
     }
 }
@@ -379,6 +395,8 @@ fn text_or_number<'de, D: Deserializer<'de>>(
         Some(value @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_))) => {
             Ok(Some(value.to_string()))
         }
-        Some(other) => Err(D::Error::custom(format!("favourable must be a text or a number, got {other}"))),
+        Some(other) => {
+            Err(D::Error::custom(format!("favourable must be a text or a number, got {other}")))
+        }
     }
 }

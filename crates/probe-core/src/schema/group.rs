@@ -10,7 +10,8 @@ pub struct Group {
     options: Vec<Vec<f64>>,
     /// `allowed[from][to]`; empty allows every change.
     allowed: Vec<Vec<bool>>,
-    /// `costs[from][to]`, as a weighted move, where columns do not cost what they cost by themselves; empty where none does.
+    /// `costs[from][to]`, as a weighted move, where columns do not cost what they cost by
+    /// themselves; empty where none does.
     costs: Vec<Vec<Option<f64>>>,
     /// Probability that a person does not manage a change.
     p_fail: f64,
@@ -41,7 +42,8 @@ impl Group {
         self
     }
 
-    /// With `costs[from][to]` for changes, as weighted moves of the norm; `None` is what the columns cost.
+    /// With `costs[from][to]` for changes, as weighted moves of the norm; `None` is what the
+    /// columns cost.
     #[must_use]
     pub fn costing(mut self, costs: Vec<Vec<Option<f64>>>) -> Self {
         self.costs = costs;
@@ -51,7 +53,9 @@ impl Group {
     /// The same with costs of its own, if it has any, times a factor.
     #[must_use]
     pub(crate) fn costs_times(&self, factor: f64) -> Self {
-        let times = |row: &Vec<Option<f64>>| row.iter().map(|cost| cost.map(|cost| cost * factor)).collect();
+        let times = |row: &Vec<Option<f64>>| {
+            row.iter().map(|cost| cost.map(|cost| cost * factor)).collect()
+        };
         let costs = self.costs.iter().map(times).collect();
         Self { costs, ..self.clone() }
     }
@@ -66,7 +70,8 @@ impl Group {
     /// Fails unless tables are square, costs positive and `p_fail` a probability below 1.
     pub(super) fn check(&self, g: usize) -> Result<()> {
         let n = self.options.len();
-        let shape = |found| Err(Error::Shape { what: "options of a group", expected: n.max(1), found });
+        let shape =
+            |found| Err(Error::Shape { what: "options of a group", expected: n.max(1), found });
         if n == 0 || self.columns.is_empty() {
             return shape(0);
         }
@@ -78,7 +83,8 @@ impl Group {
         let field = format!("p_fail of group {g}");
         require((0.0..1.0).contains(&self.p_fail), &field, "at least 0 and below 1", self.p_fail)?;
         let wrong = |len: &usize| *len != n;
-        if let Some(option) = self.options.iter().find(|option| option.len() != self.columns.len()) {
+        if let Some(option) = self.options.iter().find(|option| option.len() != self.columns.len())
+        {
             return shape(option.len());
         }
         let lengths = self.allowed.iter().map(Vec::len).chain(self.costs.iter().map(Vec::len));
@@ -120,7 +126,8 @@ impl Group {
         from == to || self.allowed.is_empty() || self.allowed[from][to]
     }
 
-    /// What the change from one option to another costs, as a weighted move; `None` where it is what the columns cost.
+    /// What the change from one option to another costs, as a weighted move; `None` where it is
+    /// what the columns cost.
     pub fn cost(&self, from: usize, to: usize) -> Option<f64> {
         match self.costs.is_empty() {
             true => None,
@@ -131,7 +138,8 @@ impl Group {
 
     /// The option a row has. `None` if its columns are those of no option.
     pub fn option_of(&self, row: &[f64]) -> Option<usize> {
-        let has = |values: &Vec<f64>| self.columns.iter().zip(values).all(|(&c, value)| row[c] == *value);
+        let has =
+            |values: &Vec<f64>| self.columns.iter().zip(values).all(|(&c, value)| row[c] == *value);
         self.options.iter().position(has)
     }
 
@@ -145,8 +153,14 @@ impl Group {
     /// The option nearest to a row: the one whose columns differ least.
     pub(super) fn nearest(&self, row: &[f64], among: impl Fn(usize) -> bool) -> Option<usize> {
         let distance = |o: &usize| -> f64 {
-            self.columns.iter().zip(&self.options[*o]).map(|(&c, value)| (row[c] - value).powi(2)).sum()
+            self.columns
+                .iter()
+                .zip(&self.options[*o])
+                .map(|(&c, value)| (row[c] - value).powi(2))
+                .sum()
         };
-        (0..self.n_options()).filter(|o| among(*o)).min_by(|a, b| distance(a).total_cmp(&distance(b)))
+        (0..self.n_options())
+            .filter(|o| among(*o))
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 }

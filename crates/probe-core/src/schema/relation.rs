@@ -1,6 +1,8 @@
-//! What holds between features: sums and orders, features that move together, and features that stay while something holds.
+//! What holds between features: sums and orders, features that move together, and features that
+//! stay while something holds.
 //!
-//! A [`Relation`] stands in a schema, about features in raw units; a [`Tie`] is the same about columns in scaled space.
+//! A [`Relation`] stands in a schema, about features in raw units; a [`Tie`] is the same about
+//! columns in scaled space.
 
 use super::actions::Actions;
 use super::encoding::Encoding;
@@ -8,13 +10,13 @@ use super::feature::{Feature, Kind};
 use crate::error::{Error, Result, require};
 use serde::{Deserialize, Serialize};
 
-/// A relation between features, as it stands in a schema: a `rule`, or features that move `together`, or features that are `fixed`
-/// if something holds.
+/// A relation between features, as it stands in a schema: a `rule`, or features that move
+/// `together`, or features that are `fixed` if something holds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Relation {
-    /// `a <= b`, `total = a + b`, `2 * a <= b + 10`: sums of numbers, with blanks around the signs. It holds for the answer if it holds
-    /// for the person; else it must not be broken further.
+    /// `a <= b`, `total = a + b`, `2 * a <= b + 10`: sums of numbers, with blanks around the signs.
+    /// It holds for the answer if it holds for the person; else it must not be broken further.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// Features whose changes are in one proportion.
@@ -34,8 +36,8 @@ pub struct Relation {
 /// A relation between columns, in scaled space.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tie {
-    /// A weighted sum of columns is at most `limit`, or at most what it is for the person, if that is more. Where it is `equal`, it stays
-    /// what it is for the person.
+    /// A weighted sum of columns is at most `limit`, or at most what it is for the person, if that
+    /// is more. Where it is `equal`, it stays what it is for the person.
     Sum {
         /// Columns and weights.
         terms: Vec<(usize, f64)>,
@@ -87,7 +89,8 @@ impl Condition {
 impl Tie {
     /// Rounding that a sum of these values may have.
     fn rounding(terms: &[(usize, f64)], from: &[f64], to: &[f64]) -> f64 {
-        1e-9 * (1.0 + terms.iter().map(|&(c, k)| k.abs() * (from[c].abs() + to[c].abs())).sum::<f64>())
+        1e-9 * (1.0
+            + terms.iter().map(|&(c, k)| k.abs() * (from[c].abs() + to[c].abs())).sum::<f64>())
     }
 
     /// Whether a move from `from` to `to` keeps it.
@@ -117,7 +120,8 @@ impl Tie {
         }
     }
 
-    /// The same where only some groups are `kept`, which are numbered anew; `None` if its condition is about something that is `missing`.
+    /// The same where only some groups are `kept`, which are numbered anew; `None` if its condition
+    /// is about something that is `missing`.
     pub(super) fn with_groups(self, kept: &[bool], missing: &[bool]) -> Option<Self> {
         let Self::Fixed { when, columns } = self else { return Some(self) };
         let when = match when {
@@ -195,7 +199,9 @@ impl Relation {
         match &self.when {
             Some(when) => format!("if {when}, fixed: {}", self.fixed.join(", ")),
             None if self.ratio.is_empty() => format!("together: {}", self.together.join(", ")),
-            None => format!("together: {}, in the ratio {:?}", self.together.join(", "), self.ratio),
+            None => {
+                format!("together: {}, in the ratio {:?}", self.together.join(", "), self.ratio)
+            }
         }
     }
 
@@ -205,7 +211,8 @@ impl Relation {
 
     fn parse_rule(&self, text: &str) -> Result<Rule> {
         let fault = |why: &str| self.fault(why);
-        let signs: Vec<&str> = text.split_whitespace().filter(|w| matches!(*w, "<=" | ">=" | "=")).collect();
+        let signs: Vec<&str> =
+            text.split_whitespace().filter(|w| matches!(*w, "<=" | ">=" | "=")).collect();
         let [sign] = signs[..] else {
             return Err(fault("it needs one of <=, >= and =, with blanks around it"));
         };
@@ -222,9 +229,9 @@ impl Relation {
         let kinds = [self.rule.is_some(), !self.together.is_empty(), self.when.is_some()];
         let fixed = self.when.is_some() != self.fixed.is_empty();
         if kinds.iter().filter(|given| **given).count() != 1 || !fixed {
-            return Err(
-                self.fault("give a rule, or two features or more that move together, or if with fixed")
-            );
+            return Err(self.fault(
+                "give a rule, or two features or more that move together, or if with fixed",
+            ));
         }
         let number = |name: &str| match features.iter().find(|f| f.name == name) {
             Some(feature) if feature.kind != Kind::Categorical => Ok(()),
@@ -239,9 +246,12 @@ impl Relation {
             sum.terms.iter().try_for_each(|(name, _)| number(name))?;
         }
         if !self.together.is_empty() {
-            if self.together.len() < 2 || !(self.ratio.is_empty() || self.ratio.len() == self.together.len())
+            if self.together.len() < 2
+                || !(self.ratio.is_empty() || self.ratio.len() == self.together.len())
             {
-                return Err(self.fault("it needs two features or more, and a ratio for each or none"));
+                return Err(
+                    self.fault("it needs two features or more, and a ratio for each or none")
+                );
             }
             if (1..self.together.len()).any(|i| self.together[..i].contains(&self.together[i])) {
                 return Err(self.fault("a feature is there twice"));
@@ -268,8 +278,12 @@ impl Relation {
 
     fn unknown(&self, name: &str, features: &[Feature]) -> Error {
         let known: Vec<&str> = features.iter().map(|f| f.name.as_str()).collect();
-        let blanks = if name.contains(['*', '+', '-']) { "; signs need blanks around them" } else { "" };
-        self.fault(&format!("there is no feature '{name}' (there are: {}){blanks}", known.join(", ")))
+        let blanks =
+            if name.contains(['*', '+', '-']) { "; signs need blanks around them" } else { "" };
+        self.fault(&format!(
+            "there is no feature '{name}' (there are: {}){blanks}",
+            known.join(", ")
+        ))
     }
 
     /// Feature, sign and value of a condition.
@@ -300,7 +314,8 @@ impl Relation {
         }
     }
 
-    /// The relation between the columns of `encoding`, in scaled space. Fails if the model lacks a feature.
+    /// The relation between the columns of `encoding`, in scaled space. Fails if the model lacks a
+    /// feature.
     pub(super) fn ties(&self, encoding: &Encoding) -> Result<Vec<Tie>> {
         let place = |name: &str| {
             let known = encoding.features().iter().position(|f| f.name == name);
@@ -321,8 +336,10 @@ impl Relation {
             }
             terms.retain(|(_, weight)| *weight != 0.0);
             if let Some((column, _)) = terms.iter().find(|(_, weight)| weight.abs() > 1e100) {
-                let what =
-                    format!("a factor of '{}' is too large", encoding.columns().features[*column].name);
+                let what = format!(
+                    "a factor of '{}' is too large",
+                    encoding.columns().features[*column].name
+                );
                 return Err(self.fault(&what));
             }
             Ok(Tie::Sum { terms, limit, equal })
@@ -334,8 +351,10 @@ impl Relation {
         if let Some(first) = self.together.first() {
             let ratio = |i: usize| self.ratio.get(i).copied().unwrap_or(1.0);
             let pair = |i: usize| {
-                let terms =
-                    vec![(first.clone(), 1.0 / ratio(0)), (self.together[i].clone(), -1.0 / ratio(i))];
+                let terms = vec![
+                    (first.clone(), 1.0 / ratio(0)),
+                    (self.together[i].clone(), -1.0 / ratio(i)),
+                ];
                 sum(&Sum { terms, constant: 0.0 }, true)
             };
             return (1..self.together.len()).map(pair).collect();
@@ -358,8 +377,9 @@ impl Relation {
             },
         };
         let fixed = self.fixed.iter().map(|name| place(name)).collect::<Result<Vec<usize>>>()?;
-        let columns =
-            (0..encoding.n_columns()).filter(|&j| fixed.contains(&encoding.feature_of(j))).collect();
+        let columns = (0..encoding.n_columns())
+            .filter(|&j| fixed.contains(&encoding.feature_of(j)))
+            .collect();
         Ok(vec![Tie::Fixed { when, columns }])
     }
 }

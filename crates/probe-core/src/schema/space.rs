@@ -1,4 +1,5 @@
-//! Three spaces: raw (people and answers), scaled (costs, σ, bounds) and model input (one of the two).
+//! Three spaces: raw (people and answers), scaled (costs, σ, bounds) and model input (one of the
+//! two).
 
 use super::feature::ModelInput;
 

@@ -1,21 +1,23 @@
 //! How much of the noise a ball holds, and how large a ball holds a given share of it.
 //!
-//! For $\varepsilon \sim N(0, \sigma^2 I_d)$, $\lVert\varepsilon\rVert^2/\sigma^2$ is chi-square with $d$ degrees, so
+//! For $\varepsilon \sim N(0, \sigma^2 I_d)$, $\lVert\varepsilon\rVert^2/\sigma^2$ is chi-square
+//! with $d$ degrees, so
 //!
 //! $$P(\lVert\varepsilon\rVert \le k\sigma) = P(d/2,\ k^2/2),$$
 //!
 //! the regularised lower incomplete gamma function; in two dimensions $1 - e^{-k^2/2}$.
 //!
-//! Source: PROBE, arXiv:2203.06768, captions of its figures with circles of radius $2\sigma$ "where 95 % of recourse
-//! inaccuracies fall". That is the share in one dimension; in the plane of the figures it is 86.5 %, and with 20
-//! features it is less than one in twenty thousand.
+//! Source: PROBE, arXiv:2203.06768, captions of its figures with circles of radius $2\sigma$ "where
+//! 95 % of recourse inaccuracies fall". That is the share in one dimension; in the plane of the
+//! figures it is 86.5 %, and with 20 features it is less than one in twenty thousand.
 //!
 //! Cost: constant; the radius takes about sixty evaluations of the mass.
 
 use crate::error::{Result, require};
 use statrs::function::gamma::{gamma_lr, gamma_ur};
 
-/// The share of isotropic noise on `dim` features that falls within `k` standard deviations of its centre.
+/// The share of isotropic noise on `dim` features that falls within `k` standard deviations of its
+/// centre.
 ///
 /// Fails unless `dim` is at least 1 and `k` at least 0 (infinity allowed).
 ///
@@ -37,7 +39,8 @@ pub fn ball_mass(dim: usize, k: f64) -> Result<f64> {
     })
 }
 
-/// The radius, in standard deviations, of the ball that holds the share `mass` of the noise on `dim` features.
+/// The radius, in standard deviations, of the ball that holds the share `mass` of the noise on
+/// `dim` features.
 ///
 /// Fails unless `dim` is at least 1 and `mass` in (0, 1).
 ///
@@ -55,7 +58,11 @@ pub fn ball_radius(dim: usize, mass: f64) -> Result<f64> {
         let half = 0.5 * k * k;
         // A radius whose square underflows holds nothing.
         half <= 0.0
-            || if mass < 0.5 { gamma_lr(shape, half) < mass } else { gamma_ur(shape, half) > 1.0 - mass }
+            || if mass < 0.5 {
+                gamma_lr(shape, half) < mass
+            } else {
+                gamma_ur(shape, half) > 1.0 - mass
+            }
     };
     let (mut low, mut high) = (0.0, 1.0);
     while inside(high) {
@@ -100,7 +107,9 @@ mod tests {
             }
         }
         // Masses of radii whose squares underflow still end the search.
-        assert!(ball_radius(1, 1e-300).unwrap() < 1e-150 && ball_radius(400, 1e-300).unwrap() > 0.0);
+        assert!(
+            ball_radius(1, 1e-300).unwrap() < 1e-150 && ball_radius(400, 1e-300).unwrap() > 0.0
+        );
         // In the plane the mass has a closed form.
         assert!((ball_radius(2, 0.95).unwrap() - (-2.0 * 0.05f64.ln()).sqrt()).abs() < 1e-12);
     }
@@ -109,7 +118,15 @@ mod tests {
     fn ends_and_nonsense() {
         assert!(ball_mass(3, 0.0).unwrap().abs() <= 0.0);
         assert!((ball_mass(3, f64::INFINITY).unwrap() - 1.0).abs() <= 0.0);
-        assert!(ball_mass(0, 1.0).is_err() && ball_mass(2, -1.0).is_err() && ball_mass(2, f64::NAN).is_err());
-        assert!(ball_radius(0, 0.5).is_err() && ball_radius(2, 0.0).is_err() && ball_radius(2, 1.0).is_err());
+        assert!(
+            ball_mass(0, 1.0).is_err()
+                && ball_mass(2, -1.0).is_err()
+                && ball_mass(2, f64::NAN).is_err()
+        );
+        assert!(
+            ball_radius(0, 0.5).is_err()
+                && ball_radius(2, 0.0).is_err()
+                && ball_radius(2, 1.0).is_err()
+        );
     }
 }

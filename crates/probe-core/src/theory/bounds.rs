@@ -1,26 +1,33 @@
-//! Proposition 4: an upper bound on the rate from the size and sparsity of the change, and what is left of it without
-//! linearity.
+//! Proposition 4: an upper bound on the rate from the size and sparsity of the change, and what is
+//! left of it without linearity.
 //!
-//! With $\delta = x' - x$, $\omega$ the cosine between $g(x) = \nabla s(x)$ and $\delta$, and $\mu = 0$, $\Sigma = \sigma^2 I$:
+//! With $\delta = x' - x$, $\omega$ the cosine between $g(x) = \nabla s(x)$ and $\delta$, and $\mu =
+//! 0$, $\Sigma = \sigma^2 I$:
 //!
-//! $$\tilde\Delta(x') \le \bar\Phi\Big(\frac{s(x) + \omega\lVert g(x)\rVert_2\,\lVert\delta\rVert_1/\sqrt{\lVert\delta\rVert_0}}
-//! {\sigma\lVert g(x')\rVert_2}\Big)$$
+//! $$\tilde\Delta(x') \le \bar\Phi\Big(\frac{s(x) + \omega\lVert
+//! g(x)\rVert_2\,\lVert\delta\rVert_1/\sqrt{\lVert\delta\rVert_0}} {\sigma\lVert
+//! g(x')\rVert_2}\Big)$$
 //!
-//! because $\lVert\delta\rVert_1 \le \sqrt{\lVert\delta\rVert_0}\,\lVert\delta\rVert_2$, *if* $s(x') = s(x) + g(x)^\top\delta$.
-//! That holds for affine scores. If only $\nabla s$ is $L$-Lipschitz, $s(x') \ge s(x) + g(x)^\top\delta - L\lVert\delta\rVert_2^2/2$,
-//! and subtracting $L\lVert\delta\rVert_2^2/2$ from the numerator makes it a theorem about $\tilde\Delta$ again.
+//! because $\lVert\delta\rVert_1 \le \sqrt{\lVert\delta\rVert_0}\,\lVert\delta\rVert_2$, *if*
+//! $s(x') = s(x) + g(x)^\top\delta$. That holds for affine scores. If only $\nabla s$ is
+//! $L$-Lipschitz, $s(x') \ge s(x) + g(x)^\top\delta - L\lVert\delta\rVert_2^2/2$, and subtracting
+//! $L\lVert\delta\rVert_2^2/2$ from the numerator makes it a theorem about $\tilde\Delta$ again.
 //!
 //! Source: PROBE, arXiv:2203.06768, Proposition 4. What differs and why:
-//! - The paper claims the bound for every differentiable model, but its proof replaces $s(x')$ by the linearisation at
-//!   $x$. A one-dimensional ReLU score breaks it by a factor of thousands, so the value comes with a [`BoundKind`].
-//! - The statement divides $s(x)$ by $\lVert g(x)\rVert$, the proof by $\lVert g(x')\rVert$. The proof's form is used: it is the
-//!   one that follows, and the two agree where the bound holds.
-//! - The paper's $\omega > 0$ is needed: for $\omega < 0$ the inequality turns. The functions then use $g(x)^\top\delta$ itself,
-//!   which is safe.
-//! - The bound is tight iff all changed $|\delta_j|$ are equal, which $\lVert\delta\rVert_0 = 1$ is only one case of.
-//! - Any Gaussian noise: denominator $\sqrt{g(x')^\top\Sigma g(x')}$, and $g(x')^\top\mu$ joins the numerator.
+//! - The paper claims the bound for every differentiable model, but its proof replaces $s(x')$ by
+//!   the linearisation at $x$. A one-dimensional ReLU score breaks it by a factor of thousands, so
+//!   the value comes with a [`BoundKind`].
+//! - The statement divides $s(x)$ by $\lVert g(x)\rVert$, the proof by $\lVert g(x')\rVert$. The
+//!   proof's form is used: it is the one that follows, and the two agree where the bound holds.
+//! - The paper's $\omega > 0$ is needed: for $\omega < 0$ the inequality turns. The functions then
+//!   use $g(x)^\top\delta$ itself, which is safe.
+//! - The bound is tight iff all changed $|\delta_j|$ are equal, which $\lVert\delta\rVert_0 = 1$ is
+//!   only one case of.
+//! - Any Gaussian noise: denominator $\sqrt{g(x')^\top\Sigma g(x')}$, and $g(x')^\top\mu$ joins the
+//!   numerator.
 //!
-//! A bound on the true rate of every classifier is in [`rates_within`](super::rates_within). Cost: two gradients.
+//! A bound on the true rate of every classifier is in [`rates_within`](super::rates_within). Cost:
+//! two gradients.
 
 use super::{check_features, check_len, first_order::affine_rate};
 use crate::error::{Result, require};
@@ -51,7 +58,8 @@ pub enum BoundKind {
     Theorem,
     /// Proved for Theorem 1's first-order rate $\tilde\Delta$; the true rate may be larger.
     OnFirstOrder,
-    /// Not a bound: the formula with every score replaced by its linearisation. Either rate may be larger.
+    /// Not a bound: the formula with every score replaced by its linearisation. Either rate may be
+    /// larger.
     FirstOrder,
 }
 
@@ -64,7 +72,8 @@ pub struct Bound {
     pub kind: BoundKind,
 }
 
-/// Proposition 4: a theorem for affine scores, a first-order estimate for others. Fails on lengths that do not match.
+/// Proposition 4: a theorem for affine scores, a first-order estimate for others. Fails on lengths
+/// that do not match.
 ///
 /// ```
 /// use probe_core::{Gaussian, Linear, theory::{BoundKind, Step, upper_bound}};
@@ -74,18 +83,22 @@ pub struct Bound {
 /// # Ok::<(), probe_core::Error>(())
 /// ```
 pub fn upper_bound(step: &Step<'_>) -> Result<Bound> {
-    let kind = if step.model.as_linear().is_some() { BoundKind::Theorem } else { BoundKind::FirstOrder };
+    let kind =
+        if step.model.as_linear().is_some() { BoundKind::Theorem } else { BoundKind::FirstOrder };
     Ok(Bound { value: bound(step, 0.0)?, kind })
 }
 
-/// Proposition 4 for a score whose gradient is Lipschitz with constant `smoothness` ($L$) between the two points.
+/// Proposition 4 for a score whose gradient is Lipschitz with constant `smoothness` ($L$) between
+/// the two points.
 ///
-/// $L = 0$ claims an affine score, and then the bound is one on the true rate only if the model says so too. Fails unless
-/// `smoothness` is finite and at least 0, and on lengths that do not match.
+/// $L = 0$ claims an affine score, and then the bound is one on the true rate only if the model
+/// says so too. Fails unless `smoothness` is finite and at least 0, and on lengths that do not
+/// match.
 pub fn smooth_upper_bound(step: &Step<'_>, smoothness: f64) -> Result<Bound> {
     let rule = "at least 0 and finite";
     require(smoothness >= 0.0 && smoothness.is_finite(), "smoothness constant", rule, smoothness)?;
-    let kind = if step.model.as_linear().is_some() { BoundKind::Theorem } else { BoundKind::OnFirstOrder };
+    let kind =
+        if step.model.as_linear().is_some() { BoundKind::Theorem } else { BoundKind::OnFirstOrder };
     Ok(Bound { value: bound(step, smoothness)?, kind })
 }
 
@@ -100,7 +113,8 @@ fn bound(step: &Step<'_>, smoothness: f64) -> Result<f64> {
     let square = dot(&delta, &delta);
     let sum: f64 = delta.iter().map(|v| v.abs()).sum();
     let changed = delta.iter().filter(|v| v.abs() > 0.0).count() as f64;
-    // ω‖g‖‖δ‖₁/√‖δ‖₀ = g'δ · evenness, where evenness = ‖δ‖₁/(√‖δ‖₀‖δ‖₂) ≤ 1 and is 1 iff all changes are equally large.
+    // ω‖g‖‖δ‖₁/√‖δ‖₀ = g'δ · evenness, where evenness = ‖δ‖₁/(√‖δ‖₀‖δ‖₂) ≤ 1 and is 1 iff all
+    // changes are equally large.
     let evenness = if square > 0.0 { (sum / (changed * square).sqrt()).min(1.0) } else { 1.0 };
     let reach = if rise > 0.0 { rise * evenness } else { rise };
     step.model.score_and_gradient(step.point, &mut gradient)?;
@@ -129,10 +143,16 @@ mod tests {
             let noise = Gaussian::new(draw(0.1), Covariance::Diagonal(vec![0.3; d])).unwrap();
             let keep: Vec<bool> = (0..d).map(|_| stream.uniform() < 0.6).collect();
             let active: Vec<bool> = (0..d).map(|j| j == 0 || stream.uniform() < 0.7).collect();
-            let point: Vec<f64> = (0..d).map(|j| factual[j] + if keep[j] { moved[j] } else { 0.0 }).collect();
+            let point: Vec<f64> =
+                (0..d).map(|j| factual[j] + if keep[j] { moved[j] } else { 0.0 }).collect();
             let model = Linear::new(weights, stream.normal(), 0.0).unwrap();
-            let step =
-                Step { model: &model, noise: &noise, active: &active, factual: &factual, point: &point };
+            let step = Step {
+                model: &model,
+                noise: &noise,
+                active: &active,
+                factual: &factual,
+                point: &point,
+            };
             let found = upper_bound(&step).unwrap();
             let rate = first_order(&model, &noise, &active, &point).unwrap().rate;
             assert_eq!(found.kind, BoundKind::Theorem);
@@ -151,8 +171,15 @@ mod tests {
         let model = Linear::new(vec![1.0, 0.4, -0.3], -1.0, 0.0).unwrap();
         let noise = Gaussian::isotropic(3, 0.2).unwrap();
         let gap = |point: &[f64; 3]| {
-            let step = Step { model: &model, noise: &noise, active: &[true; 3], factual: &[0.0; 3], point };
-            upper_bound(&step).unwrap().value - first_order(&model, &noise, &[true; 3], point).unwrap().rate
+            let step = Step {
+                model: &model,
+                noise: &noise,
+                active: &[true; 3],
+                factual: &[0.0; 3],
+                point,
+            };
+            upper_bound(&step).unwrap().value
+                - first_order(&model, &noise, &[true; 3], point).unwrap().rate
         };
         assert!(gap(&[1.2, 0.0, 0.0]).abs() < 1e-15, "one feature");
         assert!(gap(&[0.8, 0.8, -0.8]).abs() < 1e-15, "dense and even");
@@ -163,8 +190,13 @@ mod tests {
     fn no_change_and_nonsense() {
         let model = Linear::new(vec![1.0, 1.0], 0.2, 0.0).unwrap();
         let noise = Gaussian::isotropic(2, 0.1).unwrap();
-        let step =
-            |point| Step { model: &model, noise: &noise, active: &[true; 2], factual: &[0.0; 2], point };
+        let step = |point| Step {
+            model: &model,
+            noise: &noise,
+            active: &[true; 2],
+            factual: &[0.0; 2],
+            point,
+        };
         let still = upper_bound(&step(&[0.0; 2])).unwrap().value;
         let rate = first_order(&model, &noise, &[true; 2], &[0.0; 2]).unwrap().rate;
         assert!((still - rate).abs() < 1e-15);

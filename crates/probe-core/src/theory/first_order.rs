@@ -1,25 +1,30 @@
-//! Theorem 1: the invalidation rate of the score's first-order expansion, its margin, and the margin's gradient.
+//! Theorem 1: the invalidation rate of the score's first-order expansion, its margin, and the
+//! margin's gradient.
 //!
-//! $$\tilde\Delta(x) = \bar\Phi(m(x)),\qquad m(x) = \frac{s + g^\top\mu}{\sqrt{g^\top\Sigma g}},\qquad s = s(x),\ g = \nabla s(x)$$
+//! $$\tilde\Delta(x) = \bar\Phi(m(x)),\qquad m(x) = \frac{s + g^\top\mu}{\sqrt{g^\top\Sigma
+//! g}},\qquad s = s(x),\ g = \nabla s(x)$$
 //!
-//! for $\varepsilon \sim N(\mu, \Sigma)$; $\mu$ and $\Sigma$ are cut down to the features the noise acts on.
-//! With $q = \sqrt{g^\top\Sigma g}$ and $H = \nabla^2 s(x)$, the product rule gives $\nabla q = H\Sigma g/q$ and
-//! $\nabla(s + g^\top\mu) = g + H\mu$, hence
+//! for $\varepsilon \sim N(\mu, \Sigma)$; $\mu$ and $\Sigma$ are cut down to the features the noise
+//! acts on. With $q = \sqrt{g^\top\Sigma g}$ and $H = \nabla^2 s(x)$, the product rule gives
+//! $\nabla q = H\Sigma g/q$ and $\nabla(s + g^\top\mu) = g + H\mu$, hence
 //!
-//! $$\nabla m = \frac{g + H\mu}{q} - \frac{m}{q^2}H\Sigma g = \frac{1}{q}\big(g + H(\mu - m\,\Sigma g/q)\big),
-//! \qquad \nabla\tilde\Delta = -\varphi(m)\,\nabla m .$$
+//! $$\nabla m = \frac{g + H\mu}{q} - \frac{m}{q^2}H\Sigma g = \frac{1}{q}\big(g + H(\mu - m\,\Sigma
+//! g/q)\big), \qquad \nabla\tilde\Delta = -\varphi(m)\,\nabla m .$$
 //!
 //! $H$ enters linearly, so one Hessian-vector product serves both of its terms.
 //!
 //! Source: PROBE, arXiv:2203.06768, Theorem 1 (proof in its appendix). What differs and why:
-//! - $\tilde\Delta$ is the true rate only for affine scores; [`FirstOrder::exact`] says whether it is.
+//! - $\tilde\Delta$ is the true rate only for affine scores; [`FirstOrder::exact`] says whether it
+//!   is.
 //! - The paper's proof admits a mean $\mu$ and then drops it; the numerator here keeps $g^\top\mu$.
-//! - No noise along the gradient ($q = 0$: a flat region, a noise-free feature) is 0/0 in the paper; the expansion is
-//!   then constant, so the rate is 1 if $s + g^\top\mu \le 0$ and 0 otherwise.
-//! - The paper states it for $h(x) \in \lbrace 0,1\rbrace$ although the proof sets $h(x) = 1$; as $P(s(x+\varepsilon)\le 0)$ it
-//!   holds at every point.
+//! - No noise along the gradient ($q = 0$: a flat region, a noise-free feature) is 0/0 in the
+//!   paper; the expansion is then constant, so the rate is 1 if $s + g^\top\mu \le 0$ and 0
+//!   otherwise.
+//! - The paper states it for $h(x) \in \lbrace 0,1\rbrace$ although the proof sets $h(x) = 1$; as
+//!   $P(s(x+\varepsilon)\le 0)$ it holds at every point.
 //!
-//! Cost: one gradient and $O(d)$ ($O(d^2)$ for a full covariance); the margin's gradient one Hessian-vector product more.
+//! Cost: one gradient and $O(d)$ ($O(d^2)$ for a full covariance); the margin's gradient one
+//! Hessian-vector product more.
 
 use super::{check_features, check_len};
 use crate::error::Result;
@@ -48,13 +53,15 @@ pub struct FirstOrder {
 impl FirstOrder {
     /// $d\tilde\Delta/dm = -\varphi(m)$: times the margin's gradient, this is the rate's gradient.
     ///
-    /// It vanishes in both tails ($6\cdot10^{-9}$ at $m = -6$), so searches should climb the margin, not the rate.
+    /// It vanishes in both tails ($6\cdot10^{-9}$ at $m = -6$), so searches should climb the
+    /// margin, not the rate.
     pub fn rate_slope(&self) -> f64 {
         -pdf(self.margin)
     }
 }
 
-/// The rate of an affine score `s` whose noise has mean `shift` and standard deviation `sd`, both in score units.
+/// The rate of an affine score `s` whose noise has mean `shift` and standard deviation `sd`, both
+/// in score units.
 ///
 /// ```
 /// use probe_core::affine_rate;
@@ -96,9 +103,11 @@ pub fn first_order(
     evaluate(model, noise, active, point, &mut gradient)
 }
 
-/// Theorem 1 at `point`, writing $\nabla m$ into `out`; multiply by [`FirstOrder::rate_slope`] for the rate's gradient.
+/// Theorem 1 at `point`, writing $\nabla m$ into `out`; multiply by [`FirstOrder::rate_slope`] for
+/// the rate's gradient.
 ///
-/// Where no noise acts along the gradient (`sd` = 0) the rate is locally constant and $m$ infinite: `out` is zero.
+/// Where no noise acts along the gradient (`sd` = 0) the rate is locally constant and $m$ infinite:
+/// `out` is zero.
 pub fn margin_gradient_into(
     model: &dyn Differentiable,
     noise: &Gaussian,
@@ -173,7 +182,14 @@ fn evaluate(
     let mean = score + noise.mean_along(gradient, is_active);
     let sd = noise.sd_along(gradient, is_active);
     let margin = affine_margin(mean, sd);
-    Ok(FirstOrder { score, mean, sd, margin, rate: upper_tail(margin), exact: model.as_linear().is_some() })
+    Ok(FirstOrder {
+        score,
+        mean,
+        sd,
+        margin,
+        rate: upper_tail(margin),
+        exact: model.as_linear().is_some(),
+    })
 }
 
 #[cfg(test)]
@@ -223,7 +239,8 @@ mod tests {
         let noise = Gaussian::new(vec![0.0; 2], Covariance::Diagonal(vec![0.0, 1.0])).unwrap();
         let mut gradient = [1.0; 2];
         for (x, rate) in [(1e-9, 0.0), (0.0, 1.0), (-1.0, 1.0)] {
-            let found = margin_gradient_into(&model, &noise, &[true; 2], &[x, 0.0], &mut gradient).unwrap();
+            let found =
+                margin_gradient_into(&model, &noise, &[true; 2], &[x, 0.0], &mut gradient).unwrap();
             assert!((found.rate - rate).abs() <= 0.0 && gradient == [0.0; 2]);
             assert!(found.rate_slope().abs() <= 0.0);
         }
@@ -236,7 +253,8 @@ mod tests {
         let message = |found: Result<FirstOrder>| found.unwrap_err().to_string();
         assert!(message(first_order(&model, &noise, &[true; 3], &[0.0; 2])).contains("noise mask"));
         assert!(
-            message(first_order(&model, &noise, &[true; 2], &[0.0; 3])).contains("features of the point")
+            message(first_order(&model, &noise, &[true; 2], &[0.0; 3]))
+                .contains("features of the point")
         );
         let short = margin_gradient_into(&model, &noise, &[true; 2], &[0.0; 2], &mut [0.0]);
         assert!(message(short).contains("gradient"));

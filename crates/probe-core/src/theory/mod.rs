@@ -1,11 +1,13 @@
-//! The paper's theory as functions: each file states one result, says what differs from the paper and why, and computes it.
+//! The paper's theory as functions: each file states one result, says what differs from the paper
+//! and why, and computes it.
 //!
-//! PROBE is Pawelczyk et al., *Probabilistically Robust Recourse* (ICLR 2023, arXiv:2203.06768). Where a statement of
-//! the paper holds only under conditions that it leaves out, the functions here ask for those conditions or say in their
-//! return type what is left of the claim. `docs/notation.md` lists the symbols and the errata with their tests.
+//! PROBE is Pawelczyk et al., *Probabilistically Robust Recourse* (ICLR 2023, arXiv:2203.06768).
+//! Where a statement of the paper holds only under conditions that it leaves out, the functions
+//! here ask for those conditions or say in their return type what is left of the claim.
+//! `docs/notation.md` lists the symbols and the errata with their tests.
 //!
-//! Throughout, the score has its cut-off folded in: favourable iff $s(x) > 0$, a tie is refused, and
-//! $\Delta(x) = P(s(x+\varepsilon) \le 0)$ is a probability at every point.
+//! Throughout, the score has its cut-off folded in: favourable iff $s(x) > 0$, a tie is refused,
+//! and $\Delta(x) = P(s(x+\varepsilon) \le 0)$ is a probability at every point.
 
 mod ball;
 mod bounds;

@@ -1,30 +1,37 @@
-//! Proposition 5: how far a sampled rate is from the true one, and why the sigmoid estimator does not obey it.
+//! Proposition 5: how far a sampled rate is from the true one, and why the sigmoid estimator does
+//! not obey it.
 //!
 //! The share of refused implementations among $K$ independent draws has
 //!
 //! $$E\big[(\tilde\Delta_{MC} - \Delta)^2\big] = \frac{\Delta(1-\Delta)}{K} \le \frac{1}{4K}.$$
 //!
-//! The differentiable estimator of the paper's Algorithm 2 averages $1 - S(t\,s(x+\varepsilon))$, $S$ the logistic function,
-//! instead of indicators. Where the score is affine with standard deviation $q$ under the noise, its mean depends on
-//! $\tau = tq$ and the margin $m = z_\Delta$ alone and exceeds $\Delta$ by
+//! The differentiable estimator of the paper's Algorithm 2 averages $1 - S(t\,s(x+\varepsilon))$,
+//! $S$ the logistic function, instead of indicators. Where the score is affine with standard
+//! deviation $q$ under the noise, its mean depends on $\tau = tq$ and the margin $m = z_\Delta$
+//! alone and exceeds $\Delta$ by
 //!
 //! $$\beta(\tau, m) = \int_0^\infty \frac{\varphi(y-m) - \varphi(y+m)}{1 + e^{\tau y}}\,dy ,$$
 //!
-//! from folding $E[S(-\tau Y) - 1_{Y\le0}]$, $Y \sim N(m, 1)$, at 0. The integrand is positive iff $m > 0$: below one half the
-//! sigmoid overstates the rate, above it understates it. More samples do not help; the mean squared error stays above $\beta^2$.
+//! from folding $E[S(-\tau Y) - 1_{Y\le0}]$, $Y \sim N(m, 1)$, at 0. The integrand is positive iff
+//! $m > 0$: below one half the sigmoid overstates the rate, above it understates it. More samples
+//! do not help; the mean squared error stays above $\beta^2$.
 //!
-//! Source: PROBE, arXiv:2203.06768, Proposition 5 and the differentiable estimator after it. What differs and why:
-//! - The exact error replaces the bound $1/(4K)$ (kept as [`indicator_mse_bound`] for a rate not known yet).
-//! - The proposition is proved for indicators and does not cover the sigmoid estimator that the algorithm uses.
-//! - It is about one point chosen before sampling. A search that stops at its first estimate $\le r$ picks lucky samples,
-//!   so the rate it stopped on says little; certify with fresh ones.
+//! Source: PROBE, arXiv:2203.06768, Proposition 5 and the differentiable estimator after it. What
+//! differs and why:
+//! - The exact error replaces the bound $1/(4K)$ (kept as [`indicator_mse_bound`] for a rate not
+//!   known yet).
+//! - The proposition is proved for indicators and does not cover the sigmoid estimator that the
+//!   algorithm uses.
+//! - It is about one point chosen before sampling. A search that stops at its first estimate $\le
+//!   r$ picks lucky samples, so the rate it stopped on says little; certify with fresh ones.
 //!
 //! Cost: constant; [`sigmoid_bias`] evaluates about two thousand exponentials.
 
 use crate::error::{Result, require};
 use crate::math::normal::{pdf, upper_quantile};
 
-/// Mean squared error $\Delta(1-\Delta)/K$ of a sampled rate. Fails unless `rate` is in [0, 1] and `samples` at least 1.
+/// Mean squared error $\Delta(1-\Delta)/K$ of a sampled rate. Fails unless `rate` is in [0, 1] and
+/// `samples` at least 1.
 pub fn indicator_mse(rate: f64, samples: usize) -> Result<f64> {
     require((0.0..=1.0).contains(&rate), "rate", "in [0, 1]", rate)?;
     require(samples >= 1, "samples", "at least 1", samples as f64)?;
@@ -36,10 +43,11 @@ pub fn indicator_mse_bound(samples: usize) -> Result<f64> {
     indicator_mse(0.5, samples)
 }
 
-/// Bias $\beta$ of the sigmoid estimator at true `rate` and temperature `tau` = $tq$, in units of the score's noise.
+/// Bias $\beta$ of the sigmoid estimator at true `rate` and temperature `tau` = $tq$, in units of
+/// the score's noise.
 ///
-/// Exact for affine scores under Gaussian noise, to about twelve digits relative. Its square is the floor of the mean squared
-/// error. Fails unless `tau` is positive and finite and `rate` in (0, 1).
+/// Exact for affine scores under Gaussian noise, to about twelve digits relative. Its square is the
+/// floor of the mean squared error. Fails unless `tau` is positive and finite and `rate` in (0, 1).
 ///
 /// ```
 /// use probe_core::theory::sigmoid_bias;
@@ -52,13 +60,15 @@ pub fn sigmoid_bias(tau: f64, rate: f64) -> Result<f64> {
     require(rate > 0.0 && rate < 1.0, "rate", "in (0, 1)", rate)?;
     let signed = upper_quantile(rate);
     let margin = signed.abs();
-    // φ(y-m) - φ(y+m) = φ(y-m)(1 - e^{-2my}), without cancellation; the logistic factor without overflow.
+    // φ(y-m) - φ(y+m) = φ(y-m)(1 - e^{-2my}), without cancellation; the logistic factor without
+    // overflow.
     let integrand = |y: f64| {
         let damp = libm::exp(-tau * y);
         pdf(y - margin) * -libm::expm1(-2.0 * margin * y) * damp / (1.0 + damp)
     };
-    // With y = e^u the integrand is analytic and dies out on both sides, where the trapezoidal rule converges
-    // exponentially. Below the smallest scale it falls like y²; beyond the Gaussian nothing is left.
+    // With y = e^u the integrand is analytic and dies out on both sides, where the trapezoidal rule
+    // converges exponentially. Below the smallest scale it falls like y²; beyond the Gaussian
+    // nothing is left.
     const STEP: f64 = 1.0 / 64.0;
     let smallest = (1.0 / tau).min(1.0 / (1.0 + margin));
     let from = libm::log(smallest) - 20.0;
@@ -80,10 +90,14 @@ mod tests {
 
     #[test]
     fn bias_matches_high_precision_quadrature() {
-        // mpmath 1.4.1 at 40 digits: quad of the folded integral over its largest value, in panels of 1/(2τ) and 1/2.
+        // mpmath 1.4.1 at 40 digits: quad of the folded integral over its largest value, in panels
+        // of 1/(2τ) and 1/2.
         for &(rate, tau, bias) in REFERENCE {
             let found = sigmoid_bias(tau, rate).unwrap();
-            assert!((found / bias - 1.0).abs() < 1e-11, "r = {rate:e}, tau = {tau}: {found:e} for {bias:e}");
+            assert!(
+                (found / bias - 1.0).abs() < 1e-11,
+                "r = {rate:e}, tau = {tau}: {found:e} for {bias:e}"
+            );
             if rate > 1e-9 {
                 let mirrored = sigmoid_bias(tau, 1.0 - rate).unwrap();
                 assert!((mirrored / -bias - 1.0).abs() < 1e-9);
@@ -162,9 +176,11 @@ mod tests {
             total += (refused as f64 / samples as f64 - rate).powi(2);
         }
         let expected = indicator_mse(rate, samples).unwrap();
-        // Squared errors are about chi-square with one degree: relative standard error √(2/repeats), four allowed.
+        // Squared errors are about chi-square with one degree: relative standard error
+        // √(2/repeats), four allowed.
         assert!(
-            (total / f64::from(repeats) / expected - 1.0).abs() < 4.0 * (2.2 / f64::from(repeats)).sqrt()
+            (total / f64::from(repeats) / expected - 1.0).abs()
+                < 4.0 * (2.2 / f64::from(repeats)).sqrt()
         );
         assert!(expected < indicator_mse_bound(samples).unwrap());
     }

@@ -1,30 +1,36 @@
-//! A bound that every classifier obeys: the smoothed margin cannot change faster than one unit per $\sigma$.
+//! A bound that every classifier obeys: the smoothed margin cannot change faster than one unit per
+//! $\sigma$.
 //!
-//! For $\varepsilon \sim N(\mu, \sigma^2 I)$ on all features, the smoothed margin $M(x) = \bar\Phi^{-1}(\Delta(x))$ of *any*
-//! measurable classifier satisfies $|M(x + \delta) - M(x)| \le \lVert\delta\rVert_2/\sigma$. Hence
+//! For $\varepsilon \sim N(\mu, \sigma^2 I)$ on all features, the smoothed margin $M(x) =
+//! \bar\Phi^{-1}(\Delta(x))$ of *any* measurable classifier satisfies $|M(x + \delta) - M(x)| \le
+//! \lVert\delta\rVert_2/\sigma$. Hence
 //!
 //! $$\Delta(x') \le r \ \Rightarrow\ \lVert x' - x\rVert_2 \ge \sigma\,(z_r - M(x)), \qquad
-//! \bar\Phi\big(M(x) + \rho/\sigma\big) \le \Delta(x + \delta) \le \bar\Phi\big(M(x) - \rho/\sigma\big)
-//! \text{ for } \lVert\delta\rVert_2 \le \rho .$$
+//! \bar\Phi\big(M(x) + \rho/\sigma\big) \le \Delta(x + \delta) \le \bar\Phi\big(M(x) -
+//! \rho/\sigma\big) \text{ for } \lVert\delta\rVert_2 \le \rho .$$
 //!
-//! Source: randomised smoothing, Cohen, Rosenfeld and Kolter (ICML 2019, arXiv:1902.02918), Theorem 1 (by the
-//! Neyman–Pearson lemma), and Salman et al. (NeurIPS 2019, arXiv:1906.04584) for the Lipschitz form. It stands in
-//! for Proposition 4 of PROBE (arXiv:2203.06768), which bounds the rate from above for affine scores only; here the
-//! classifier may be a tree, a network or a rule, and both sides are tight for a half-space.
+//! Source: randomised smoothing, Cohen, Rosenfeld and Kolter (ICML 2019, arXiv:1902.02918), Theorem
+//! 1 (by the Neyman–Pearson lemma), and Salman et al. (NeurIPS 2019, arXiv:1906.04584) for the
+//! Lipschitz form. It stands in for Proposition 4 of PROBE (arXiv:2203.06768), which bounds the
+//! rate from above for affine scores only; here the classifier may be a tree, a network or a rule,
+//! and both sides are tight for a half-space.
 //!
-//! The rate at $x$ is usually sampled. Put a bound in the safe direction: an *upper* confidence bound of $M(x)$ (from a lower
-//! bound of $\Delta$) into [`least_distance`], and the bound of $M$ that the side you use needs into [`rates_within`]. It
-//! does not hold for noise on a subset of the features, where a change in the others can do anything.
-//! Since $\lVert\delta\rVert_1 \ge \lVert\delta\rVert_2$, the least distance also bounds $\ell_1$ costs. With covariance
-//! $\Sigma$ use `sigma` = 1 and read distances as $\sqrt{\delta^\top\Sigma^{-1}\delta}$. Cost: constant.
+//! The rate at $x$ is usually sampled. Put a bound in the safe direction: an *upper* confidence
+//! bound of $M(x)$ (from a lower bound of $\Delta$) into [`least_distance`], and the bound of $M$
+//! that the side you use needs into [`rates_within`]. It does not hold for noise on a subset of the
+//! features, where a change in the others can do anything. Since $\lVert\delta\rVert_1 \ge
+//! \lVert\delta\rVert_2$, the least distance also bounds $\ell_1$ costs. With covariance $\Sigma$
+//! use `sigma` = 1 and read distances as $\sqrt{\delta^\top\Sigma^{-1}\delta}$. Cost: constant.
 
 use crate::error::{Result, require};
 use crate::math::normal::{upper_quantile, upper_tail};
 
-/// The least $\ell_2$ distance at which any point can have a rate of `target_rate`, from the smoothed `margin` $M(x)$.
+/// The least $\ell_2$ distance at which any point can have a rate of `target_rate`, from the
+/// smoothed `margin` $M(x)$.
 ///
-/// Takes the margin, not the rate, since a refused person's rate may round to 1. Fails unless `sigma` is positive and
-/// finite, `target_rate` in (0, 1) and `margin` a number (an infinite one is allowed).
+/// Takes the margin, not the rate, since a refused person's rate may round to 1. Fails unless
+/// `sigma` is positive and finite, `target_rate` in (0, 1) and `margin` a number (an infinite one
+/// is allowed).
 ///
 /// ```
 /// use probe_core::{math::normal::upper_quantile, theory::least_distance};
@@ -39,9 +45,11 @@ pub fn least_distance(sigma: f64, target_rate: f64, margin: f64) -> Result<f64> 
     Ok((sigma * (upper_quantile(target_rate) - margin)).max(0.0))
 }
 
-/// The lowest and highest rate that any classifier can have within `radius` of a point with smoothed `margin` $M$.
+/// The lowest and highest rate that any classifier can have within `radius` of a point with
+/// smoothed `margin` $M$.
 ///
-/// Fails unless `sigma` is positive and finite, `radius` finite and at least 0, and `margin` a number.
+/// Fails unless `sigma` is positive and finite, `radius` finite and at least 0, and `margin` a
+/// number.
 pub fn rates_within(sigma: f64, margin: f64, radius: f64) -> Result<(f64, f64)> {
     check(sigma, margin)?;
     require(radius >= 0.0 && radius.is_finite(), "radius", "at least 0 and finite", radius)?;
@@ -66,7 +74,11 @@ mod tests {
         for &(low, high) in accepted {
             // Mass from whichever tail is shorter.
             let (a, b) = ((low - x) / sigma, (high - x) / sigma);
-            refused -= if a > 0.0 { upper_tail(a) - upper_tail(b) } else { upper_tail(-b) - upper_tail(-a) };
+            refused -= if a > 0.0 {
+                upper_tail(a) - upper_tail(b)
+            } else {
+                upper_tail(-b) - upper_tail(-a)
+            };
         }
         refused
     }
@@ -78,7 +90,8 @@ mod tests {
             let sigma = 0.05 + stream.uniform();
             let mut cuts: Vec<f64> = (0..8).map(|_| 2.0 * stream.normal()).collect();
             cuts.sort_by(f64::total_cmp);
-            let accepted: Vec<(f64, f64)> = cuts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+            let accepted: Vec<(f64, f64)> =
+                cuts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
             let (from, to) = (2.0 * stream.normal(), 2.0 * stream.normal());
             let (start, end) = (rate(from, sigma, &accepted), rate(to, sigma, &accepted));
             // Keep to rates that 1 - mass resolves.

@@ -1,19 +1,23 @@
-//! Propositions 2 and 3: what a target rate costs along a fixed direction, and how fast that price rises.
+//! Propositions 2 and 3: what a target rate costs along a fixed direction, and how fast that price
+//! rises.
 //!
-//! For an affine score, going the $\ell_2$ length $\ell$ in a direction whose cosine with the gradient is $\omega > 0$
-//! raises the margin from $c = s(x)/(\sigma\lVert g\rVert)$ to $c + \omega\ell/\sigma$. The rate $r$ therefore costs
+//! For an affine score, going the $\ell_2$ length $\ell$ in a direction whose cosine with the
+//! gradient is $\omega > 0$ raises the margin from $c = s(x)/(\sigma\lVert g\rVert)$ to $c +
+//! \omega\ell/\sigma$. The rate $r$ therefore costs
 //!
-//! $$\ell(r) = \max\Big(0, \frac{\sigma}{\omega}(z_r - c)\Big), \qquad
-//! \frac{d\ell}{d(1-r)} = \frac{\sigma}{\omega}\,\frac{1}{\varphi(z_r)} \text{ where } \ell > 0, \qquad
-//! \Delta(\ell) = \bar\Phi(c + \omega\ell/\sigma).$$
+//! $$\ell(r) = \max\Big(0, \frac{\sigma}{\omega}(z_r - c)\Big), \qquad \frac{d\ell}{d(1-r)} =
+//! \frac{\sigma}{\omega}\,\frac{1}{\varphi(z_r)} \text{ where } \ell > 0, \qquad \Delta(\ell) =
+//! \bar\Phi(c + \omega\ell/\sigma).$$
 //!
 //! Source: PROBE, arXiv:2203.06768, Propositions 2 and 3. What differs and why:
-//! - The paper takes $r \in (0, 1)$ and a favourable $x'$ at once; with centred noise $s(x') > 0$ means $r < 1/2$, so
-//!   other rates are refused here.
-//! - A person who already meets $r$ pays nothing; the paper's formula would pay them a negative length, with a positive slope.
-//! - The slope holds $\omega$ fixed: it is the price along one direction, not along the path of cheapest recourses, whose
-//!   direction may turn with $r$ when features have limits.
-//! - [`Tradeoff::along`] takes any centred Gaussian noise: margin per unit length is then $w^\top u/\sqrt{w^\top\Sigma w}$.
+//! - The paper takes $r \in (0, 1)$ and a favourable $x'$ at once; with centred noise $s(x') > 0$
+//!   means $r < 1/2$, so other rates are refused here.
+//! - A person who already meets $r$ pays nothing; the paper's formula would pay them a negative
+//!   length, with a positive slope.
+//! - The slope holds $\omega$ fixed: it is the price along one direction, not along the path of
+//!   cheapest recourses, whose direction may turn with $r$ when features have limits.
+//! - [`Tradeoff::along`] takes any centred Gaussian noise: margin per unit length is then $w^\top
+//!   u/\sqrt{w^\top\Sigma w}$.
 //!
 //! Cost: constant per rate; [`Tradeoff::along`] is $O(d)$, and $O(d^2)$ for a full covariance.
 
@@ -42,7 +46,8 @@ pub struct Tradeoff {
 }
 
 impl Tradeoff {
-    /// The paper's case: noise `sigma` on every feature, cosine `omega` in (0, 1], starting margin `start` (its $c$).
+    /// The paper's case: noise `sigma` on every feature, cosine `omega` in (0, 1], starting margin
+    /// `start` (its $c$).
     pub fn isotropic(sigma: f64, omega: f64, start: f64) -> Result<Self> {
         require(sigma > 0.0 && sigma.is_finite(), "sigma", "positive and finite", sigma)?;
         require(omega > 0.0 && omega <= 1.0, "cosine with the gradient", "in (0, 1]", omega)?;
@@ -50,10 +55,12 @@ impl Tradeoff {
         Ok(Self { start, gain: omega / sigma })
     }
 
-    /// From `factual` in `direction` (any length) of `model` under `noise` on the `active` features.
+    /// From `factual` in `direction` (any length) of `model` under `noise` on the `active`
+    /// features.
     ///
-    /// Fails unless the direction raises the score, some noise acts along the weights, and the noise's mean does not move
-    /// the score: with a helpful mean the rate can be met at a point that is itself refused.
+    /// Fails unless the direction raises the score, some noise acts along the weights, and the
+    /// noise's mean does not move the score: with a helpful mean the rate can be met at a point
+    /// that is itself refused.
     pub fn along(
         model: &Linear,
         noise: &Gaussian,
@@ -75,7 +82,12 @@ impl Tradeoff {
             });
         }
         let rise = dot(weights, direction) / dot(direction, direction).sqrt();
-        require(rise > 0.0 && rise.is_finite(), "rise of the score along the direction", "positive", rise)?;
+        require(
+            rise > 0.0 && rise.is_finite(),
+            "rise of the score along the direction",
+            "positive",
+            rise,
+        )?;
         Ok(Self { start: model.score_row(factual) / sd, gain: rise / sd })
     }
 
@@ -89,7 +101,8 @@ impl Tradeoff {
         self.gain
     }
 
-    /// Proposition 2: the $\ell_2$ length at which the rate is `target_rate`, or 0 if it is met at the start.
+    /// Proposition 2: the $\ell_2$ length at which the rate is `target_rate`, or 0 if it is met at
+    /// the start.
     ///
     /// Fails unless `target_rate` is in (0, 1/2).
     pub fn cost(&self, target_rate: f64) -> Result<f64> {
@@ -154,14 +167,17 @@ mod tests {
         let model = Linear::new(vec![1.0, -2.0, 0.5], -1.0, 0.1).unwrap();
         let full = vec![0.04, 0.01, 0.0, 0.01, 0.09, 0.02, 0.0, 0.02, 0.05];
         let (factual, direction) = ([0.1, 0.2, 0.3], [2.0, -1.0, 0.5]);
-        for covariance in
-            [Covariance::Isotropic(0.1), Covariance::Diagonal(vec![0.1, 0.2, 0.0]), Covariance::Full(full)]
-        {
+        for covariance in [
+            Covariance::Isotropic(0.1),
+            Covariance::Diagonal(vec![0.1, 0.2, 0.0]),
+            Covariance::Full(full),
+        ] {
             let noise = Gaussian::new(vec![0.0; 3], covariance).unwrap();
             for active in [[true; 3], [true, false, true]] {
                 let line = Tradeoff::along(&model, &noise, &active, &factual, &direction).unwrap();
                 let length = line.cost(0.1).unwrap() / dot(&direction, &direction).sqrt();
-                let end: Vec<f64> = factual.iter().zip(&direction).map(|(x, d)| x + length * d).collect();
+                let end: Vec<f64> =
+                    factual.iter().zip(&direction).map(|(x, d)| x + length * d).collect();
                 let found = first_order(&model, &noise, &active, &end).unwrap();
                 assert!((found.rate - 0.1).abs() < 1e-14 && found.score > 0.0);
             }

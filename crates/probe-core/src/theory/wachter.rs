@@ -1,20 +1,23 @@
-//! Proposition 1 and Corollary 1: Wachter's recourse for an affine score, its exact rate, and the score that buys a rate.
+//! Proposition 1 and Corollary 1: Wachter's recourse for an affine score, its exact rate, and the
+//! score that buys a rate.
 //!
-//! For $s(x) = w^\top x + b$ and a target score $t$, the closest point in $\ell_2$ that scores $t$ is
+//! For $s(x) = w^\top x + b$ and a target score $t$, the closest point in $\ell_2$ that scores $t$
+//! is
 //!
 //! $$x' = x + \frac{t - s(x)}{\lVert w\rVert^2}\,w, \qquad
 //! \Delta(x') = \bar\Phi\Big(\frac{t + w^\top\mu}{\sqrt{w^\top\Sigma w}}\Big), \qquad
 //! t_r = z_r\sqrt{w^\top\Sigma w} - w^\top\mu .$$
 //!
-//! Source: PROBE, arXiv:2203.06768, Proposition 1 and Corollary 1, with $\mu = 0$ and $\Sigma = \sigma^2 I$:
-//! $\Delta = 1 - \Phi(t/(\sigma\lVert w\rVert))$ and $t_r = \sigma\lVert w\rVert\Phi^{-1}(1-r)$. What differs and why:
+//! Source: PROBE, arXiv:2203.06768, Proposition 1 and Corollary 1, with $\mu = 0$ and $\Sigma =
+//! \sigma^2 I$: $\Delta = 1 - \Phi(t/(\sigma\lVert w\rVert))$ and $t_r = \sigma\lVert
+//! w\rVert\Phi^{-1}(1-r)$. What differs and why:
 //! - Any Gaussian noise, on any subset of the features: only two scalars change.
-//! - The closed form minimises $(s(x') - t)^2 + \lambda\,d(x, x')$ only in the limit $\lambda \to 0$. With the squared
-//!   norm the step is $(t - s)w/(\lambda + \lVert w\rVert^2)$, with the plain norm it is
-//!   $\max(0, 1 - \lambda/(2\lVert w\rVert\,|t - s|))$ times the closed form: both stop short of $t$, see
-//!   [`wachter_point_penalised`].
-//! - $t = 0$, the paper's default, lands on the boundary, and a tie is refused: it is no recourse. So is every
-//!   $t_r \le 0$, which with centred noise means $r \ge 1/2$.
+//! - The closed form minimises $(s(x') - t)^2 + \lambda\,d(x, x')$ only in the limit $\lambda \to
+//!   0$. With the squared norm the step is $(t - s)w/(\lambda + \lVert w\rVert^2)$, with the plain
+//!   norm it is $\max(0, 1 - \lambda/(2\lVert w\rVert\,|t - s|))$ times the closed form: both stop
+//!   short of $t$, see [`wachter_point_penalised`].
+//! - $t = 0$, the paper's default, lands on the boundary, and a tie is refused: it is no recourse.
+//!   So is every $t_r \le 0$, which with centred noise means $r \ge 1/2$.
 //!
 //! Cost: $O(d)$, and $O(d^2)$ for a full covariance.
 
@@ -36,7 +39,8 @@ pub enum Distance {
 
 /// The closest point in $\ell_2$ that scores `target_score`.
 ///
-/// Fails on a non-finite target, on a wrong length and on a model without any weight, whose score no change can move.
+/// Fails on a non-finite target, on a wrong length and on a model without any weight, whose score
+/// no change can move.
 ///
 /// ```
 /// use probe_core::{Linear, Model, theory::wachter_point};
@@ -50,7 +54,8 @@ pub fn wachter_point(model: &Linear, factual: &[f64], target_score: f64) -> Resu
     wachter_point_penalised(model, factual, target_score, 0.0, Distance::SquaredEuclidean)
 }
 
-/// The minimiser of $(s(x') - t)^2 + \lambda\,d(x, x')$, for which $\lambda \to 0$ gives [`wachter_point`].
+/// The minimiser of $(s(x') - t)^2 + \lambda\,d(x, x')$, for which $\lambda \to 0$ gives
+/// [`wachter_point`].
 ///
 /// Fails as [`wachter_point`] does, and on a $\lambda$ that is not finite and at least 0.
 pub fn wachter_point_penalised(
@@ -74,7 +79,8 @@ pub fn wachter_point_penalised(
     }
     let unit: Vec<f64> = weights.iter().map(|w| w / scale).collect();
     let square = dot(&unit, &unit);
-    // From here on in units where the largest weight is 1: the gap shrinks by `scale`, λ by its square.
+    // From here on in units where the largest weight is 1: the gap shrinks by `scale`, λ by its
+    // square.
     let gap = (target_score - model.score_row(factual)) / scale;
     let step = match distance {
         Distance::SquaredEuclidean => gap / (lambda / scale / scale + square),
@@ -89,17 +95,24 @@ pub fn wachter_point_penalised(
 /// Proposition 1: the exact rate of any point of the affine `model` that scores `target_score`.
 ///
 /// Fails on a non-finite target and on lengths that do not match.
-pub fn wachter_rate(model: &Linear, noise: &Gaussian, active: &[bool], target_score: f64) -> Result<f64> {
+pub fn wachter_rate(
+    model: &Linear,
+    noise: &Gaussian,
+    active: &[bool],
+    target_score: f64,
+) -> Result<f64> {
     require(target_score.is_finite(), "target score", "finite", target_score)?;
     let (shift, sd) = along(model, noise, active)?;
     Ok(affine_rate(target_score, shift, sd))
 }
 
-/// Corollary 1: the score $t_r = z_r\sqrt{w^\top\Sigma w} - w^\top\mu$ at which the rate is `target_rate`.
+/// Corollary 1: the score $t_r = z_r\sqrt{w^\top\Sigma w} - w^\top\mu$ at which the rate is
+/// `target_rate`.
 ///
-/// A point must also score above 0 itself: where the value returned is not positive (centred noise and a rate of one
-/// half or more), any positive score keeps the rate below `target_rate`. With no noise along the weights the rate is 0
-/// above $-w^\top\mu$ and 1 up to it; that edge is returned. Fails unless `target_rate` is in (0, 1).
+/// A point must also score above 0 itself: where the value returned is not positive (centred noise
+/// and a rate of one half or more), any positive score keeps the rate below `target_rate`. With no
+/// noise along the weights the rate is 0 above $-w^\top\mu$ and 1 up to it; that edge is returned.
+/// Fails unless `target_rate` is in (0, 1).
 ///
 /// ```
 /// use probe_core::{Gaussian, Linear, theory::{robust_score, wachter_rate}};
@@ -108,7 +121,12 @@ pub fn wachter_rate(model: &Linear, noise: &Gaussian, active: &[bool], target_sc
 /// assert!((wachter_rate(&model, &noise, &[true, true], score)? - 0.05).abs() < 1e-15);
 /// # Ok::<(), probe_core::Error>(())
 /// ```
-pub fn robust_score(model: &Linear, noise: &Gaussian, active: &[bool], target_rate: f64) -> Result<f64> {
+pub fn robust_score(
+    model: &Linear,
+    noise: &Gaussian,
+    active: &[bool],
+    target_rate: f64,
+) -> Result<f64> {
     require(target_rate > 0.0 && target_rate < 1.0, "target rate", "in (0, 1)", target_rate)?;
     let (shift, sd) = along(model, noise, active)?;
     Ok(upper_quantile(target_rate) * sd - shift)
@@ -137,9 +155,13 @@ mod tests {
         let noise = Gaussian::isotropic(2, 0.1).unwrap();
         for (target, rate) in REFERENCE {
             let found = wachter_rate(&credit(), &noise, &[true; 2], *target).unwrap();
-            // The margin is good to two units in the last place, each worth about z² units of the rate.
+            // The margin is good to two units in the last place, each worth about z² units of the
+            // rate.
             let z = target / (0.1 * 5f64.sqrt());
-            assert!((found / rate - 1.0).abs() < (4.0 + 2.0 * z * z) * f64::EPSILON, "{target}: {found:e}");
+            assert!(
+                (found / rate - 1.0).abs() < (4.0 + 2.0 * z * z) * f64::EPSILON,
+                "{target}: {found:e}"
+            );
         }
     }
 
@@ -149,9 +171,11 @@ mod tests {
     #[test]
     fn robust_score_inverts_the_rate_for_every_covariance() {
         let full = vec![0.05, 0.02, 0.02, 0.03];
-        for covariance in
-            [Covariance::Isotropic(0.1), Covariance::Diagonal(vec![0.1, 0.3]), Covariance::Full(full)]
-        {
+        for covariance in [
+            Covariance::Isotropic(0.1),
+            Covariance::Diagonal(vec![0.1, 0.3]),
+            Covariance::Full(full),
+        ] {
             let noise = Gaussian::new(vec![0.2, -0.4], covariance).unwrap();
             for active in [[true, true], [true, false], [false, true]] {
                 for rate in [0.9, 0.5, 0.35, 0.05, 1e-12, 1e-300] {
@@ -192,7 +216,8 @@ mod tests {
         for rate in [0.0, 1.0, f64::NAN] {
             assert!(robust_score(&credit(), &noise, &[true; 2], rate).is_err());
         }
-        let penalised = wachter_point_penalised(&credit(), &[0.0; 2], 1.0, -1.0, Distance::SquaredEuclidean);
+        let penalised =
+            wachter_point_penalised(&credit(), &[0.0; 2], 1.0, -1.0, Distance::SquaredEuclidean);
         assert!(penalised.is_err());
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 #[test]
 fn the_cheapest_grid_points_by_hand() {
-    // Steps of 0.25: 3 x0 + 2 x1 > 2.1 from 0. x0 = 0.75 gains 2.25 for 0.75; no cheaper pair does: 0.5 + 0.25 gains 2.
+    // Steps of 0.25: 3 x0 + 2 x1 > 2.1 from 0. x0 = 0.75 gains 2.25 for 0.75; no cheaper pair does: 0.5 + 0.25
+    // gains 2.
     let model = linear(&[3.0, 2.0], -2.1);
     let found = answer(setup(&model, "ar", &["step=0.25"]), &[0.0; 2]);
     assert_eq!((found.point.as_slice(), found.changed), ([0.75, 0.0].as_slice(), 1));
@@ -15,7 +16,11 @@ fn the_cheapest_grid_points_by_hand() {
     let found = answer(setup(&model, "ar", &["step=0.25"]), &[0.1, 0.2]);
     assert_near(&found.point, &[0.75, 0.2], 1e-15);
     // The grid ends at 1: 3 + 2 > 4.9, and 5.1 is out of reach.
-    assert_near(&answer(setup(&linear(&[3.0, 2.0], -4.9), "ar", &[]), &[0.0; 2]).point, &[1.0, 0.96], 1e-12);
+    assert_near(
+        &answer(setup(&linear(&[3.0, 2.0], -4.9), "ar", &[]), &[0.0; 2]).point,
+        &[1.0, 0.96],
+        1e-12,
+    );
     let none = answer(setup(&linear(&[3.0, 2.0], -5.1), "ar", &[]), &[0.0; 2]);
     assert_eq!((none.status, none.reason), (Status::None, Some(Reason::NotFound)));
 }
@@ -38,8 +43,12 @@ fn ranges_come_from_the_reference_rows() {
 fn limits_groups_and_norms_are_part_of_the_program() {
     let model = linear(&[3.0, 2.0, 0.0, 2.5], -4.3);
     let actions = || {
-        let rooms =
-            vec![Room { high: 0.5, ..Room::default() }, Room::default(), Room::default(), Room::default()];
+        let rooms = vec![
+            Room { high: 0.5, ..Room::default() },
+            Room::default(),
+            Room::default(),
+            Room::default(),
+        ];
         Actions::new(rooms).with_groups(vec![Group::one_hot(vec![2, 3])]).unwrap()
     };
     let ask = |actions: Actions, norm: &str| {
@@ -48,17 +57,23 @@ fn limits_groups_and_norms_are_part_of_the_program() {
         asked.actions = actions;
         answer(asked, &[0.0, 0.0, 1.0, 0.0])
     };
-    // Without the group at most 1.5 + 2 is gained. The other option gains 2.5 for 2, the rest is cheapest by x0 = 0.5 and x1 = 0.25.
+    // Without the group at most 1.5 + 2 is gained. The other option gains 2.5 for 2, the rest is
+    // cheapest by x0 = 0.5 and x1 = 0.25.
     assert_near(&ask(actions(), "l1").point, &[0.5, 0.25, 0.0, 1.0], 1e-12);
     // At most two changes: the option and x1 = 1.
-    assert_near(&ask(actions().with_max_changes(Some(2)), "l1").point, &[0.0, 1.0, 0.0, 1.0], 1e-12);
+    assert_near(
+        &ask(actions().with_max_changes(Some(2)), "l1").point,
+        &[0.0, 1.0, 0.0, 1.0],
+        1e-12,
+    );
     let none = ask(actions().with_max_changes(Some(1)), "l1");
     assert_eq!(none.status, Status::None);
     // An option that may not be taken: 3.5 is not enough.
     let mut stuck = actions();
     stuck.fix(2);
     assert_eq!(ask(stuck, "l1").status, Status::None);
-    // The option's move of 1 is the largest: everything else up to 1 is free, and the cheapest of that breaks the tie.
+    // The option's move of 1 is the largest: everything else up to 1 is free, and the cheapest of
+    // that breaks the tie.
     assert_near(&ask(actions(), "linf").point, &[0.5, 0.25, 0.0, 1.0], 1e-12);
     let mut euclid = setup(&model, "ar", &[]);
     euclid.set_norm("l2").unwrap();
@@ -101,7 +116,10 @@ fn nothing_on_the_grid_is_cheaper() {
             _ if found.status == Status::Favourable => continue,
             Some(least) => {
                 let cost = found.cost.unwrap();
-                assert!((cost - least).abs() < 1e-9, "{cost} {least} {weights:?} {bias} {person:?}");
+                assert!(
+                    (cost - least).abs() < 1e-9,
+                    "{cost} {least} {weights:?} {bias} {person:?}"
+                );
                 answered += 1;
             }
             None => {
@@ -124,16 +142,20 @@ fn reasons_are_proven_or_not_given() {
         (found.status, found.reason)
     };
     let group = || vec![Group::one_hot(vec![2, 3])];
-    let tight =
-        || Actions::new(vec![room(0.5), room(0.5), room(1.0), room(1.0)]).with_groups(group()).unwrap();
+    let tight = || {
+        Actions::new(vec![room(0.5), room(0.5), room(1.0), room(1.0)]).with_groups(group()).unwrap()
+    };
     // 1.5 + 1 + 2.5 < 6, whatever is done.
     assert_eq!(ask(tight()), (Status::None, Some(Reason::InfeasibleWithinBounds)));
-    // Without bounds 3 x0 alone could gain it, but the grid ends at 1: 3 + 2 + 2.5 > 6 is there, two of them are not.
+    // Without bounds 3 x0 alone could gain it, but the grid ends at 1: 3 + 2 + 2.5 > 6 is there,
+    // two of them are not.
     let free = || Actions::free(4).with_groups(group()).unwrap();
     assert_eq!(ask(free()).0, Status::Found);
     let two = ask(free().with_max_changes(Some(2)));
     assert_eq!(two, (Status::None, Some(Reason::NotFound)), "beyond the grid it could be done");
-    let wide = Actions::new(vec![room(1.0), room(1.0), room(1.0), room(1.0)]).with_groups(group()).unwrap();
+    let wide = Actions::new(vec![room(1.0), room(1.0), room(1.0), room(1.0)])
+        .with_groups(group())
+        .unwrap();
     let two = ask(wide.with_max_changes(Some(2)));
     assert_eq!(two, (Status::None, Some(Reason::InfeasibleWithinMaxChanges)));
     // Only what does not matter may change.
@@ -155,7 +177,10 @@ fn the_finest_grid_loses_nobody_and_a_finer_one_is_refused() {
         let model = linear(&weights, -draw.uniform());
         let [coarse, fine] =
             ["step=0.01", "step=1e-6"].map(|step| answer(setup(&model, "ar", &[step]), &person));
-        assert!(coarse.status == Status::None || fine.status != Status::None, "{weights:?} {person:?}");
+        assert!(
+            coarse.status == Status::None || fine.status != Status::None,
+            "{weights:?} {person:?}"
+        );
         if let (Some(coarse), Some(fine)) = (coarse.cost, fine.cost) {
             assert!(fine <= coarse + 1e-9, "{fine} {coarse} {weights:?} {person:?}");
         }
@@ -169,7 +194,8 @@ fn the_finest_grid_loses_nobody_and_a_finer_one_is_refused() {
 
 #[test]
 fn the_library_charges_shifts_in_percentiles() {
-    // 1.2 x0 + x1 > 0.5 from 0 in quarters. By l1 x0 = 0.5 is cheapest. Nobody is between 0 and 0.75 in x1: going there passes nobody.
+    // 1.2 x0 + x1 > 0.5 from 0 in quarters. By l1 x0 = 0.5 is cheapest. Nobody is between 0 and 0.75
+    // in x1: going there passes nobody.
     let model = linear(&[1.2, 1.0], -0.5);
     let ask = |options: &[&str]| {
         let mut asked = setup(&model, "ar", options);
@@ -177,7 +203,11 @@ fn the_library_charges_shifts_in_percentiles() {
         asked
     };
     assert_near(&answer(ask(&["step=0.25"]), &[0.0; 2]).point, &[0.5, 0.0], 1e-12);
-    assert_near(&answer(ask(&["step=0.25", "version=library"]), &[0.0; 2]).point, &[0.0, 0.75], 1e-12);
+    assert_near(
+        &answer(ask(&["step=0.25", "version=library"]), &[0.0; 2]).point,
+        &[0.0, 0.75],
+        1e-12,
+    );
     // Of points that pass nobody the nearest that will do: x1 > 0.5 in steps of a hundredth.
     assert_near(&answer(ask(&["version=library"]), &[0.0; 2]).point, &[0.0, 0.51], 1e-12);
     // What is 0 or 1 for everybody jumps.

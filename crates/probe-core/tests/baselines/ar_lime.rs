@@ -3,7 +3,8 @@
 use crate::support::{answer, assert_near, curved, refusal, setup};
 use probe_core::model::{Tree, TreeRules};
 use probe_core::{
-    Actions, Answer, Engine, Group, Model, Purpose, Reason, Room, Rows, Seed, Setup, Status, Stream, Trees,
+    Actions, Answer, Engine, Group, Model, Purpose, Reason, Room, Rows, Seed, Setup, Status,
+    Stream, Trees,
 };
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ fn lime(model: &Arc<dyn Model>, options: &[&str]) -> Setup {
 
 #[test]
 fn likenesses_follow_a_curved_score_across_its_boundary() {
-    // tanh(2 x0 - x1) > 0.5 from 0: 2 x0 > atanh(0.5) = 0.5493, so 0.28 on the grid. The first likeness, the steeper tangent, stops at 0.26.
+    // tanh(2 x0 - x1) > 0.5 from 0: 2 x0 > atanh(0.5) = 0.5493, so 0.28 on the grid. The first
+    // likeness, the steeper tangent, stops at 0.26.
     let model = curved(&[2.0, -1.0], 0.5);
     assert_near(&answer(lime(&model, &[]), &[0.0; 2]).point, &[0.28, 0.0], 1e-12);
     let once = answer(lime(&model, &["samples=5000", "tries=1", "spread=0.1"]), &[0.0; 2]);
@@ -81,11 +83,16 @@ fn trees_are_served_and_limits_never_help() {
             asked.actions = asked.actions.with_max_changes(limit);
             Engine::new(asked).unwrap()
         };
-        let [free, once, one] =
-            [ask(&["step=0.05"], None), ask(&["step=0.05", "tries=1"], None), ask(&["step=0.05"], Some(1))];
+        let [free, once, one] = [
+            ask(&["step=0.05"], None),
+            ask(&["step=0.05", "tries=1"], None),
+            ask(&["step=0.05"], Some(1)),
+        ];
         for _ in 0..10 {
             let person: Vec<f64> = (0..3).map(|_| stream.uniform()).collect();
-            let Some(optimum) = by_listing(&*model, &person).filter(|cost| *cost > 0.0) else { continue };
+            let Some(optimum) = by_listing(&*model, &person).filter(|cost| *cost > 0.0) else {
+                continue;
+            };
             let found = |engine: &Engine| engine.recourse(Rows::single(&person)).unwrap().remove(0);
             let (free, one) = (found(&free), found(&one));
             possible += 1;
@@ -101,7 +108,8 @@ fn trees_are_served_and_limits_never_help() {
             }
         }
     }
-    // Nearly everybody who can be served is, for little more than the least; one likeness alone does not do.
+    // Nearly everybody who can be served is, for little more than the least; one likeness alone
+    // does not do.
     assert!(possible >= 30, "{possible}");
     assert!(20 * answered >= 19 * possible, "{answered} of {possible}");
     assert!(first < answered && limited_to_one <= answered, "{first} {limited_to_one} {answered}");
@@ -110,7 +118,8 @@ fn trees_are_served_and_limits_never_help() {
 
 #[test]
 fn categories_are_drawn_as_categories() {
-    // Yes where the second of three categories is taken; draws around 0 and 1 would see that only by chance.
+    // Yes where the second of three categories is taken; draws around 0 and 1 would see that only
+    // by chance.
     let tree = Tree {
         feature: vec![1, 0, 0],
         threshold: vec![0.5, 0.0, 0.0],
@@ -119,14 +128,16 @@ fn categories_are_drawn_as_categories() {
         value: vec![0.0, -1.0, 1.0],
         default_left: Vec::new(),
     };
-    let model: Arc<dyn Model> = Arc::new(Trees::new(3, vec![tree], TreeRules::default(), 0.0).unwrap());
+    let model: Arc<dyn Model> =
+        Arc::new(Trees::new(3, vec![tree], TreeRules::default(), 0.0).unwrap());
     let ask = |group: Group| {
         let mut asked = lime(&model, &[]);
         asked.actions = Actions::free(3).with_groups(vec![group]).unwrap();
         answer(asked, &[1.0, 0.0, 0.0])
     };
     assert_eq!(ask(Group::one_hot(vec![0, 1, 2])).point, [0.0, 1.0, 0.0]);
-    // Where that is not allowed nothing helps; trees are bounded column by column, which proves nothing here.
+    // Where that is not allowed nothing helps; trees are bounded column by column, which proves
+    // nothing here.
     let only_the_third = vec![vec![true, false, true]; 3];
     let none = ask(Group::one_hot(vec![0, 1, 2]).allowing(only_the_third));
     assert_eq!((none.status, none.reason), (Status::None, Some(Reason::NotFound)));
@@ -183,7 +194,8 @@ fn likenesses_are_the_same_for_any_order_and_threads() {
 fn the_library_takes_the_first_of_its_list_that_the_model_accepts() {
     let model = curved(&[2.0, -1.0], 0.5);
     let ask = |person: &[f64]| answer(lime(&model, &["version=library"]), person);
-    // A probability is above 0 wherever one is, so that a single step is action enough for its likeness; who is one step away has an answer.
+    // A probability is above 0 wherever one is, so that a single step is action enough for its
+    // likeness; who is one step away has an answer.
     assert_near(&ask(&[0.27, 0.0]).point, &[0.28, 0.0], 1e-12);
     let none = ask(&[0.0; 2]);
     assert_eq!((none.status, none.reason), (Status::None, Some(Reason::NotFound)));

@@ -3,13 +3,18 @@
 use crate::support::{answer, assert_near, curved, linear, refusal, setup};
 use probe_core::{Actions, Answer, Reason, Room, Status};
 
-/// The score at which the logistic loss of slope `gain` per unit of cost falls as fast as the cost rises: gain · S(-s) = lambda.
+/// The score at which the logistic loss of slope `gain` per unit of cost falls as fast as the cost
+/// rises: gain · S(-s) = lambda.
 fn balance(gain: f64, lambda: f64) -> f64 {
     (gain / lambda - 1.0).ln()
 }
 
 fn of_the_first(answer: &Answer, others: usize) -> f64 {
-    assert_eq!(answer.point[1..], vec![0.0; others], "only the strongest feature moves: {answer:?}");
+    assert_eq!(
+        answer.point[1..],
+        vec![0.0; others],
+        "only the strongest feature moves: {answer:?}"
+    );
     answer.point[0]
 }
 
@@ -27,7 +32,8 @@ fn arar_adds_the_dual_norm_of_the_weights() {
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
         let found = answer(setup(&model, "arar", &options), &[0.0; 2]);
         let expected = (balance(4.0, lambda) + 1.0 + 5.0 * epsilon) / 4.0;
-        // Near its minimum the objective is flat: a change of 1e-6 is √(2e-6 / h) in the score, with its curvature h = S(1 - S) ≥ 0.1.
+        // Near its minimum the objective is flat: a change of 1e-6 is √(2e-6 / h) in the score,
+        // with its curvature h = S(1 - S) ≥ 0.1.
         let allowed = (2e-6_f64 / 0.1).sqrt() / 4.0 + 5e-3;
         assert!((of_the_first(&found, 1) - expected).abs() < allowed, "{found:?} {expected}");
     }
@@ -42,7 +48,10 @@ fn roar_gives_way_in_every_weight_and_the_intercept() {
         let options = [&option, "lambda=1", "learning-rate=0.005"];
         let found = answer(setup(&model, "roar", &options), &[0.0; 2]);
         let expected = (balance(4.0 - epsilon, 1.0) + 1.0 + epsilon) / (4.0 - epsilon);
-        assert!((of_the_first(&found, 1) - expected).abs() < 7e-3, "{epsilon}: {found:?} {expected}");
+        assert!(
+            (of_the_first(&found, 1) - expected).abs() < 7e-3,
+            "{epsilon}: {found:?} {expected}"
+        );
         // An l2 ball: 4 x0 - 1 - ε √(x0² + 1), where it balances.
         let found = answer(
             setup(&model, "roar", &[&option, "lambda=1", "learning-rate=0.005", "norm=l2"]),
@@ -59,8 +68,9 @@ fn roar_gives_way_in_every_weight_and_the_intercept() {
 fn plain_subgradients_move_what_need_not_move() {
     let model = linear(&[4.0, 1.0, 1.0, 1.0], -1.0);
     for method in ["roar", "arar"] {
-        let [shortest, plain] = ["kink=shortest", "kink=plain"]
-            .map(|kink| answer(setup(&model, method, &["lambda=1", "learning-rate=0.1", kink]), &[0.0; 4]));
+        let [shortest, plain] = ["kink=shortest", "kink=plain"].map(|kink| {
+            answer(setup(&model, method, &["lambda=1", "learning-rate=0.1", kink]), &[0.0; 4])
+        });
         assert_eq!((shortest.changed, plain.changed), (1, 4), "{method}");
     }
 }
@@ -68,13 +78,17 @@ fn plain_subgradients_move_what_need_not_move() {
 #[test]
 fn the_library_ends_where_its_steps_happen_to_be() {
     let model = linear(&[4.0, 1.0], -1.0);
-    // Without a cost Adam moves both features alike, whatever their weights (but for the 1e-8 that keeps it from dividing by zero), by about 0.1 at a time (a little more where slopes grow):
-    // the worst case 5t - 1 - 0.01 √17 is positive from t = 0.208 on, which the third step is the first to reach. The first point is taken, not the nearest.
+    // Without a cost Adam moves both features alike, whatever their weights (but for the 1e-8 that
+    // keeps it from dividing by zero), by about 0.1 at a time (a little more where slopes grow):
+    // the worst case 5t - 1 - 0.01 √17 is positive from t = 0.208 on, which the third step is the
+    // first to reach. The first point is taken, not the nearest.
     let safe = answer(setup(&model, "arar", &["version=library", "lambda=0"]), &[0.0; 2]);
     assert!((0.25..0.35).contains(&safe.point[0]), "{safe:?}");
     assert!((safe.point[0] - safe.point[1]).abs() < 1e-7);
-    // The loss ln(1 + e^-s) falls by less than 0.001 in a step of at most 0.01 before 0.05 S(-s) = 0.001, at s = 3.9; there is no other end to it.
-    let small = answer(setup(&model, "roar", &["version=library", "lambda=0", "epsilon=0"]), &[0.0; 2]);
+    // The loss ln(1 + e^-s) falls by less than 0.001 in a step of at most 0.01 before 0.05 S(-s) = 0.001,
+    // at s = 3.9; there is no other end to it.
+    let small =
+        answer(setup(&model, "roar", &["version=library", "lambda=0", "epsilon=0"]), &[0.0; 2]);
     assert!(
         (small.point[0] - small.point[1]).abs() < 1e-7 && (1.0..3.9).contains(&small.score_after),
         "{small:?}"
@@ -87,8 +101,9 @@ fn the_library_ends_where_its_steps_happen_to_be() {
 
 #[test]
 fn the_library_takes_a_probability_for_a_score() {
-    // The likeness of S(s), whose slopes are at most a quarter of the score's in a feature's deviation, changes the loss by less than 0.001 in a step of 0.01:
-    // the search ends at once. With slopes a hundred times as large it goes on.
+    // The likeness of S(s), whose slopes are at most a quarter of the score's in a feature's
+    // deviation, changes the loss by less than 0.001 in a step of 0.01: the search ends at once.
+    // With slopes a hundred times as large it goes on.
     let [flat, steep] = [2.0, 200.0].map(|w| {
         let model = curved(&[w, -w], 0.0);
         answer(setup(&model, "roar", &["version=library", "lambda=0"]), &[0.4, 0.41])
@@ -104,7 +119,11 @@ fn lambda_falls_until_the_worst_case_is_favourable() {
     let model = linear(&[4.0, 1.0], -1.0);
     for method in ["roar", "arar"] {
         let stays = answer(setup(&model, method, &["lambda=5"]), &[0.0; 2]);
-        assert_eq!((stays.status, stays.reason), (Status::None, Some(Reason::NotFound)), "{method}");
+        assert_eq!(
+            (stays.status, stays.reason),
+            (Status::None, Some(Reason::NotFound)),
+            "{method}"
+        );
         let moves = answer(setup(&model, method, &["lambda=5,1"]), &[0.0; 2]);
         assert_eq!(moves.point, answer(setup(&model, method, &["lambda=1"]), &[0.0; 2]).point);
         assert!(moves.score_after > 0.9, "{moves:?}");
@@ -131,7 +150,8 @@ fn likenesses_of_an_affine_score_are_the_score_itself() {
 
 #[test]
 fn arar_meets_the_worst_error_of_a_curved_score() {
-    // tanh(2 x0 - x1) - 0.5 falls to tanh(z - ε√5) - 0.5 at worst: beyond the boundary by at least the adversary's reach.
+    // tanh(2 x0 - x1) - 0.5 falls to tanh(z - ε√5) - 0.5 at worst: beyond the boundary by at least
+    // the adversary's reach.
     let epsilon = 0.1;
     let found = answer(
         setup(&curved(&[2.0, -1.0], 0.5), "arar", &["epsilon=0.1", "lambda=0.3,0.2,0.1,0"]),
@@ -150,7 +170,10 @@ fn bounds_and_immutables_are_kept() {
         actions.fix(2);
         limited.actions = actions;
         let found = answer(limited.clone(), &[0.0; 3]);
-        assert!(found.point[0] == 0.2 && found.point[1] > 0.5 && found.point[2] == 0.0, "{found:?}");
+        assert!(
+            found.point[0] == 0.2 && found.point[1] > 0.5 && found.point[2] == 0.0,
+            "{found:?}"
+        );
         limited.actions = limited.actions.with_max_changes(Some(1));
         assert!(refusal(limited).contains("number of changes"));
         let model = linear(&[1.0], 0.0);

@@ -1,13 +1,16 @@
 //! Small models, and one person's answer by a method.
 
-use probe_core::{Activation, Answer, Dense, Engine, Linear, MethodOptions, Mlp, Model, Rows, Setup};
+use probe_core::{
+    Activation, Answer, Dense, Engine, Linear, MethodOptions, Mlp, Model, Rows, Setup,
+};
 use std::sync::Arc;
 
 pub(crate) fn linear(weights: &[f64], bias: f64) -> Arc<dyn Model> {
     Arc::new(Linear::new(weights.to_vec(), bias, 0.0).unwrap())
 }
 
-/// $s(x) = \tanh(a^\top x) - c$: curved, with the flat level sets of a linear score, so that answers are known.
+/// $s(x) = \tanh(a^\top x) - c$: curved, with the flat level sets of a linear score, so that
+/// answers are known.
 pub(crate) fn curved(weights: &[f64], cut: f64) -> Arc<dyn Model> {
     let layers = vec![
         Dense { weight: weights.to_vec(), bias: vec![0.0] },

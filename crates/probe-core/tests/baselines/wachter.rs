@@ -3,7 +3,8 @@ use probe_core::{Actions, Direction, Reason, Room, Status};
 
 #[test]
 fn the_closed_form_is_the_projection_of_proposition_1() {
-    // w = (3, 4), s(x) = -5: the nearest boundary point is x + 5 w / 25; under l1 all of it goes to the larger weight.
+    // w = (3, 4), s(x) = -5: the nearest boundary point is x + 5 w / 25; under l1 all of it goes to
+    // the larger weight.
     let model = linear(&[3.0, 4.0], -5.0);
     let mut euclid = setup(&model, "wachter", &[]);
     euclid.set_norm("l2").unwrap();
@@ -15,7 +16,10 @@ fn the_closed_form_is_the_projection_of_proposition_1() {
     // A target score of 0.5 is one standard deviation of the noise: 0.1 · |w| = 0.5.
     let aimed = answer(setup(&model, "wachter", &["target-score=0.5"]), &[0.0, 0.0]);
     assert!((aimed.rate - 0.158_655_254).abs() < 1e-7, "{aimed:?}");
-    assert_eq!(answer(setup(&model, "wachter", &["target-score=1"]), &[0.0; 2]).status, Status::Certified);
+    assert_eq!(
+        answer(setup(&model, "wachter", &["target-score=1"]), &[0.0; 2]).status,
+        Status::Certified
+    );
 }
 
 #[test]
@@ -34,8 +38,9 @@ fn caps_and_directions_move_the_rest_to_the_next_feature() {
 
 #[test]
 fn descent_ends_where_the_closed_form_does() {
-    // λ is searched to 2 %, and with it the score at which loss and cost balance. The squared error of the probability hardly pulls
-    // far away and pulls at both features nearer by: equal steps in both cost 2 · 5/7.
+    // λ is searched to 2 %, and with it the score at which loss and cost balance. The squared error
+    // of the probability hardly pulls far away and pulls at both features nearer by: equal steps in
+    // both cost 2 · 5/7.
     for (loss, most) in [("bce", 1.26), ("score-mse", 1.26), ("mse", 10.0 / 7.0)] {
         let option = format!("loss={loss}");
         let options = ["solver=gradient", &option];
@@ -68,7 +73,9 @@ fn descent_keeps_what_may_not_change() {
 #[test]
 fn what_cannot_be_served_is_refused() {
     let (flat, bent) = (linear(&[1.0], -1.0), curved(&[1.0], 0.5));
-    assert!(refusal(setup(&bent, "wachter", &["solver=closed-form"])).contains("solver=closed-form"));
+    assert!(
+        refusal(setup(&bent, "wachter", &["solver=closed-form"])).contains("solver=closed-form")
+    );
     assert!(refusal(setup(&flat, "wachter", &["target-score=-1"])).contains("-1"));
     assert!(refusal(setup(&flat, "wachter", &["epsilon=1"])).contains("lambda"));
     let mut limited = setup(&flat, "wachter", &[]);

@@ -1,17 +1,19 @@
-//! Whatever the schema and whoever the person: an admissible answer, or a reason. Rules are worked out from the schema once more, in
-//! raw units.
+//! Whatever the schema and whoever the person: an admissible answer, or a reason. Rules are worked
+//! out from the schema once more, in raw units.
 
 use super::refusal::{Maker, linear, network, trees};
 use probe_core::schema::{Kind, Relation};
 use probe_core::{
-    Answer, Coding, Direction, Encoding, Engine, Feature, Purpose, Schema, Seed, Setup, Status, Stream,
+    Answer, Coding, Direction, Encoding, Engine, Feature, Purpose, Schema, Seed, Setup, Status,
+    Stream,
 };
 
 fn pick<T: Copy>(stream: &mut Stream, from: &[T]) -> T {
     from[stream.below(from.len())]
 }
 
-/// A feature of any kind, with or without bounds, steps, units, directions and costs, and a value that need not keep to any of them.
+/// A feature of any kind, with or without bounds, steps, units, directions and costs, and a value
+/// that need not keep to any of them.
 fn feature(stream: &mut Stream, k: usize) -> (Feature, f64) {
     let mut feature = Feature::numeric(&format!("f{k}"));
     feature.mutable = stream.below(5) > 0;
@@ -65,7 +67,10 @@ fn check(schema: &Schema, from: &[f64], to: &[f64], case: u64) {
             Direction::Decrease => assert!(y < x, "{told}"),
         }
         if feature.kind == Kind::Categorical {
-            assert!(y.fract() == 0.0 && (0.0..feature.categories.len() as f64).contains(&y), "{told}");
+            assert!(
+                y.fract() == 0.0 && (0.0..feature.categories.len() as f64).contains(&y),
+                "{told}"
+            );
             let may = feature.transitions.get(&feature.categories[x as usize]);
             assert!(may.is_none_or(|may| may.contains(&feature.categories[y as usize])), "{told}");
             continue;
@@ -78,13 +83,19 @@ fn check(schema: &Schema, from: &[f64], to: &[f64], case: u64) {
             assert!((at - at.round()).abs() <= 1e-9 * at.abs().max(1.0), "{told}");
         }
     }
-    assert!(schema.max_changes.is_none_or(|most| changed <= most), "case {case}: {changed} changes");
+    assert!(
+        schema.max_changes.is_none_or(|most| changed <= most),
+        "case {case}: {changed} changes"
+    );
     for relation in &schema.relations {
         let (a, b) = relation.rule.as_deref().and_then(|rule| rule.split_once(" <= ")).unwrap();
         let place = |name: &str| schema.features.iter().position(|f| f.name == name).unwrap();
         let (a, b) = (place(a), place(b));
         let near = 1e-9 * (from[a].abs() + from[b].abs() + to[a].abs() + to[b].abs() + 1.0);
-        assert!(to[a] - to[b] <= f64::max(0.0, from[a] - from[b]) + near, "case {case}: {relation:?} {to:?}");
+        assert!(
+            to[a] - to[b] <= f64::max(0.0, from[a] - from[b]) + near,
+            "case {case}: {relation:?} {to:?}"
+        );
     }
 }
 
@@ -94,8 +105,10 @@ fn ask(seed: u64, n_cases: u64, make: Maker) -> (usize, usize) {
     for case in 0..n_cases {
         let mut stream = Seed(seed).stream(Purpose::Data, case);
         let n = 1 + stream.below(5);
-        let (features, person): (Vec<Feature>, Vec<f64>) = (0..n).map(|k| feature(&mut stream, k)).unzip();
-        let numbers: Vec<&Feature> = features.iter().filter(|f| f.kind != Kind::Categorical).collect();
+        let (features, person): (Vec<Feature>, Vec<f64>) =
+            (0..n).map(|k| feature(&mut stream, k)).unzip();
+        let numbers: Vec<&Feature> =
+            features.iter().filter(|f| f.kind != Kind::Categorical).collect();
         let mut relations = Vec::new();
         if numbers.len() > 1 && stream.below(3) == 0 {
             let rule = format!("{} <= {}", numbers[0].name, numbers[1].name);

@@ -31,7 +31,11 @@ fn the_cheapest_row_of_a_linear_model_is_found() {
         });
         if least.is_finite() {
             reached += 1;
-            assert_eq!(answer.status, Status::Certified, "case {case}: brute force pays {least}, {answer:?}");
+            assert_eq!(
+                answer.status,
+                Status::Certified,
+                "case {case}: brute force pays {least}, {answer:?}"
+            );
             let cost = answer.cost.unwrap();
             assert!(
                 (cost - least).abs() <= 1e-9 * least.max(1.0),
@@ -56,7 +60,8 @@ fn the_cheapest_row_of_a_linear_model_is_found() {
     assert!(reached > 400 && refused > 50, "{reached} reached, {refused} refused");
 }
 
-/// How many of the cases had an answer that was within 5 % of the cheapest row, and how many had one at all.
+/// How many of the cases had an answer that was within 5 % of the cheapest row, and how many had
+/// one at all.
 fn compare(n_cases: u64, make: Maker) -> (usize, usize) {
     let (mut good, mut all) = (0, 0);
     for case in 0..n_cases {
@@ -69,7 +74,8 @@ fn compare(n_cases: u64, make: Maker) -> (usize, usize) {
         let engine = Engine::new(setup).unwrap();
         let answer = &engine.recourse(Rows::single(&refusal.at)).unwrap()[0];
         let errors = refusal.errors(&mut stream);
-        // Clearly favourable rows by trying out, cheapest first; the smallest rates that 4,000 draws tell from r.
+        // Clearly favourable rows by trying out, cheapest first; the smallest rates that 4,000
+        // draws tell from r.
         let mut least = f64::INFINITY;
         world.rows(usize::MAX, &mut |row| {
             let cost = world.costs(row)[0];
@@ -91,7 +97,8 @@ fn compare(n_cases: u64, make: Maker) -> (usize, usize) {
         }
         if least.is_finite() {
             all += 1;
-            let near = answer.status == Status::Certified && answer.cost.unwrap() <= 1.05 * least + 1e-9;
+            let near =
+                answer.status == Status::Certified && answer.cost.unwrap() <= 1.05 * least + 1e-9;
             if !near {
                 eprintln!(
                     "case {case}: {:?} {:?} {:?}, brute force {least}",
@@ -143,7 +150,11 @@ fn a_model_that_may_change_has_categories_and_steps_too() {
         });
         if least.is_finite() {
             reached += 1;
-            assert_eq!(answer.status, Status::Certified, "case {case}: brute force pays {least}, {answer:?}");
+            assert_eq!(
+                answer.status,
+                Status::Certified,
+                "case {case}: brute force pays {least}, {answer:?}"
+            );
             let cost = answer.cost.unwrap();
             assert!(cost <= least + 1e-6, "case {case}: {cost}, brute force {least}");
         } else {

@@ -25,7 +25,9 @@ pub(crate) fn linear(at: &[f64], short: f64, stream: &mut Stream) -> Arc<dyn Mod
 pub(crate) fn network(at: &[f64], short: f64, stream: &mut Stream) -> Arc<dyn Model> {
     let widths = [at.len(), 8, 1];
     let layer = |pair: &[usize], stream: &mut Stream| Dense {
-        weight: (0..pair[0] * pair[1]).map(|_| stream.normal() * (2.0 / pair[0] as f64).sqrt()).collect(),
+        weight: (0..pair[0] * pair[1])
+            .map(|_| stream.normal() * (2.0 / pair[0] as f64).sqrt())
+            .collect(),
         bias: (0..pair[1]).map(|_| 0.3 * stream.normal()).collect(),
     };
     let layers: Vec<Dense> = widths.windows(2).map(|pair| layer(pair, stream)).collect();
@@ -65,7 +67,12 @@ pub(crate) struct Refusal<'w> {
 
 impl<'w> Refusal<'w> {
     /// A model of this make that is short of a yes by `short`, and a setup that asks about it.
-    pub(crate) fn new(world: &'w World, make: Maker, short: f64, stream: &mut Stream) -> (Self, Setup) {
+    pub(crate) fn new(
+        world: &'w World,
+        make: Maker,
+        short: f64,
+        stream: &mut Stream,
+    ) -> (Self, Setup) {
         let names = world.schema.column_names();
         let at = world.encoded(&world.person);
         let space = world.encoding().columns().space();
@@ -100,7 +107,8 @@ impl<'w> Refusal<'w> {
     pub(crate) fn linear_rate(&self, row: &[f64]) -> f64 {
         let weight = |j: usize| {
             let at = |value: f64| {
-                let point: Vec<f64> = (0..self.at.len()).map(|c| if c == j { value } else { 0.0 }).collect();
+                let point: Vec<f64> =
+                    (0..self.at.len()).map(|c| if c == j { value } else { 0.0 }).collect();
                 self.model.score(&point).unwrap()
             };
             at(1.0) - at(0.0)

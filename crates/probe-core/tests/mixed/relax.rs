@@ -3,7 +3,9 @@
 use super::refusal::{Maker, Refusal, network, trees};
 use super::world::World;
 use probe_core::schema::Violation;
-use probe_core::{Answer, Engine, Feature, Linear, Purpose, Relaxed, Rows, Schema, Seed, Setup, Status};
+use probe_core::{
+    Answer, Engine, Feature, Linear, Purpose, Relaxed, Rows, Schema, Seed, Setup, Status,
+};
 use std::sync::Arc;
 
 #[test]
@@ -23,7 +25,10 @@ fn the_least_relaxation_of_an_affine_score_is_exact() {
     let found = session.relaxations(&[0.0, 0.0], &answer).unwrap();
     let [first, second] = &found[..] else { panic!("{found:?}") };
     let Relaxed::AtMost { column: 0, needed: a } = first.limit else { panic!("{first:?}") };
-    assert!((a - (needed - 0.4) / 4.0).abs() < 1e-6 && (first.beyond - (a - 1.0)).abs() < 1e-9, "{first:?}");
+    assert!(
+        (a - (needed - 0.4) / 4.0).abs() < 1e-6 && (first.beyond - (a - 1.0)).abs() < 1e-9,
+        "{first:?}"
+    );
     assert!(first.rate <= 0.1 && first.rate > 0.0999, "{first:?}");
     let Relaxed::AtMost { column: 1, needed: b } = second.limit else { panic!("{second:?}") };
     assert!((b - (needed - 4.0) / 2.0).abs() < 1e-6, "{second:?}");
@@ -49,7 +54,8 @@ fn a_limit_on_changes_says_how_many_it_takes() {
     let bounded = |name: &str| Feature { max: Some(1.0), ..Feature::numeric(name) };
     let schema = Schema { max_changes: Some(1), ..Schema::new(vec![bounded("a"), bounded("b")]) };
     let model = Arc::new(Linear::new(vec![1.0, 1.0], -1.5, 0.0).unwrap());
-    let engine = Engine::new(Setup::new(model, schema.names(), Some(&schema), 0.1).unwrap()).unwrap();
+    let engine =
+        Engine::new(Setup::new(model, schema.names(), Some(&schema), 0.1).unwrap()).unwrap();
     let mut session = engine.session();
     let mut answer = Answer::new(2);
     session.recourse(&[0.0, 0.0], &mut answer).unwrap();
@@ -58,8 +64,8 @@ fn a_limit_on_changes_says_how_many_it_takes() {
     assert_eq!(found[0].limit, Relaxed::MaxChanges(2), "{found:?}");
 }
 
-/// Every relaxation on random worlds breaks the limit it names and nothing else, and would be enough when tried out. Returns how many there
-/// were, and how many people had none.
+/// Every relaxation on random worlds breaks the limit it names and nothing else, and would be
+/// enough when tried out. Returns how many there were, and how many people had none.
 fn try_out(n_cases: u64, make: Maker) -> (usize, usize) {
     let (mut relaxations, mut without) = (0, 0);
     for case in 0..n_cases {
@@ -85,7 +91,9 @@ fn try_out(n_cases: u64, make: Maker) -> (usize, usize) {
             let to = refusal.scale(&relaxation.point);
             let broken = actions.violations(&refusal.scaled, &to);
             let expected = match relaxation.limit {
-                Relaxed::AtMost { column, .. } | Relaxed::AtLeast { column, .. } => Violation::Bounds(column),
+                Relaxed::AtMost { column, .. } | Relaxed::AtLeast { column, .. } => {
+                    Violation::Bounds(column)
+                }
                 Relaxed::Direction { column, .. } => Violation::Direction(column),
                 Relaxed::Transition { group, .. } => Violation::Transition(group),
                 other => panic!("case {case}: {other:?}"),

@@ -1,5 +1,5 @@
-//! Relations between features and categories that may not be reached: answers against every row there is, with rules and rates
-//! worked out here once more.
+//! Relations between features and categories that may not be reached: answers against every row
+//! there is, with rules and rates worked out here once more.
 
 use super::refusal::{Maker, Refusal, linear, network, trees};
 use super::world::World;
@@ -34,20 +34,26 @@ fn random_rule(world: &World, stream: &mut Stream) -> Option<Rule> {
             let c = stream.below(5) as f64 - 2.0;
             let sign = if c < 0.0 { '-' } else { '+' };
             let rule = Some(format!("{} <= {} {sign} {}", name(a), name(b), c.abs()));
-            let keeps =
-                move |from: &[f64], to: &[f64]| to[a] - to[b] <= f64::max(c, from[a] - from[b]) + 1e-9;
+            let keeps = move |from: &[f64], to: &[f64]| {
+                to[a] - to[b] <= f64::max(c, from[a] - from[b]) + 1e-9
+            };
             Rule { relation: Relation { rule, ..Relation::default() }, keeps: Box::new(keeps) }
         }
         1 => {
-            let relation =
-                Relation { rule: Some(format!("2 * {} = {}", name(a), name(b))), ..Relation::default() };
-            let keeps =
-                move |from: &[f64], to: &[f64]| (2.0 * (to[a] - from[a]) - (to[b] - from[b])).abs() < 1e-9;
+            let relation = Relation {
+                rule: Some(format!("2 * {} = {}", name(a), name(b))),
+                ..Relation::default()
+            };
+            let keeps = move |from: &[f64], to: &[f64]| {
+                (2.0 * (to[a] - from[a]) - (to[b] - from[b])).abs() < 1e-9
+            };
             Rule { relation, keeps: Box::new(keeps) }
         }
         2 => {
             let relation = Relation { together: vec![name(a), name(b)], ..Relation::default() };
-            let keeps = move |from: &[f64], to: &[f64]| ((to[a] - from[a]) - (to[b] - from[b])).abs() < 1e-9;
+            let keeps = move |from: &[f64], to: &[f64]| {
+                ((to[a] - from[a]) - (to[b] - from[b])).abs() < 1e-9
+            };
             Rule { relation, keeps: Box::new(keeps) }
         }
         3 => {
@@ -69,7 +75,8 @@ fn random_rule(world: &World, stream: &mut Stream) -> Option<Rule> {
                 fixed: vec![name(a)],
                 ..Relation::default()
             };
-            let keeps = move |from: &[f64], to: &[f64]| (to[c] == option as f64) != has || to[a] == from[a];
+            let keeps =
+                move |from: &[f64], to: &[f64]| (to[c] == option as f64) != has || to[a] == from[a];
             Rule { relation, keeps: Box::new(keeps) }
         }
     })
@@ -78,7 +85,8 @@ fn random_rule(world: &World, stream: &mut Stream) -> Option<Rule> {
 /// A world with up to two relations and categories that may fail.
 fn tied(stream: &mut Stream) -> (World, Vec<Rule>) {
     let mut world = World::random(stream);
-    let rules: Vec<Rule> = (0..stream.below(3)).filter_map(|_| random_rule(&world, stream)).collect();
+    let rules: Vec<Rule> =
+        (0..stream.below(3)).filter_map(|_| random_rule(&world, stream)).collect();
     world.schema.relations = rules.iter().map(|rule| rule.relation.clone()).collect();
     for feature in world.schema.features.iter_mut().filter(|f| f.kind == Kind::Categorical) {
         feature.p_fail = [None, Some(0.02), Some(0.2)][stream.below(3)];
@@ -144,7 +152,11 @@ fn the_cheapest_tied_row_of_a_linear_model_is_found() {
         if answer.status == Status::Certified {
             let row = refusal.raw(&answer.point);
             let broken = rules.iter().find(|rule| !(rule.keeps)(&world.person, &row));
-            assert!(broken.is_none(), "case {case}: {:?} broken by {row:?}", broken.unwrap().relation);
+            assert!(
+                broken.is_none(),
+                "case {case}: {:?} broken by {row:?}",
+                broken.unwrap().relation
+            );
             let rate = rate_of(&row);
             assert!((rate - answer.rate).abs() < 1e-9, "case {case}: {rate} {}", answer.rate);
             with_failures += usize::from(outcomes(&world, &row).len() > 1);
@@ -158,23 +170,32 @@ fn the_cheapest_tied_row_of_a_linear_model_is_found() {
                 world.schema.relations
             );
             let cost = answer.cost.unwrap();
-            assert!(cost <= least + 1e-6 * least.max(1.0), "case {case}: {cost}, brute force {least}");
+            assert!(
+                cost <= least + 1e-6 * least.max(1.0),
+                "case {case}: {cost}, brute force {least}"
+            );
         } else {
             refused += 1;
             assert!(answer.reason.is_some(), "case {case}: brute force finds nothing, {answer:?}");
             let status = if best_rate.is_finite() { Status::Found } else { Status::None };
-            assert_eq!(answer.status, status, "case {case}: the best rate is {best_rate}, {answer:?}");
+            assert_eq!(
+                answer.status, status,
+                "case {case}: the best rate is {best_rate}, {answer:?}"
+            );
             if status == Status::Found {
                 let near = (answer.best_rate.unwrap() / best_rate - 1.0).abs();
                 assert!(near < 2e-3, "case {case}: the best rate is {best_rate}, {answer:?}");
             }
         }
     }
-    assert!(reached > 300 && refused > 100 && with_failures > 30, "{reached} {refused} {with_failures}");
+    assert!(
+        reached > 300 && refused > 100 && with_failures > 30,
+        "{reached} {refused} {with_failures}"
+    );
 }
 
-/// How many answers were within 5 % of the cheapest row that is clearly good enough, how many such rows there were, and how many answers
-/// had a category that may fail.
+/// How many answers were within 5 % of the cheapest row that is clearly good enough, how many such
+/// rows there were, and how many answers had a category that may fail.
 fn compare(n_cases: u64, make: Maker) -> (usize, usize, usize) {
     let (mut good, mut all, mut with_failures) = (0, 0, 0);
     for case in 0..n_cases {
@@ -188,7 +209,8 @@ fn compare(n_cases: u64, make: Maker) -> (usize, usize, usize) {
         let answer = &engine.recourse(Rows::single(&refusal.at)).unwrap()[0];
         let errors = refusal.errors(&mut stream);
         let rate_of = |row: &[f64]| -> f64 {
-            let one = |row: &[f64]| refusal.sampled_rate(&refusal.scale(&world.encoded(row)), &errors);
+            let one =
+                |row: &[f64]| refusal.sampled_rate(&refusal.scale(&world.encoded(row)), &errors);
             outcomes(&world, row).iter().map(|(p, row)| p * one(row)).sum()
         };
         let mut least = f64::INFINITY;
@@ -202,17 +224,26 @@ fn compare(n_cases: u64, make: Maker) -> (usize, usize, usize) {
         if answer.status == Status::Certified {
             let row = refusal.raw(&answer.point);
             let broken = rules.iter().find(|rule| !(rule.keeps)(&world.person, &row));
-            assert!(broken.is_none(), "case {case}: {:?} broken by {row:?}", broken.unwrap().relation);
+            assert!(
+                broken.is_none(),
+                "case {case}: {:?} broken by {row:?}",
+                broken.unwrap().relation
+            );
             // Certified at 0.999; this estimate has a standard error of its own.
             let error = Refusal::sampling_error(r);
             let rate = rate_of(&row);
             assert!(rate <= r + error, "case {case}: {rate} above {r}: {answer:?}");
-            assert!((rate - answer.rate).abs() <= error + 0.03 * r, "case {case}: {rate} {}", answer.rate);
+            assert!(
+                (rate - answer.rate).abs() <= error + 0.03 * r,
+                "case {case}: {rate} {}",
+                answer.rate
+            );
             with_failures += usize::from(outcomes(&world, &row).len() > 1);
         }
         if least.is_finite() {
             all += 1;
-            let near = answer.status == Status::Certified && answer.cost.unwrap() <= 1.05 * least + 1e-9;
+            let near =
+                answer.status == Status::Certified && answer.cost.unwrap() <= 1.05 * least + 1e-9;
             if !near {
                 eprintln!(
                     "case {case}: {:?} {:?} {:?}, brute force {least} {:?}",
@@ -229,17 +260,24 @@ fn compare(n_cases: u64, make: Maker) -> (usize, usize, usize) {
 fn tied_answers_on_networks_are_near_the_cheapest_row() {
     let (good, all, with_failures) = compare(300, network);
     eprintln!("{good} of {all}, {with_failures} may fail");
-    assert!(all > 80 && with_failures > 5 && good as f64 >= 0.95 * all as f64, "{good} of {all} within 5 %");
+    assert!(
+        all > 80 && with_failures > 5 && good as f64 >= 0.95 * all as f64,
+        "{good} of {all} within 5 %"
+    );
 }
 
 #[test]
 fn tied_answers_on_trees_are_near_the_cheapest_row() {
     let (good, all, with_failures) = compare(150, trees);
     eprintln!("{good} of {all}, {with_failures} may fail");
-    assert!(all > 40 && with_failures > 5 && good as f64 >= 0.95 * all as f64, "{good} of {all} within 5 %");
+    assert!(
+        all > 40 && with_failures > 5 && good as f64 >= 0.95 * all as f64,
+        "{good} of {all} within 5 %"
+    );
 }
 
-/// Two numbers and their sum, without steps: the score is 2 a + 1.5 b + total - 5, so a unit of a is worth 3 and one of b 2.5.
+/// Two numbers and their sum, without steps: the score is 2 a + 1.5 b + total - 5, so a unit of a
+/// is worth 3 and one of b 2.5.
 fn budget(relations: &[&str]) -> Setup {
     let mut schema = Schema::new(["a", "b", "total"].map(Feature::numeric).to_vec());
     schema.relations = relations
@@ -255,7 +293,8 @@ fn budget(relations: &[&str]) -> Setup {
 
 #[test]
 fn sums_without_steps_are_kept_to_the_bit() {
-    // sd = 0.1 sqrt(4 + 2.25 + 1), z = 1.2815515655446004: the score must reach 0.34506. Without the sum, a alone would do.
+    // sd = 0.1 sqrt(4 + 2.25 + 1), z = 1.2815515655446004: the score must reach 0.34506. Without
+    // the sum, a alone would do.
     let needed = 1.281_551_565_544_600_4 * 0.1 * 7.25_f64.sqrt() + 5.0;
     let person = [0.2, 0.3, 0.5];
     let score = 2.0 * 0.2 + 1.5 * 0.3 + 0.5;
@@ -263,14 +302,17 @@ fn sums_without_steps_are_kept_to_the_bit() {
     assert!((alone.cost.unwrap() - (needed - score) / 2.0).abs() < 1e-9);
     // With it, a unit of a costs 2 (total moves too) and gains 3.
     let answer =
-        &Engine::new(budget(&["total = a + b"])).unwrap().recourse(Rows::single(&person)).unwrap()[0];
+        &Engine::new(budget(&["total = a + b"])).unwrap().recourse(Rows::single(&person)).unwrap()
+            [0];
     assert_eq!(answer.status, Status::Certified, "{answer:?}");
     assert!((answer.cost.unwrap() - 2.0 * (needed - score) / 3.0).abs() < 1e-6, "{answer:?}");
     assert!((answer.point[0] + answer.point[1] - answer.point[2]).abs() < 1e-12);
-    // And where a may be at most b, both must move: per unit of both 5.5 for 4, after b - a = 0.1 of a alone.
-    let both =
-        &Engine::new(budget(&["total = a + b", "a <= b"])).unwrap().recourse(Rows::single(&person)).unwrap()
-            [0];
+    // And where a may be at most b, both must move: per unit of both 5.5 for 4, after b - a = 0.1
+    // of a alone.
+    let both = &Engine::new(budget(&["total = a + b", "a <= b"]))
+        .unwrap()
+        .recourse(Rows::single(&person))
+        .unwrap()[0];
     assert_eq!(both.status, Status::Certified, "{both:?}");
     assert!(both.point[0] <= both.point[1] + 1e-12);
     let first = 0.1 * 2.0;
@@ -304,7 +346,8 @@ fn relations_are_refused_where_nobody_keeps_them() {
 
 #[test]
 fn a_condition_ends_at_the_last_step() {
-    // a goes to 3 in steps of 1, which is 0.6 in scaled units, and not to the bit; b may fall only from there.
+    // a goes to 3 in steps of 1, which is 0.6 in scaled units, and not to the bit; b may fall only
+    // from there.
     let a = Feature {
         kind: Kind::Integer,
         min: Some(0.0),
@@ -326,5 +369,9 @@ fn a_condition_ends_at_the_last_step() {
     let setup = Setup::new(model, schema.names(), Some(&schema), 0.05).unwrap();
     let answer = &Engine::new(setup).unwrap().recourse(Rows::single(&[2.0, 3.0])).unwrap()[0];
     // 1 - 4 b must exceed 1.28 · 0.05 · 4: b at most 0.186, so 1.
-    assert_eq!((answer.status, &answer.point[..]), (Status::Certified, &[3.0, 1.0][..]), "{answer:?}");
+    assert_eq!(
+        (answer.status, &answer.point[..]),
+        (Status::Certified, &[3.0, 1.0][..]),
+        "{answer:?}"
+    );
 }

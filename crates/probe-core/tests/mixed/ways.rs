@@ -1,4 +1,5 @@
-//! Several ways, costs of a person's own and preferences, worked out by hand and against brute force.
+//! Several ways, costs of a person's own and preferences, worked out by hand and against brute
+//! force.
 
 use super::refusal::{Refusal, linear};
 use super::world::World;
@@ -56,7 +57,10 @@ fn people_have_costs_of_their_own() {
     let mut answer = Answer::new(3);
     session.set_cost_factors(Some(&[3.0, 1.0, 1.0])).unwrap();
     session.recourse(&[0.0; 3], &mut answer).unwrap();
-    assert!(answer.point[1] > 0.0 && (answer.cost.unwrap() - needed() / 2.0).abs() < 1e-9, "{answer:?}");
+    assert!(
+        answer.point[1] > 0.0 && (answer.cost.unwrap() - needed() / 2.0).abs() < 1e-9,
+        "{answer:?}"
+    );
     session.set_cost_factors(Some(&[1.5, 9.0, 9.0])).unwrap();
     session.recourse(&[0.0; 3], &mut answer).unwrap();
     assert!(
@@ -102,26 +106,36 @@ fn ways_are_those_of_brute_force() {
                 cheapest.push(Way {
                     cost: world.costs(row)[0],
                     changed: alone.iter().map(|cost| *cost > 0.0).collect(),
-                    essential: alone.iter().map(|cost| *cost > 0.0 && *cost >= 0.1 * dearest).collect(),
+                    essential: alone
+                        .iter()
+                        .map(|cost| *cost > 0.0 && *cost >= 0.1 * dearest)
+                        .collect(),
                 });
             }
         });
         cheapest.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         let mut ways: Vec<Way> = Vec::new();
         for way in cheapest {
-            let has_all =
-                |earlier: &Way| earlier.essential.iter().zip(&way.changed).all(|(needs, has)| !needs || *has);
+            let has_all = |earlier: &Way| {
+                earlier.essential.iter().zip(&way.changed).all(|(needs, has)| !needs || *has)
+            };
             if !ways.iter().any(has_all) {
                 ways.push(way);
             }
         }
         ways.truncate(3);
         several += usize::from(ways.len() > 1);
-        let certified: Vec<f64> =
-            found.iter().filter(|a| a.status == Status::Certified).map(|a| a.cost.unwrap()).collect();
+        let certified: Vec<f64> = found
+            .iter()
+            .filter(|a| a.status == Status::Certified)
+            .map(|a| a.cost.unwrap())
+            .collect();
         assert_eq!(certified.len(), ways.len(), "case {case}: {certified:?} {ways:?}");
         for (cost, Way { cost: least, .. }) in certified.iter().zip(&ways) {
-            assert!((cost - least).abs() <= 1e-9 * least.max(1.0), "case {case}: {certified:?} {ways:?}");
+            assert!(
+                (cost - least).abs() <= 1e-9 * least.max(1.0),
+                "case {case}: {certified:?} {ways:?}"
+            );
         }
     }
     assert!(several > 80, "{several}");

@@ -1,4 +1,5 @@
-//! Small random schemas with steps, bounds, directions and categories, and every row that a person may be told.
+//! Small random schemas with steps, bounds, directions and categories, and every row that a person
+//! may be told.
 
 use probe_core::schema::Kind;
 use probe_core::{Coding, Direction, Encoding, Feature, Schema, Stream};
@@ -69,8 +70,10 @@ impl World {
             if from == to {
                 continue;
             }
-            let (up, down) =
-                (feature.cost_up.unwrap_or(feature.cost), feature.cost_down.unwrap_or(feature.cost));
+            let (up, down) = (
+                feature.cost_up.unwrap_or(feature.cost),
+                feature.cost_down.unwrap_or(feature.cost),
+            );
             match (feature.kind, feature.encoding) {
                 (Kind::Categorical, _) if !feature.transition_costs.is_empty() => {
                     let name = |option: f64| feature.categories[option as usize].clone();
@@ -129,7 +132,8 @@ fn number(stream: &mut Stream, k: usize) -> (Feature, f64, Vec<f64>) {
 }
 
 fn category(stream: &mut Stream, k: usize) -> (Feature, f64, Vec<f64>) {
-    let encoding = [Coding::Onehot, Coding::Onehot, Coding::Ordinal, Coding::Binary][stream.below(4)];
+    let encoding =
+        [Coding::Onehot, Coding::Onehot, Coding::Ordinal, Coding::Binary][stream.below(4)];
     let n = if encoding == Coding::Binary { 2 } else { 2 + stream.below(3) };
     let mut feature = Feature::numeric(&format!("c{k}"));
     feature.kind = Kind::Categorical;
@@ -163,7 +167,8 @@ fn features_come_back_from_their_columns() {
         let world = World::random(&mut stream);
         let mut names = world.schema.column_names();
         // Models name their columns in any order, and may leave out one of a one-hot feature's.
-        let left_out = world.schema.features.iter().position(|f| f.encoding == Some(Coding::Onehot));
+        let left_out =
+            world.schema.features.iter().position(|f| f.encoding == Some(Coding::Onehot));
         if let Some(k) = left_out.filter(|_| case % 2 == 0) {
             let category = format!("c{}=v0", world.schema.features[k].name.trim_start_matches('c'));
             names.retain(|name| *name != category);
@@ -174,7 +179,8 @@ fn features_come_back_from_their_columns() {
         let mut columns = vec![f64::NAN; names.len()];
         world.rows(usize::MAX, &mut |row| {
             // The encoding has the features in the order of their first columns.
-            let place = |f: &Feature| world.schema.features.iter().position(|g| g.name == f.name).unwrap();
+            let place =
+                |f: &Feature| world.schema.features.iter().position(|g| g.name == f.name).unwrap();
             let ordered: Vec<f64> = encoding.features().iter().map(|f| row[place(f)]).collect();
             encoding.encode_into(&ordered, &mut columns);
             let mut back = vec![f64::NAN; ordered.len()];

@@ -1,7 +1,9 @@
 //! Models of which only scores are known, against what is known when more is.
 
 use super::shared::{audit, denied, plain_setup};
-use probe_core::{BlackBox, Engine, Feature, Linear, Model, ModelInput, Rows, Schema, Setup, Status};
+use probe_core::{
+    BlackBox, Engine, Feature, Linear, Model, ModelInput, Rows, Schema, Setup, Status,
+};
 use std::sync::Arc;
 
 /// The same scores, and nothing else.
@@ -17,7 +19,8 @@ fn a_hidden_network_is_served_nearly_as_cheaply() {
     let d = model.n_features();
     let rows = || Rows::new(&people, d).unwrap();
     let open = Engine::new(plain_setup(model.clone(), 0.1)).unwrap().recourse(rows()).unwrap();
-    let blind = Engine::new(plain_setup(hidden(model.clone()), 0.1)).unwrap().recourse(rows()).unwrap();
+    let blind =
+        Engine::new(plain_setup(hidden(model.clone()), 0.1)).unwrap().recourse(rows()).unwrap();
     let (mut cost, mut least) = (0.0, 0.0);
     for (answer, open) in blind.iter().zip(&open) {
         assert_eq!(answer.status, Status::Certified, "{answer:?}");
@@ -33,9 +36,10 @@ fn a_hidden_network_is_served_nearly_as_cheaply() {
 fn a_hidden_line_is_found_exactly_enough() {
     // 2 a - b - 1 from the origin: a alone, up to 0.5 + 1.2816 · 0.1 · sqrt(5) / 2.
     let model: Arc<dyn Model> = Arc::new(Linear::new(vec![2.0, -1.0], -1.0, 0.0).unwrap());
-    let answer =
-        &Engine::new(plain_setup(hidden(model), 0.1)).unwrap().recourse(Rows::single(&[0.0, 0.0])).unwrap()
-            [0];
+    let answer = &Engine::new(plain_setup(hidden(model), 0.1))
+        .unwrap()
+        .recourse(Rows::single(&[0.0, 0.0]))
+        .unwrap()[0];
     assert_eq!(answer.status, Status::Certified, "{answer:?}");
     let least = 0.5 + 1.281_551_565_544_6 * 0.1 * 5.0_f64.sqrt() / 2.0;
     let cost = answer.cost.unwrap();
@@ -46,13 +50,15 @@ fn a_hidden_line_is_found_exactly_enough() {
 fn raw_and_scaled_inputs_are_the_same_question() {
     // The same person in units of 1,000 and of 1.
     let scores = |unit: f64| {
-        let model: Arc<dyn Model> = Arc::new(Linear::new(vec![2.0 / unit, -1.0 / unit], -1.0, 0.0).unwrap());
+        let model: Arc<dyn Model> =
+            Arc::new(Linear::new(vec![2.0 / unit, -1.0 / unit], -1.0, 0.0).unwrap());
         let feature = |name: &str| Feature { scale: Some([0.0, unit]), ..Feature::numeric(name) };
         let mut schema = Schema::new(vec![feature("a"), feature("b")]);
         schema.model_input = Some(ModelInput::Raw);
         let mut setup = Setup::new(hidden(model), schema.names(), Some(&schema), 0.1).unwrap();
         setup.max_rate = 0.2;
-        Engine::new(setup).unwrap().recourse(Rows::single(&[0.1 * unit, 0.4 * unit])).unwrap()[0].clone()
+        Engine::new(setup).unwrap().recourse(Rows::single(&[0.1 * unit, 0.4 * unit])).unwrap()[0]
+            .clone()
     };
     let (one, thousand) = (scores(1.0), scores(1_024.0));
     assert_eq!((one.status, thousand.status), (Status::Certified, Status::Certified));
@@ -70,6 +76,7 @@ fn a_constant_score_ends_with_a_reason() {
         .unwrap(),
     );
     let answer =
-        &Engine::new(plain_setup(model, 0.1)).unwrap().recourse(Rows::single(&[0.0, 0.0])).unwrap()[0];
+        &Engine::new(plain_setup(model, 0.1)).unwrap().recourse(Rows::single(&[0.0, 0.0])).unwrap()
+            [0];
     assert!(answer.status == Status::None && answer.reason.is_some(), "{answer:?}");
 }

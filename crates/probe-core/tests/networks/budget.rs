@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 const SAMPLES: usize = 200_000;
 
-/// Both searches are local, so they may end at different points; on these people the budget's is never more than this much rate
-/// worse (0.036 of margin), and sometimes three times as much better.
+/// Both searches are local, so they may end at different points; on these people the budget's is
+/// never more than this much rate worse (0.036 of margin), and sometimes three times as much
+/// better.
 const SLACK: f64 = 0.01;
 
 fn check(setup: Setup, people: &[f64]) {
@@ -31,7 +32,10 @@ fn check(setup: Setup, people: &[f64]) {
         let (first, e1) = audit(&*model, &found.point, &deviations(&found.point), SAMPLES, 8);
         let (second, e2) = audit(&*model, &spent.point, &deviations(&spent.point), SAMPLES, 9);
         let error = (e1 * e1 + e2 * e2).sqrt();
-        assert!(second <= first + SLACK + 4.0 * error, "{second} for {budget}, where {first} costs that");
+        assert!(
+            second <= first + SLACK + 4.0 * error,
+            "{second} for {budget}, where {first} costs that"
+        );
         if spent.status == Status::Certified {
             assert!(second <= max_rate + 4.0 * e2, "{second}");
         }

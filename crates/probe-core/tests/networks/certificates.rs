@@ -1,10 +1,12 @@
 //! Certificates are wrong no more often than they say.
 //!
-//! The score is $s(x) = x_1 + h(x_2)$ with $h(t) = a\max(t, 0) - b\max(t - 0.1, 0)$, three or four rectifiers in all. Given the error of $x_2$ the
-//! rate is one value of a distribution function, so the true rate is a one-dimensional integral, computed here to $10^{-10}$ with
-//! distribution functions of this file's own. Points are placed where it is just above $r$: each certificate there is false. The
-//! score bends both ways, so lines differ and a certificate has something to be wrong about. The tests that always run judge 10,000 such
-//! points in all, the ignored ones 10,000 each.
+//! The score is $s(x) = x_1 + h(x_2)$ with $h(t) = a\max(t, 0) - b\max(t - 0.1, 0)$, three or four
+//! rectifiers in all. Given the error of $x_2$ the rate is one value of a distribution function, so
+//! the true rate is a one-dimensional integral, computed here to $10^{-10}$ with distribution
+//! functions of this file's own. Points are placed where it is just above $r$: each certificate
+//! there is false. The score bends both ways, so lines differ and a certificate has something to be
+//! wrong about. The tests that always run judge 10,000 such points in all, the ignored ones 10,000
+//! each.
 
 use crate::shared::plain_setup;
 use probe_core::invalidation::certificate::share_of_attempt;
@@ -12,9 +14,9 @@ use probe_core::math::normal::upper_quantile;
 use probe_core::model::{Tree, TreeRules};
 use probe_core::noise::NoiseSpec;
 use probe_core::{
-    Activation, Answer, Covariance, Dense, Effort, Engine, Gaussian, Goal, Mlp, Model, Noise, Proposal,
-    Purpose, RecourseMethod, Residuals, Result, Rows, RowsMut, Seed, Setup, Solver, Status, Task, Trees,
-    Verdict, Worker,
+    Activation, Answer, Covariance, Dense, Effort, Engine, Gaussian, Goal, Mlp, Model, Noise,
+    Proposal, Purpose, RecourseMethod, Residuals, Result, Rows, RowsMut, Seed, Setup, Solver,
+    Status, Task, Trees, Verdict, Worker,
 };
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -40,8 +42,10 @@ const GENTLE: Bends = Bends { up: 0.8, down: 1.2 };
 impl Bends {
     fn network(self) -> Arc<Mlp> {
         let Self { up, down } = self;
-        let hidden =
-            Dense { weight: vec![1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, 1.0], bias: vec![0.0, 0.0, 0.0, -0.1] };
+        let hidden = Dense {
+            weight: vec![1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, 1.0],
+            bias: vec![0.0, 0.0, 0.0, -0.1],
+        };
         let output = Dense { weight: vec![1.0, -1.0, up, -down], bias: vec![0.0] };
         Arc::new(Mlp::new(vec![hidden, output], Activation::Relu, 0.0).unwrap())
     }
@@ -49,7 +53,8 @@ impl Bends {
     /// The same wherever $x_1 > -4$; below, both refuse. Its first unit is on all along a line.
     fn raised_network(self) -> Arc<Mlp> {
         let Self { up, down } = self;
-        let hidden = Dense { weight: vec![1.0, 0.0, 0.0, 1.0, 0.0, 1.0], bias: vec![4.0, 0.0, -0.1] };
+        let hidden =
+            Dense { weight: vec![1.0, 0.0, 0.0, 1.0, 0.0, 1.0], bias: vec![4.0, 0.0, -0.1] };
         let output = Dense { weight: vec![1.0, up, -down], bias: vec![-4.0] };
         Arc::new(Mlp::new(vec![hidden, output], Activation::Relu, 0.0).unwrap())
     }
@@ -129,7 +134,8 @@ impl Family {
             Self::Laplace if t < 0.0 => 0.5 * libm::exp(2.0_f64.sqrt() * t),
             Self::Laplace => 1.0 - 0.5 * libm::exp(-(2.0_f64.sqrt()) * t),
             Self::StudentT => {
-                // Variance 2 at four degrees of freedom; F(t) = 1/2 + 3/8 q (1 - q²/12) with q = t/√(1 + t²/4).
+                // Variance 2 at four degrees of freedom; F(t) = 1/2 + 3/8 q (1 - q²/12) with q =
+                // t/√(1 + t²/4).
                 let t = 2.0_f64.sqrt() * t;
                 let q = t / (1.0 + t * t / 4.0).sqrt();
                 0.5 + 0.375 * q * (1.0 - q * q / 12.0)
@@ -180,7 +186,10 @@ impl Family {
         }
         knots.extend(values.iter().map(|y| ((y - point[1] - mean[1]) / sd[1]).clamp(low, high)));
         knots.sort_by(f64::total_cmp);
-        knots.windows(2).map(|ends| integral(&|t| self.density(t) * given(t), ends[0], ends[1])).sum()
+        knots
+            .windows(2)
+            .map(|ends| integral(&|t| self.density(t) * given(t), ends[0], ends[1]))
+            .sum()
     }
 
     /// A point whose true rate is `rate`.
@@ -210,7 +219,10 @@ fn integral(f: &dyn Fn(f64) -> f64, from: f64, to: f64) -> f64 {
     let piece = |i: usize| {
         let centre = from + half * (2 * i + 1) as f64;
         let at = |x: f64| f(centre + half * x);
-        NODES.iter().map(|&(x, w)| if x == 0.0 { w * at(0.0) } else { w * (at(x) + at(-x)) }).sum::<f64>()
+        NODES
+            .iter()
+            .map(|&(x, w)| if x == 0.0 { w * at(0.0) } else { w * (at(x) + at(-x)) })
+            .sum::<f64>()
     };
     half * (0..PIECES).map(piece).sum::<f64>()
 }
@@ -280,7 +292,8 @@ fn allowance(share: f64, runs: u64) -> f64 {
     n * share + 4.0 * (n * share * (1.0 - share)).sqrt()
 }
 
-/// `runs` points of true rate `share`·r, asked for once or with the whole retry loop, in which every aim meets the same point.
+/// `runs` points of true rate `share`·r, asked for once or with the whole retry loop, in which
+/// every aim meets the same point.
 fn check(family: Family, max_rate: f64, share: f64, retries: bool, runs: u64) {
     check_on((STEEP, STEEP.network()), family, (max_rate, share), retries, runs);
 }
@@ -299,7 +312,9 @@ fn check_on(
     let wrong = certificates(&setup, &Insists { point: point.to_vec(), retries }, runs);
     // One attempt may spend its own share only.
     let delta = if retries { DELTA } else { share_of_attempt(DELTA, 0) };
-    eprintln!("{family:?}, r {max_rate}, true rate {truth}, retries {retries}: {wrong} of {runs} are false");
+    eprintln!(
+        "{family:?}, r {max_rate}, true rate {truth}, retries {retries}: {wrong} of {runs} are false"
+    );
     assert!(
         wrong as f64 <= allowance(delta, runs),
         "{family:?}, r {max_rate}, true rate {truth}, retries {retries}: {wrong} of {runs} are false"
@@ -312,7 +327,11 @@ const AT: f64 = 1.0 + 1e-7;
 #[test]
 fn the_integral_is_the_rate() {
     // A million draws of the engine's own noise, added and counted here.
-    let kinds = [(STEEP, STEEP.network()), (GENTLE, GENTLE.raised_network()), (STEEP, STEEP.deep_network())];
+    let kinds = [
+        (STEEP, STEEP.network()),
+        (GENTLE, GENTLE.raised_network()),
+        (STEEP, STEEP.deep_network()),
+    ];
     for (family, (bends, network)) in
         Family::ALL.into_iter().flat_map(|f| kinds.clone().map(|kind| (f, kind)))
     {
@@ -322,7 +341,10 @@ fn the_integral_is_the_rate() {
         let moved = noise.at(&PERSON, &point).unwrap();
         let noise: &dyn Noise = moved.as_ref().map_or(&*noise, |gaussian| gaussian);
         let mut draws = vec![0.0; 2_000_000];
-        noise.sample_into(&mut Seed(1).stream(Purpose::Data, 7), RowsMut::new(&mut draws, 2).unwrap());
+        noise.sample_into(
+            &mut Seed(1).stream(Purpose::Data, 7),
+            RowsMut::new(&mut draws, 2).unwrap(),
+        );
         let is_refused = |e: &&[f64]| point[0] + e[0] + bends.at(point[1] + e[1]) <= 0.0;
         for e in draws.chunks(2).take(10_000) {
             let score = network.score(&[point[0] + e[0], point[1] + e[1]]).unwrap();
@@ -358,7 +380,8 @@ fn false_certificates_under_every_other_noise() {
     }
 }
 
-/// 10,000 points asked for once, and as many with the whole retry loop, whose first attempt is the other test at another rate.
+/// 10,000 points asked for once, and as many with the whole retry loop, whose first attempt is the
+/// other test at another rate.
 fn ten_thousand_times(family: Family) {
     let score = || (GENTLE, GENTLE.raised_network());
     check_on(score(), family, (0.05, AT), false, 10_000);
@@ -485,8 +508,9 @@ fn false_certificates_on_trees_ten_thousand_times() {
     check_trees(2_000, true);
 }
 
-/// Stumps on ten features, too many boxes for an exact rate: what a feature adds is one of a few whole numbers, so that the true rate is a sum over their
-/// distribution, added up here feature by feature.
+/// Stumps on ten features, too many boxes for an exact rate: what a feature adds is one of a few
+/// whole numbers, so that the true rate is a sum over their distribution, added up here feature by
+/// feature.
 const FEATURES: usize = 10;
 const CUTS: [f64; 5] = [-0.15, -0.05, 0.0, 0.05, 0.15];
 
@@ -511,7 +535,8 @@ fn stumps() -> Arc<Trees> {
 /// The rate where every feature is `at`.
 fn rate_of_stumps(at: f64) -> f64 {
     let most: usize = (0..FEATURES).map(|j| worth(j) * CUTS.len()).sum();
-    // How likely so many units of cuts are below the features; the score is twice that, less all of them.
+    // How likely so many units of cuts are below the features; the score is twice that, less all of
+    // them.
     let mut masses = vec![0.0; most + 1];
     masses[0] = 1.0;
     for j in 0..FEATURES {
@@ -584,7 +609,8 @@ fn false_certificates_from_plain_draws_with_retries() {
 fn observed_errors_are_counted_exactly() {
     // 200 errors, the first feature alone: x₁ = 0.5 is refused by those at most -0.5.
     for (refused, certified) in [(20, true), (21, false)] {
-        let errors: Vec<f64> = (0..200).flat_map(|i| [if i < refused { -0.5 } else { -0.4 }, 0.0]).collect();
+        let errors: Vec<f64> =
+            (0..200).flat_map(|i| [if i < refused { -0.5 } else { -0.4 }, 0.0]).collect();
         let noise = Residuals::new(Rows::new(&errors, 2).unwrap()).unwrap();
         let setup = asked(STEEP.network(), Arc::new(noise), 0.1);
         let method = Insists { point: vec![0.5, -0.5], retries: true };

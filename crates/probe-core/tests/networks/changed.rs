@@ -1,9 +1,10 @@
-//! Noise on changed features only: which features change is part of the question, and the exact linear solver knows the answer.
+//! Noise on changed features only: which features change is part of the question, and the exact
+//! linear solver knows the answer.
 
 use crate::shared::plain_setup;
 use probe_core::{
-    Activation, Answer, Covariance, Dense, Engine, Gaussian, Linear, Mlp, Model, NoiseOn, Purpose, Reason,
-    Rows, Seed, Setup, Status, Stream,
+    Activation, Answer, Covariance, Dense, Engine, Gaussian, Linear, Mlp, Model, NoiseOn, Purpose,
+    Reason, Rows, Seed, Setup, Status, Stream,
 };
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ enum Disguise {
 fn disguised(weights: &[f64], bias: f64, disguise: Disguise, stream: &mut Stream) -> Mlp {
     let negative: Vec<f64> = weights.iter().map(|w| -w).collect();
     let pair = Dense { weight: [weights, &negative].concat(), bias: vec![bias, -bias] };
-    let layer = |weight: &[f64], bias: &[f64]| Dense { weight: weight.to_vec(), bias: bias.to_vec() };
+    let layer =
+        |weight: &[f64], bias: &[f64]| Dense { weight: weight.to_vec(), bias: bias.to_vec() };
     let layers = match disguise {
         Disguise::Pair => vec![pair, layer(&[1.0, -1.0], &[0.0])],
         Disguise::Lifted => vec![layer(weights, &[bias + 100.0]), layer(&[1.0], &[-100.0])],
@@ -32,7 +34,8 @@ fn disguised(weights: &[f64], bias: f64, disguise: Disguise, stream: &mut Stream
             vec![pair, layer(&[1.0, -1.0, -1.0, 1.0], &[0.0, 0.0]), layer(&[1.0, -1.0], &[0.0])]
         }
         Disguise::Parts => {
-            // Random splits of the weights; the last part is the rest. Factors that are no powers of two, so that rounding differs.
+            // Random splits of the weights; the last part is the rest. Factors that are no powers
+            // of two, so that rounding differs.
             let (mut weight, mut biases, mut output) = (Vec::new(), Vec::new(), Vec::new());
             let (mut rest, mut rest_bias) = (weights.to_vec(), bias);
             for part in 0..3 {
@@ -55,7 +58,8 @@ fn disguised(weights: &[f64], bias: f64, disguise: Disguise, stream: &mut Stream
     Mlp::new(layers, Activation::Relu, 0.0).unwrap()
 }
 
-/// What a share of the target that the search aims at makes of both solvers: the network's aims there, the exact one is asked for it.
+/// What a share of the target that the search aims at makes of both solvers: the network's aims
+/// there, the exact one is asked for it.
 const AIM: f64 = 0.97;
 const RATE: f64 = 0.1;
 
@@ -80,19 +84,22 @@ fn the_search_finds_what_the_exact_solver_does() {
     let (mut answered, mut several, mut refused, mut worst) = (0, 0, 0, 0.0_f64);
     for case in 0..480 {
         let d = 2 + case % 6;
-        let disguise = [Disguise::Pair, Disguise::Parts, Disguise::Lifted, Disguise::Deep][case / 6 % 4];
+        let disguise =
+            [Disguise::Pair, Disguise::Parts, Disguise::Lifted, Disguise::Deep][case / 6 % 4];
         let weights: Vec<f64> = (0..d).map(|_| stream.normal()).collect();
         let person: Vec<f64> = (0..d).map(|_| stream.normal().clamp(-0.9, 0.9)).collect();
         let score: f64 = weights.iter().zip(&person).map(|(w, x)| w * x).sum();
         // Half of the people turned down by little, half by much.
         let bias = -score - if case % 2 == 0 { 0.2 } else { 2.0 } * (0.1 + stream.uniform());
         let bounds = (case / 24 % 3 > 0).then_some(1.0);
-        // From a fiftieth to nearly a half: the cheapest features are not always the ones to change.
+        // From a fiftieth to nearly a half: the cheapest features are not always the ones to
+        // change.
         let sd: Vec<f64> = (0..d).map(|_| 0.02 * 20f64.powf(stream.uniform())).collect();
         let name = format!(
             "case {case}, {disguise:?}, weights {weights:?}, bias {bias}, person {person:?}, noise {sd:?}"
         );
-        let mut plain = setup(Arc::new(Linear::new(weights.clone(), bias, 0.0).unwrap()), &sd, bounds);
+        let mut plain =
+            setup(Arc::new(Linear::new(weights.clone(), bias, 0.0).unwrap()), &sd, bounds);
         plain.max_rate = AIM * RATE;
         let exact = only(&Engine::new(plain).unwrap(), &person);
         let model = Arc::new(disguised(&weights, bias, disguise, &mut stream));
@@ -111,5 +118,8 @@ fn the_search_finds_what_the_exact_solver_does() {
         answered += 1;
         several += usize::from(exact.changed > 1);
     }
-    assert!(answered > 400 && several > 40 && refused > 20, "{answered} {several} {refused}, worst {worst}");
+    assert!(
+        answered > 400 && several > 40 && refused > 20,
+        "{answered} {several} {refused}, worst {worst}"
+    );
 }

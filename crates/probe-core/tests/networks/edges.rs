@@ -2,22 +2,26 @@
 
 use crate::shared::{audit, network, people_denied_by, plain_setup};
 use probe_core::{
-    Activation, Answer, Covariance, Dense, Engine, Gaussian, InvalidationRate, LineSampling, Mlp, Model,
-    Purpose, Query, Rows, Seed, Status,
+    Activation, Answer, Covariance, Dense, Engine, Gaussian, InvalidationRate, LineSampling, Mlp,
+    Model, Purpose, Query, Rows, Seed, Status,
 };
 use std::sync::Arc;
 
-/// A tie is a no, and rounding on the way along a line must not make it a yes: here the score is zero on half of the space or more.
+/// A tie is a no, and rounding on the way along a line must not make it a yes: here the score is
+/// zero on half of the space or more.
 #[test]
 fn a_score_of_zero_is_refused_on_lines() {
     // 0.2 max(-0.4 a - 1.3, 0): zero for a >= -3.25, which is 4.3 deviations away.
-    let layers =
-        vec![Dense { weight: vec![-0.4], bias: vec![-1.3] }, Dense { weight: vec![0.2], bias: vec![0.0] }];
+    let layers = vec![
+        Dense { weight: vec![-0.4], bias: vec![-1.3] },
+        Dense { weight: vec![0.2], bias: vec![0.0] },
+    ];
     let model = Mlp::new(layers, Activation::Relu, 0.0).unwrap();
     let noise = Gaussian::isotropic(1, 0.5).unwrap();
     let query = Query { model: &model, noise: &noise, point: &[-1.1], active: &[true] };
-    let estimate =
-        LineSampling { lines: 256 }.estimate(&query, 0.99, &mut Seed(1).stream(Purpose::Audit, 0)).unwrap();
+    let estimate = LineSampling { lines: 256 }
+        .estimate(&query, 0.99, &mut Seed(1).stream(Purpose::Audit, 0))
+        .unwrap();
     // The rest is the upper tail of 4.3, 8.5e-6.
     assert!((estimate.rate - (1.0 - 8.539_9e-6)).abs() < 1e-8, "{}", estimate.rate);
 }
@@ -28,7 +32,8 @@ fn certificates_hold_beside_plateaus_of_zero() {
     let (mut certified, mut plateaus) = (0, 0);
     for number in 0..24u64 {
         let mut stream = Seed(70 + number).stream(Purpose::Data, 0);
-        let widths: &[usize] = [&[3, 4, 1][..], &[3, 4, 3, 1], &[3, 4, 3, 3, 1]][number as usize % 3];
+        let widths: &[usize] =
+            [&[3, 4, 1][..], &[3, 4, 3, 1], &[3, 4, 3, 3, 1]][number as usize % 3];
         let layers: Vec<Dense> = widths
             .windows(2)
             .enumerate()
@@ -39,7 +44,9 @@ fn certificates_hold_beside_plateaus_of_zero() {
                         .map(|_| stream.normal())
                         .map(|w| if last { w.abs() } else { w })
                         .collect(),
-                    bias: (0..pair[1]).map(|_| if last { 0.0 } else { -0.6 * stream.uniform() }).collect(),
+                    bias: (0..pair[1])
+                        .map(|_| if last { 0.0 } else { -0.6 * stream.uniform() })
+                        .collect(),
                 }
             })
             .collect();
@@ -65,8 +72,9 @@ fn certificates_hold_beside_plateaus_of_zero() {
     assert!(plateaus > 20 && certified > 20, "{plateaus} {certified}");
 }
 
-/// Where noise has a mean that helps, the rate may be met by points that are refused themselves; the answer must not be one of them, nor
-/// may there be none. For a score that is affine near the answer, the cheapest is then on the boundary.
+/// Where noise has a mean that helps, the rate may be met by points that are refused themselves;
+/// the answer must not be one of them, nor may there be none. For a score that is affine near the
+/// answer, the cheapest is then on the boundary.
 #[test]
 fn a_mean_that_helps_does_not_leave_people_without_recourse() {
     // (a + 0.2 b) + (0.1 a + b) - 2, where both are positive.
@@ -77,8 +85,9 @@ fn a_mean_that_helps_does_not_leave_people_without_recourse() {
     let model = Arc::new(Mlp::new(layers, Activation::Relu, 0.0).unwrap());
     for max_rate in [0.05, 0.35, 0.45] {
         let mut setup = plain_setup(model.clone(), max_rate);
-        setup.noise =
-            Arc::new(Gaussian::new(vec![0.1, 0.1], Covariance::Diagonal(vec![0.05, 0.05])).unwrap());
+        setup.noise = Arc::new(
+            Gaussian::new(vec![0.1, 0.1], Covariance::Diagonal(vec![0.05, 0.05])).unwrap(),
+        );
         let engine = Engine::new(setup).unwrap();
         for (person, score) in [([0.5, 0.4], -0.97), ([0.2, 0.9], -0.7)] {
             let mut answer = Answer::new(2);
@@ -92,7 +101,8 @@ fn a_mean_that_helps_does_not_leave_people_without_recourse() {
     }
 }
 
-/// Under much noise most people's own rate is below the target already; what is missing is that the point itself is favourable.
+/// Under much noise most people's own rate is below the target already; what is missing is that the
+/// point itself is favourable.
 #[test]
 fn people_whom_noise_would_lift_are_led_over_the_edge() {
     let (mut lifted, mut dear) = (0, 0);
@@ -133,11 +143,14 @@ fn people_whom_noise_would_lift_are_led_over_the_edge() {
         }
     }
     assert!(lifted >= 10, "{lifted}");
-    assert!(dear * 10 <= lifted, "{dear} of {lifted} pay a tenth more than a grid of single features finds");
+    assert!(
+        dear * 10 <= lifted,
+        "{dear} of {lifted} pay a tenth more than a grid of single features finds"
+    );
 }
 
-/// Near r = ½ the cheapest point of a rate lies at the edge of what is favourable, and a last correction must not fall off it: who has
-/// an answer for a low rate has one for every higher one.
+/// Near r = ½ the cheapest point of a rate lies at the edge of what is favourable, and a last
+/// correction must not fall off it: who has an answer for a low rate has one for every higher one.
 #[test]
 fn a_higher_rate_leaves_nobody_behind() {
     for number in 0..2u64 {
@@ -152,7 +165,11 @@ fn a_higher_rate_leaves_nobody_behind() {
         for max_rate in [0.45, 0.49, 0.5, 0.52, 0.6] {
             for (i, (answer, strict)) in answers(max_rate).iter().zip(&strict).enumerate() {
                 if strict.status == Status::Certified {
-                    assert_eq!(answer.status, Status::Certified, "{number} {i} at {max_rate}: {answer:?}");
+                    assert_eq!(
+                        answer.status,
+                        Status::Certified,
+                        "{number} {i} at {max_rate}: {answer:?}"
+                    );
                 }
             }
         }

@@ -3,8 +3,8 @@
 use crate::shared::{audit, denied, plain_setup};
 use probe_core::noise::NoiseSpec;
 use probe_core::{
-    Activation, Answer, Cost, Covariance, Dense, Engine, Gaussian, Linear, Mlp, Model, NoiseOn, Reason, Rows,
-    Setup, Status,
+    Activation, Answer, Cost, Covariance, Dense, Engine, Gaussian, Linear, Mlp, Model, NoiseOn,
+    Reason, Rows, Setup, Status,
 };
 use std::sync::Arc;
 
@@ -18,13 +18,23 @@ fn answers(setup: Setup, people: &[f64]) -> Vec<Answer> {
         assert!(answer.point.iter().all(|v| v.is_finite()));
         match answer.status {
             Status::Certified => {
-                assert!(answer.score_after > 0.0 && answer.rate_upper <= max_rate && answer.reason.is_none());
+                assert!(
+                    answer.score_after > 0.0
+                        && answer.rate_upper <= max_rate
+                        && answer.reason.is_none()
+                );
             }
             Status::Found => {
-                assert!(answer.score_after > 0.0 && answer.reason.is_some() && answer.best_rate.is_some());
+                assert!(
+                    answer.score_after > 0.0
+                        && answer.reason.is_some()
+                        && answer.best_rate.is_some()
+                );
             }
             Status::None => {
-                assert!(answer.reason.is_some() && answer.best_rate.is_some() && answer.cost.is_none());
+                assert!(
+                    answer.reason.is_some() && answer.best_rate.is_some() && answer.cost.is_none()
+                );
                 assert_eq!(answer.point, person, "no advice leaves the person where they are");
             }
             Status::Favourable => panic!("denied before: {answer:?}"),
@@ -48,13 +58,18 @@ fn shallow(
 #[test]
 fn nobody_reaches_what_does_not_exist() {
     let people = [0.1, -0.2, 0.5, 0.3];
-    let dead =
-        shallow(2, (vec![1.0, 2.0, -1.0, 0.5], vec![-100.0; 2]), (vec![1.0; 2], -1.0), Activation::Relu);
+    let dead = shallow(
+        2,
+        (vec![1.0, 2.0, -1.0, 0.5], vec![-100.0; 2]),
+        (vec![1.0; 2], -1.0),
+        Activation::Relu,
+    );
     let constant = shallow(2, (vec![1.0; 4], vec![0.1; 2]), (vec![0.0; 2], -1.0), Activation::Tanh);
     let flat = shallow(2, (vec![0.0; 4], vec![1.0; 2]), (vec![1.0; 2], -3.0), Activation::Relu);
     // At most -0.5, though it rises for ever.
     let below = shallow(2, (vec![1.0; 4], vec![0.0; 2]), (vec![0.25; 2], -1.0), Activation::Tanh);
-    for (name, model) in [("dead", dead), ("constant", constant), ("flat", flat), ("below", below)] {
+    for (name, model) in [("dead", dead), ("constant", constant), ("flat", flat), ("below", below)]
+    {
         for max_rate in [0.2, 0.7] {
             let mut setup = plain_setup(model.clone(), max_rate);
             setup.actions.intersect(-2.0, 2.0).unwrap();
@@ -71,7 +86,8 @@ fn nobody_reaches_what_does_not_exist() {
 
 #[test]
 fn a_rate_out_of_reach_comes_with_the_best_one() {
-    // tanh(x) - 0.99 with x up to 3: favourable above atanh(0.99), so the best rate is Φ(-(3 - atanh(0.99)) / 0.5).
+    // tanh(x) - 0.99 with x up to 3: favourable above atanh(0.99), so the best rate is Φ(-(3 -
+    // atanh(0.99)) / 0.5).
     let model = shallow(1, (vec![1.0], vec![0.0]), (vec![1.0], -0.99), Activation::Tanh);
     let mut setup = plain_setup(model, 0.1);
     setup.noise = Arc::new(Gaussian::isotropic(1, 0.5).unwrap());
@@ -85,7 +101,8 @@ fn a_rate_out_of_reach_comes_with_the_best_one() {
 
 #[test]
 fn a_first_yes_that_is_never_safe_does_not_end_the_search() {
-    // The score depends on s = x0 + x1 alone: a yes between 0.3 and 0.35, which noise of 0.1 hardly ever hits, and from 1.6 on, where one feature alone does not get.
+    // The score depends on s = x0 + x1 alone: a yes between 0.3 and 0.35, which noise of 0.1 hardly
+    // ever hits, and from 1.6 on, where one feature alone does not get.
     let model = shallow(
         2,
         (vec![1.0; 8], vec![-0.05, -0.325, -0.6, -1.5]),
@@ -97,7 +114,8 @@ fn a_first_yes_that_is_never_safe_does_not_end_the_search() {
     setup.noise = Arc::new(Gaussian::isotropic(2, 0.1).unwrap());
     setup.actions.intersect(0.0, 1.0).unwrap();
     let people = [0.0, 0.0, 0.02, 0.01, 0.1, 0.0, 0.0, 0.7];
-    let below = |sum: f64, end: f64| 0.5 * libm::erfc((sum - end) / 0.02_f64.sqrt() / 2.0_f64.sqrt());
+    let below =
+        |sum: f64, end: f64| 0.5 * libm::erfc((sum - end) / 0.02_f64.sqrt() / 2.0_f64.sqrt());
     for (person, answer) in people.chunks(2).zip(answers(setup, &people)) {
         assert_eq!(answer.status, Status::Certified, "{answer:?}");
         let sum = answer.point[0] + answer.point[1];
@@ -121,7 +139,10 @@ fn nothing_may_change() {
     everything.actions = everything.actions.clone().with_max_changes(Some(0));
     for setup in [fixed, none, everything] {
         for answer in answers(setup, &people) {
-            assert_eq!((answer.status, answer.reason), (Status::None, Some(Reason::NoAdmissibleMove)));
+            assert_eq!(
+                (answer.status, answer.reason),
+                (Status::None, Some(Reason::NoAdmissibleMove))
+            );
         }
     }
 }
@@ -130,7 +151,8 @@ fn nothing_may_change() {
 fn extreme_targets() {
     let (model, people) = denied(4);
     let d = model.n_features();
-    // Lines count at least 4e-7 of each as refused: 1e-9 is never certified, and the search says what it got.
+    // Lines count at least 4e-7 of each as refused: 1e-9 is never certified, and the search says
+    // what it got.
     for answer in answers(plain_setup(model.clone(), 1e-9), &people) {
         assert_eq!(answer.status, Status::Found, "{answer:?}");
         assert!(answer.best_rate.unwrap() < 1e-2, "{answer:?}");
@@ -177,7 +199,8 @@ fn units_do_not_matter() {
     let stretched = Arc::new(model.with_input(&vec![0.0; d], &width).unwrap());
     let mut setup = plain_setup(stretched.clone(), 0.2);
     setup.noise = Arc::new(
-        Gaussian::new(vec![0.0; d], Covariance::Diagonal(width.iter().map(|w| 0.1 / w).collect())).unwrap(),
+        Gaussian::new(vec![0.0; d], Covariance::Diagonal(width.iter().map(|w| 0.1 / w).collect()))
+            .unwrap(),
     );
     setup.cost = Cost::new("l1", width.clone(), width.clone()).unwrap();
     let moved: Vec<f64> = people.iter().enumerate().map(|(i, v)| v / width[i % d]).collect();
@@ -194,7 +217,9 @@ fn scores_that_are_not_numbers_are_no_yes() {
     // x₂ as long as x₁ < 0, then ∞ - ∞: two units whose outputs overflow.
     let hidden = (vec![0.0, 1.0, 0.0, -1.0, 1e200, 0.0, 1e200, 0.0], vec![0.0; 4]);
     let output = (vec![1.0, -1.0, 1e200, -1e200], 0.0);
-    for activation in [Activation::Relu, Activation::LeakyRelu, Activation::Softplus, Activation::Gelu] {
+    for activation in
+        [Activation::Relu, Activation::LeakyRelu, Activation::Softplus, Activation::Gelu]
+    {
         let model = shallow(2, hidden.clone(), output.clone(), activation);
         let person = [-0.05, -1.0];
         if !model.score(&person).unwrap().is_finite() {
@@ -211,7 +236,8 @@ fn scores_that_are_not_numbers_are_no_yes() {
 
 #[test]
 fn a_bump_is_found_across_flat_ground() {
-    // Zero and below everywhere but between 0.27 and 0.48, and below 0.08: steps see no slope from most places.
+    // Zero and below everywhere but between 0.27 and 0.48, and below 0.08: steps see no slope from
+    // most places.
     let weights = vec![1.0, 1.0, 1.0, 1.0, -1.0];
     let bump = shallow(
         1,
@@ -221,7 +247,8 @@ fn a_bump_is_found_across_flat_ground() {
     );
     let mut setup = plain_setup(bump, 0.05);
     setup.noise = Arc::new(Gaussian::isotropic(1, 0.02).unwrap());
-    for (person, answer) in [1.1, 0.8, 0.7, 0.6, 0.55].iter().zip(answers(setup, &[1.1, 0.8, 0.7, 0.6, 0.55]))
+    for (person, answer) in
+        [1.1, 0.8, 0.7, 0.6, 0.55].iter().zip(answers(setup, &[1.1, 0.8, 0.7, 0.6, 0.55]))
     {
         assert_eq!(answer.status, Status::Certified, "{person}: {answer:?}");
         // The upper end is 0.475, and what the target asks for is 1.645 deviations.
@@ -236,6 +263,9 @@ fn bounds_that_leave_no_way_are_named_whatever_the_noise() {
     setup.noise = NoiseSpec::parse("uniform:0.1").unwrap().build(vec![0.1; 2]).unwrap();
     setup.actions.intersect(0.0, 1.0).unwrap();
     for answer in answers(setup, &[0.5, 0.5]) {
-        assert_eq!((answer.status, answer.reason), (Status::None, Some(Reason::InfeasibleWithinBounds)));
+        assert_eq!(
+            (answer.status, answer.reason),
+            (Status::None, Some(Reason::InfeasibleWithinBounds))
+        );
     }
 }

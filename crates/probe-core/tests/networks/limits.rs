@@ -2,7 +2,8 @@
 
 use crate::shared::{audit, denied, network, people_denied_by, plain_setup};
 use probe_core::{
-    Actions, Activation, Direction, Engine, Group, Mlp, Model, NoiseOn, Purpose, Room, Rows, Seed, Status,
+    Actions, Activation, Direction, Engine, Group, Mlp, Model, NoiseOn, Purpose, Room, Rows, Seed,
+    Status,
 };
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -33,7 +34,8 @@ fn certified_answers_hold_when_somebody_else_samples() {
     }
 }
 
-/// Features: 0 fixed, 1 up only, 2 down only, 3 and 4 within bounds, 5 to 7 one of three options of which the third cannot be left.
+/// Features: 0 fixed, 1 up only, 2 down only, 3 and 4 within bounds, 5 to 7 one of three options of
+/// which the third cannot be left.
 fn actions(max_changes: Option<usize>) -> Actions {
     let within = Room { low: -1.2, high: 1.2, ..Room::default() };
     let mut rooms = vec![within; 8];
@@ -97,13 +99,20 @@ fn limits_are_kept_under_every_norm() {
                     if !answer.nearest.is_empty() {
                         assert_kept(person, &answer.nearest, max_changes);
                     }
-                    assert_eq!(answer.reason.is_none(), answer.status == Status::Certified, "{answer:?}");
+                    assert_eq!(
+                        answer.reason.is_none(),
+                        answer.status == Status::Certified,
+                        "{answer:?}"
+                    );
                     if answer.status == Status::Certified {
                         certified += 1;
                         regrouped += usize::from(answer.point[5..] != person[5..]);
                         audits.push((model.clone(), answer.point));
                     } else {
-                        assert!(answer.best_rate.is_some_and(|r| (0.0..=1.0).contains(&r)), "{answer:?}");
+                        assert!(
+                            answer.best_rate.is_some_and(|r| (0.0..=1.0).contains(&r)),
+                            "{answer:?}"
+                        );
                     }
                 }
             }
@@ -115,7 +124,10 @@ fn limits_are_kept_under_every_norm() {
         let (rate, error) = audit(&**model, point, &sd, SAMPLES, 6);
         assert!(rate <= 0.25 + 4.0 * error, "{rate}");
     });
-    assert!(certified >= 60 && regrouped > 0, "{certified} of 81 certified, {regrouped} with another option");
+    assert!(
+        certified >= 60 && regrouped > 0,
+        "{certified} of 81 certified, {regrouped} with another option"
+    );
 }
 
 #[test]
@@ -130,10 +142,12 @@ fn noise_on_changed_features_is_noise_on_what_was_changed() {
     let mut certified = 0;
     for (person, answer) in rows.iter().zip(engine.recourse(rows).unwrap()) {
         if answer.status == Status::Certified {
-            let sd: Vec<f64> = (0..6).map(|j| if answer.point[j] == person[j] { 0.0 } else { 0.1 }).collect();
+            let sd: Vec<f64> =
+                (0..6).map(|j| if answer.point[j] == person[j] { 0.0 } else { 0.1 }).collect();
             let (rate, error) = audit(&*model, &answer.point, &sd, SAMPLES, 7);
             assert!(rate <= 0.2 + 4.0 * error, "{rate}: {answer:?}");
-            // The reported rate comes from 128 lines of a scrambled sequence; plain ones would be off by 0.4/√128 at most.
+            // The reported rate comes from 128 lines of a scrambled sequence; plain ones would be
+            // off by 0.4/√128 at most.
             assert!((rate - answer.rate).abs() <= 4.0 * (error + 0.4 / 128.0_f64.sqrt()));
             certified += 1;
         }

@@ -3,8 +3,8 @@
 use crate::shared::{ACTIVATIONS, network};
 use probe_core::noise::NoiseSpec;
 use probe_core::{
-    Activation, Covariance, Estimate, Gaussian, InvalidationRate, LineSampling, Mlp, MonteCarlo, Noise,
-    Purpose, Query, Seed, Stream,
+    Activation, Covariance, Estimate, Gaussian, InvalidationRate, LineSampling, Mlp, MonteCarlo,
+    Noise, Purpose, Query, Seed, Stream,
 };
 use rayon::prelude::*;
 
@@ -23,20 +23,26 @@ fn estimate(
 fn gaussian(kind: usize, d: usize, stream: &mut Stream) -> Gaussian {
     match kind {
         0 => Gaussian::isotropic(d, 0.3).unwrap(),
-        1 => Gaussian::new(vec![0.05; d], Covariance::Diagonal((0..d).map(|j| 0.1 * j as f64).collect()))
-            .unwrap(),
+        1 => Gaussian::new(
+            vec![0.05; d],
+            Covariance::Diagonal((0..d).map(|j| 0.1 * j as f64).collect()),
+        )
+        .unwrap(),
         _ => {
             let a: Vec<f64> = (0..d * d).map(|_| 0.2 * stream.normal()).collect();
-            let full =
-                (0..d * d).map(|k| (0..d).map(|m| a[k / d * d + m] * a[k % d * d + m]).sum()).collect();
+            let full = (0..d * d)
+                .map(|k| (0..d).map(|m| a[k / d * d + m] * a[k % d * d + m]).sum())
+                .collect();
             Gaussian::new(vec![0.0; d], Covariance::Full(full)).unwrap()
         }
     }
 }
 
-/// Every activation at every depth; the kinds of covariance take turns, and every other case leaves a feature without noise.
+/// Every activation at every depth; the kinds of covariance take turns, and every other case leaves
+/// a feature without noise.
 fn check_gaussian(samples: usize, lines: usize) {
-    let shapes: [&[usize]; 4] = [&[4, 16, 1], &[5, 12, 8, 1], &[4, 10, 8, 8, 2], &[3, 8, 8, 8, 8, 1]];
+    let shapes: [&[usize]; 4] =
+        [&[4, 16, 1], &[5, 12, 8, 1], &[4, 10, 8, 8, 2], &[3, 8, 8, 8, 8, 1]];
     let cases: Vec<(Activation, &[usize])> =
         ACTIVATIONS.iter().flat_map(|&a| shapes.iter().map(move |&s| (a, s))).collect();
     cases.par_iter().enumerate().for_each(|(i, &(activation, shape))| {
@@ -46,7 +52,13 @@ fn check_gaussian(samples: usize, lines: usize) {
         let noise = gaussian(i % 3, d, &mut stream);
         let point: Vec<f64> = (0..d).map(|_| 0.2 * stream.normal()).collect();
         let active: Vec<bool> = (0..d).map(|j| j != 2 || i % 2 == 0).collect();
-        compare(&model, &noise, (&point, &active), (samples, lines), &format!("{activation:?} {shape:?}"));
+        compare(
+            &model,
+            &noise,
+            (&point, &active),
+            (samples, lines),
+            &format!("{activation:?} {shape:?}"),
+        );
     });
 }
 
@@ -62,7 +74,10 @@ fn compare(
     let error = (lines.std_error.powi(2) + plain.std_error.powi(2)).sqrt();
     // Lines count up to 4e-7 too much by design.
     assert!((lines.rate - plain.rate).abs() <= 4.0 * error + 5e-7, "{what}: {lines:?} {plain:?}");
-    assert!(lines.lower <= plain.upper && plain.lower <= lines.upper, "{what}: {lines:?} {plain:?}");
+    assert!(
+        lines.lower <= plain.upper && plain.lower <= lines.upper,
+        "{what}: {lines:?} {plain:?}"
+    );
 }
 
 /// Noise that is not Gaussian follows one feature at a time.
@@ -83,7 +98,13 @@ fn check_independent(samples: usize, lines: usize) {
         let noise = NoiseSpec::parse(family).unwrap().build(vec![0.2, 0.3, 0.0, 0.1]).unwrap();
         let point: Vec<f64> = (0..4).map(|_| 0.2 * stream.normal()).collect();
         let active = [true, true, true, i % 2 == 0];
-        compare(&model, &*noise, (&point, &active), (samples, lines), &format!("{family} {activation:?}"));
+        compare(
+            &model,
+            &*noise,
+            (&point, &active),
+            (samples, lines),
+            &format!("{family} {activation:?}"),
+        );
     });
 }
 
@@ -109,7 +130,8 @@ fn a_line_is_worth_many_plain_samples() {
     let mut stream = Seed(3).stream(Purpose::Data, 0);
     let model = network(&[20, 50, 2], Activation::Relu, &mut stream, 0.3);
     let noise = Gaussian::isotropic(20, 0.1).unwrap();
-    let lines = estimate(&LineSampling { lines: 1_000 }, &model, &noise, (&[0.0; 20], &[true; 20]), 1);
+    let lines =
+        estimate(&LineSampling { lines: 1_000 }, &model, &noise, (&[0.0; 20], &[true; 20]), 1);
     let plain_variance = lines.rate * (1.0 - lines.rate) / 1_000.0;
     assert!(plain_variance / lines.std_error.powi(2) > 20.0, "{lines:?}");
 }

@@ -58,7 +58,8 @@ fn noise_on_changed_features_and_other_noise() {
     changed.noise_on = NoiseOn::Changed;
     check(changed, &people);
     let mut laplace = plain_setup(model.clone(), 0.2);
-    laplace.noise = NoiseSpec::parse("laplace").unwrap().build(vec![0.1; model.n_features()]).unwrap();
+    laplace.noise =
+        NoiseSpec::parse("laplace").unwrap().build(vec![0.1; model.n_features()]).unwrap();
     check(laplace, &people);
 }
 

@@ -14,9 +14,16 @@ pub(crate) const ACTIVATIONS: [Activation; 7] = [
 ];
 
 /// A random network with the given widths; its score is shifted to be `score` at zero.
-pub(crate) fn network(widths: &[usize], activation: Activation, stream: &mut Stream, score: f64) -> Mlp {
+pub(crate) fn network(
+    widths: &[usize],
+    activation: Activation,
+    stream: &mut Stream,
+    score: f64,
+) -> Mlp {
     let layer = |pair: &[usize], stream: &mut Stream| Dense {
-        weight: (0..pair[0] * pair[1]).map(|_| stream.normal() * (2.0 / pair[0] as f64).sqrt()).collect(),
+        weight: (0..pair[0] * pair[1])
+            .map(|_| stream.normal() * (2.0 / pair[0] as f64).sqrt())
+            .collect(),
         bias: (0..pair[1]).map(|_| 0.3 * stream.normal()).collect(),
     };
     let layers: Vec<Dense> = widths.windows(2).map(|pair| layer(pair, stream)).collect();
@@ -54,9 +61,15 @@ pub(crate) fn plain_setup(model: Arc<dyn Model>, max_rate: f64) -> Setup {
     setup
 }
 
-/// The share of `samples` noisy implementations of `point` that `model` refuses, with normal errors of deviations `sd`, and its
-/// standard error. Draws, adds and counts by itself.
-pub(crate) fn audit(model: &dyn Model, point: &[f64], sd: &[f64], samples: usize, seed: u64) -> (f64, f64) {
+/// The share of `samples` noisy implementations of `point` that `model` refuses, with normal errors
+/// of deviations `sd`, and its standard error. Draws, adds and counts by itself.
+pub(crate) fn audit(
+    model: &dyn Model,
+    point: &[f64],
+    sd: &[f64],
+    samples: usize,
+    seed: u64,
+) -> (f64, f64) {
     const ROWS: usize = 500;
     let mut stream = Seed(seed).stream(Purpose::Data, 99);
     let d = point.len();

@@ -4,7 +4,8 @@ use crate::shared::plain_setup;
 use probe_core::{Activation, Answer, Dense, Engine, Mlp, Model as _, Purpose, Rows, Seed};
 use std::sync::Arc;
 
-/// Mean costs against the cheapest that other seeds find without a certificate, on networks whose scores bend within the noise.
+/// Mean costs against the cheapest that other seeds find without a certificate, on networks whose
+/// scores bend within the noise.
 #[test]
 fn answers_within_bounds_cost_about_what_the_best_of_many_searches_does() {
     const D: usize = 9;
@@ -21,7 +22,8 @@ fn answers_within_bounds_cost_about_what_the_best_of_many_searches_does() {
         let layers = vec![Dense { weight, bias }, Dense { weight: output, bias: vec![0.0] }];
         let plain = Mlp::new(layers.clone(), Activation::Relu, 0.0).unwrap();
         let everybody: Vec<f64> = (0..200 * D).map(|_| stream.uniform()).collect();
-        let mut scores: Vec<f64> = everybody.chunks_exact(D).map(|x| plain.score(x).unwrap()).collect();
+        let mut scores: Vec<f64> =
+            everybody.chunks_exact(D).map(|x| plain.score(x).unwrap()).collect();
         scores.sort_by(f64::total_cmp);
         let model = Arc::new(Mlp::new(layers, Activation::Relu, scores[150]).unwrap());
         let denied = everybody.chunks_exact(D).filter(|x| model.score(x).unwrap() < 0.0).take(12);
@@ -35,7 +37,8 @@ fn answers_within_bounds_cost_about_what_the_best_of_many_searches_does() {
         };
         let known: Vec<Vec<Answer>> = (1..9).map(|seed| answers(seed, false)).collect();
         for (i, answer) in answers(0, true).iter().enumerate() {
-            let costs = known.iter().filter(|found| found[i].rate <= 0.1).filter_map(|found| found[i].cost);
+            let costs =
+                known.iter().filter(|found| found[i].rate <= 0.1).filter_map(|found| found[i].cost);
             let best = costs.fold(f64::INFINITY, f64::min);
             if let Some(cost) = answer.cost.filter(|_| best.is_finite()) {
                 ours += cost;
@@ -43,6 +46,7 @@ fn answers_within_bounds_cost_about_what_the_best_of_many_searches_does() {
             }
         }
     }
-    // Room for certificates is 0.4 % here; without other starts than the person it is 1.2 % more in all.
+    // Room for certificates is 0.4 % here; without other starts than the person it is 1.2 % more in
+    // all.
     assert!(ours <= 1.007 * least, "{ours} {least}");
 }

@@ -3,16 +3,19 @@
 use crate::scores::{TANH_NET, WAVES, WAVES_SMOOTHNESS, sampled};
 use probe_core::math::normal::upper_quantile;
 use probe_core::theory::{
-    BoundKind, FirstOrder, Step, Tradeoff, first_order, least_distance, margin_gradient_into, robust_score,
-    smooth_upper_bound, upper_bound, wachter_point, wachter_rate,
+    BoundKind, FirstOrder, Step, Tradeoff, first_order, least_distance, margin_gradient_into,
+    robust_score, smooth_upper_bound, upper_bound, wachter_point, wachter_rate,
 };
 use probe_core::{Covariance, Gaussian, Linear, Model, Purpose, Seed};
 
 /// Every covariance, with and without a mean, on three features.
 fn noises() -> Vec<Gaussian> {
     let full = vec![0.04, 0.015, -0.01, 0.015, 0.09, 0.02, -0.01, 0.02, 0.0625];
-    let covariances =
-        [Covariance::Isotropic(0.2), Covariance::Diagonal(vec![0.1, 0.3, 0.05]), Covariance::Full(full)];
+    let covariances = [
+        Covariance::Isotropic(0.2),
+        Covariance::Diagonal(vec![0.1, 0.3, 0.05]),
+        Covariance::Full(full),
+    ];
     let means = [vec![0.0; 3], vec![0.15, -0.2, 0.1]];
     let pairs = covariances.iter().flat_map(|c| means.iter().map(move |m| (m.clone(), c.clone())));
     pairs.map(|(mean, covariance)| Gaussian::new(mean, covariance).expect("valid noise")).collect()
@@ -20,8 +23,14 @@ fn noises() -> Vec<Gaussian> {
 
 const MASKS: [[bool; 3]; 3] = [[true; 3], [true, false, true], [false, true, false]];
 
-/// Central differences of a quantity of Theorem 1 on the network, and the size of the largest entry.
-fn differences(noise: &Gaussian, active: &[bool], at: &[f64], of: fn(&FirstOrder) -> f64) -> (Vec<f64>, f64) {
+/// Central differences of a quantity of Theorem 1 on the network, and the size of the largest
+/// entry.
+fn differences(
+    noise: &Gaussian,
+    active: &[bool],
+    at: &[f64],
+    of: fn(&FirstOrder) -> f64,
+) -> (Vec<f64>, f64) {
     let h = 1e-5;
     let slope = |j: usize| {
         let value = |step: f64| {
@@ -42,14 +51,20 @@ fn margin_and_rate_gradients_match_central_differences() {
         for active in MASKS {
             for at in [[0.3, -0.2, 0.5], [-0.8, 0.4, 0.1], [0.0, 1.1, -0.7]] {
                 let mut gradient = [0.0; 3];
-                let found = margin_gradient_into(&TANH_NET, &noise, &active, &at, &mut gradient).unwrap();
+                let found =
+                    margin_gradient_into(&TANH_NET, &noise, &active, &at, &mut gradient).unwrap();
                 let (margin, size) = differences(&noise, &active, &at, |found| found.margin);
                 for j in 0..3 {
-                    assert!((gradient[j] - margin[j]).abs() < 1e-7 * size, "{gradient:?} for {margin:?}");
+                    assert!(
+                        (gradient[j] - margin[j]).abs() < 1e-7 * size,
+                        "{gradient:?} for {margin:?}"
+                    );
                 }
                 let (rate, size) = differences(&noise, &active, &at, |found| found.rate);
                 for j in 0..3 {
-                    assert!((found.rate_slope() * gradient[j] - rate[j]).abs() < 1e-7 * size + 1e-10);
+                    assert!(
+                        (found.rate_slope() * gradient[j] - rate[j]).abs() < 1e-7 * size + 1e-10
+                    );
                 }
             }
         }
@@ -117,8 +132,13 @@ fn smooth_bound_holds_for_the_first_order_rate_on_random_steps() {
     for _ in 0..4_000 {
         let factual = [2.0 * stream.normal(), 2.0 * stream.normal()];
         let point = [factual[0] + stream.normal(), factual[1] + stream.normal()];
-        let step =
-            Step { model: &WAVES, noise: &noise, active: &[true; 2], factual: &factual, point: &point };
+        let step = Step {
+            model: &WAVES,
+            noise: &noise,
+            active: &[true; 2],
+            factual: &factual,
+            point: &point,
+        };
         let rate = first_order(&WAVES, &noise, &[true; 2], &point).unwrap().rate;
         let bound = smooth_upper_bound(&step, WAVES_SMOOTHNESS).unwrap();
         assert_eq!(bound.kind, BoundKind::OnFirstOrder);

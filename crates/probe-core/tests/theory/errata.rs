@@ -1,14 +1,15 @@
-//! One test per erratum of the paper (arXiv:2203.06768): it shows what goes wrong as printed, and the resolution.
+//! One test per erratum of the paper (arXiv:2203.06768): it shows what goes wrong as printed, and
+//! the resolution.
 //!
-//! Numbers are those of the table in `docs/notation.md`. "As printed" quantities are computed here, from the paper's
-//! formulas, since the engine does not offer them.
+//! Numbers are those of the table in `docs/notation.md`. "As printed" quantities are computed here,
+//! from the paper's formulas, since the engine does not offer them.
 
 use crate::scores::{PARABOLA, TENT, sampled};
 use probe_core::math::normal::{cdf, pdf, upper_quantile, upper_tail};
 use probe_core::theory::{
     BoundKind, Distance, Step, Tradeoff, ball_mass, ball_radius, first_order, indicator_mse,
-    indicator_mse_bound, margin_gradient_into, robust_score, sigmoid_bias, upper_bound, wachter_point,
-    wachter_point_penalised, wachter_rate,
+    indicator_mse_bound, margin_gradient_into, robust_score, sigmoid_bias, upper_bound,
+    wachter_point, wachter_point_penalised, wachter_rate,
 };
 use probe_core::{Covariance, Gaussian, Linear, Model, Noise, Purpose, RowsMut, Seed};
 
@@ -26,7 +27,8 @@ fn erratum_3_the_definition_calls_refused_points_robust() {
     let (model, noise, point) = (linear(&[1.0], 0.0), isotropic(1, 0.1), [-0.05]);
     let decision = f64::from(u8::from(model.score(&point).unwrap() > 0.0));
     let (refused, error) = sampled(&model, &noise, &[true], &point, 100_000);
-    // Definition 1 as printed: E[h(x') - h(x' + ε)] = 0 - P(accepted), negative, hence below every target.
+    // Definition 1 as printed: E[h(x') - h(x' + ε)] = 0 - P(accepted), negative, hence below every
+    // target.
     let as_printed = decision - (1.0 - refused);
     assert!(as_printed < -0.3);
     // Resolution: P(refused), whatever h(x').
@@ -40,7 +42,8 @@ fn erratum_4_a_tie_is_no_recourse() {
     let model = linear(&[2.0], -1.0);
     let point = wachter_point(&model, &[0.0], 0.0).unwrap();
     assert!(model.score(&point).unwrap().abs() <= 0.0, "no step further");
-    // On an atom (no noise on this feature) the proof's mixture of > and >= decides between rates 0 and 1.
+    // On an atom (no noise on this feature) the proof's mixture of > and >= decides between rates 0
+    // and 1.
     let exact_step = Gaussian::new(vec![0.0], Covariance::Diagonal(vec![0.0])).unwrap();
     let found = first_order(&model, &exact_step, &[true], &point).unwrap();
     assert!((found.rate - 1.0).abs() <= 0.0 && found.margin == f64::NEG_INFINITY);
@@ -101,7 +104,8 @@ fn erratum_5_the_mean_of_the_noise_belongs_in_the_numerator() {
 fn erratum_6_prop4_is_no_bound_for_relu() {
     // Slope 1 up to 0.1, then -1/2: from -0.1 to 0.2 with σ = 0.1.
     let noise = isotropic(1, 0.1);
-    let step = Step { model: &TENT, noise: &noise, active: &[true], factual: &[-0.1], point: &[0.2] };
+    let step =
+        Step { model: &TENT, noise: &noise, active: &[true], factual: &[-0.1], point: &[0.2] };
     let (sigma, slope_there, length) = (0.1, 0.5, 0.3);
     let reach = 1.0 / sigma / slope_there * length;
     let statement = upper_tail(-0.1 / (sigma * 1.0) + reach);
@@ -119,7 +123,8 @@ fn erratum_6_prop4_is_no_bound_for_relu() {
 
 #[test]
 fn erratum_6_a_positive_cosine_is_not_necessary() {
-    // "Since δ is a valid perturbation, we must have ω > 0": from 0.5 to -1.5 on x² - 1 goes against the gradient.
+    // "Since δ is a valid perturbation, we must have ω > 0": from 0.5 to -1.5 on x² - 1 goes
+    // against the gradient.
     let (from, to) = ([0.5], [-1.5]);
     let mut gradient = [0.0];
     (PARABOLA.gradient)(&from, &mut gradient);
@@ -131,7 +136,13 @@ fn erratum_6_a_positive_cosine_is_not_necessary() {
 fn erratum_6_the_bound_is_tight_for_even_changes_not_only_sparse_ones() {
     let (model, noise) = (linear(&[1.0, 0.4, -0.3], -1.0), isotropic(3, 0.2));
     let point = [0.8, 0.8, -0.8];
-    let step = Step { model: &model, noise: &noise, active: &[true; 3], factual: &[0.0; 3], point: &point };
+    let step = Step {
+        model: &model,
+        noise: &noise,
+        active: &[true; 3],
+        factual: &[0.0; 3],
+        point: &point,
+    };
     let rate = first_order(&model, &noise, &[true; 3], &point).unwrap().rate;
     assert!((upper_bound(&step).unwrap().value - rate).abs() < 1e-15);
 }
@@ -148,7 +159,8 @@ fn erratum_7_rates_of_one_half_or_more_have_no_favourable_point() {
 
 #[test]
 fn erratum_7_a_met_target_costs_nothing() {
-    // As printed the cost is negative and its slope positive for someone who is already safe enough.
+    // As printed the cost is negative and its slope positive for someone who is already safe
+    // enough.
     let (sigma, start, target) = (0.1, 2.0, 0.05);
     assert!(sigma * (upper_quantile(target) - start) < 0.0);
     let line = Tradeoff::isotropic(sigma, 1.0, start).unwrap();
@@ -162,7 +174,8 @@ fn erratum_8_wachter_s_closed_form_is_a_limit() {
     let closed = wachter_point(&model, &from, 0.0).unwrap();
     assert!(model.score(&closed).unwrap().abs() < 1e-15);
     // λ = 1 with the squared norm stops at -0.25, with the plain norm at -λ/(2‖w‖): still refused.
-    for (distance, score) in [(Distance::SquaredEuclidean, -0.25), (Distance::Euclidean, -0.5 / 5f64.sqrt())]
+    for (distance, score) in
+        [(Distance::SquaredEuclidean, -0.25), (Distance::Euclidean, -0.5 / 5f64.sqrt())]
     {
         let at = |lambda| wachter_point_penalised(&model, &from, 0.0, lambda, distance).unwrap();
         assert!((model.score(&at(1.0)).unwrap() - score).abs() < 1e-14);
@@ -176,7 +189,8 @@ fn erratum_8_wachter_s_closed_form_is_a_limit() {
         for k in 0..16 {
             let angle = f64::from(k) * std::f64::consts::TAU / 16.0;
             assert!(
-                objective(&[best[0] + 1e-4 * angle.cos(), best[1] + 1e-4 * angle.sin()]) > objective(&best)
+                objective(&[best[0] + 1e-4 * angle.cos(), best[1] + 1e-4 * angle.sin()])
+                    > objective(&best)
             );
         }
         // And the closed form is where it goes as λ → 0, at a distance proportional to λ.
@@ -207,12 +221,16 @@ fn erratum_9_the_sigmoid_estimator_has_a_bias_floor() {
     assert!((bias - 0.0584).abs() < 1e-4 && (bias * bias - 0.0034).abs() < 1e-4);
     // A sigmoid value has variance below 1/4.
     assert!((soft - bias).abs() < 4.0 * bound.sqrt());
-    assert!(hard.abs() < 4.0 * indicator_mse(rate, samples).unwrap().sqrt(), "indicators are unbiased");
+    assert!(
+        hard.abs() < 4.0 * indicator_mse(rate, samples).unwrap().sqrt(),
+        "indicators are unbiased"
+    );
 }
 
 #[test]
 fn erratum_9_stopping_at_the_first_good_estimate_selects_lucky_samples() {
-    // A search raises the margin in steps of 0.01 and stops when a fresh estimate from K = 1000 samples is <= r.
+    // A search raises the margin in steps of 0.01 and stops when a fresh estimate from K = 1000
+    // samples is <= r.
     let (target, samples, searches) = (0.1, 1000u32, 100);
     let mut stream = Seed(37).stream(Purpose::Search, 0);
     let mut above = 0;
@@ -227,18 +245,25 @@ fn erratum_9_stopping_at_the_first_good_estimate_selects_lucky_samples() {
         }
         above += usize::from(upper_tail(margin) > target);
     }
-    assert!(above > searches * 8 / 10, "nearly always above the target, not half of the time: {above}");
+    assert!(
+        above > searches * 8 / 10,
+        "nearly always above the target, not half of the time: {above}"
+    );
 }
 
 #[test]
 fn erratum_12_two_sigma_holds_95_percent_in_one_dimension_only() {
     assert!((ball_mass(1, 2.0).unwrap() - 0.9545).abs() < 1e-4);
-    assert!((ball_mass(2, 2.0).unwrap() - 0.8647).abs() < 1e-4, "the paper's figures are in the plane");
+    assert!(
+        (ball_mass(2, 2.0).unwrap() - 0.8647).abs() < 1e-4,
+        "the paper's figures are in the plane"
+    );
     assert!((ball_radius(2, 0.95).unwrap() - 2.4477).abs() < 1e-4);
     let mut draws = vec![0.0; 200_000];
     let mut stream = Seed(41).stream(Purpose::Data, 0);
     isotropic(2, 0.3).sample_into(&mut stream, RowsMut::new(&mut draws, 2).unwrap());
-    let inside = draws.chunks_exact(2).filter(|e| e[0].hypot(e[1]) <= 0.6).count() as f64 / 100_000.0;
+    let inside =
+        draws.chunks_exact(2).filter(|e| e[0].hypot(e[1]) <= 0.6).count() as f64 / 100_000.0;
     assert!((inside - 0.8647).abs() < 4.0 * (0.8647 * 0.1353 / 100_000.0f64).sqrt() + 1e-4);
 }
 
@@ -259,8 +284,12 @@ fn erratum_14_the_rate_has_no_slope_where_a_search_starts() {
     let (model, noise) = (linear(&[1.0], 0.0), isotropic(1, 0.1));
     for (margin, slope) in [(-3.0, 4e-3), (-6.0, 6e-9)] {
         let mut gradient = [0.0];
-        let found = margin_gradient_into(&model, &noise, &[true], &[0.1 * margin], &mut gradient).unwrap();
-        assert!((-found.rate_slope() / slope - 1.0).abs() < 0.2, "the rate's slope in the margin vanishes");
+        let found =
+            margin_gradient_into(&model, &noise, &[true], &[0.1 * margin], &mut gradient).unwrap();
+        assert!(
+            (-found.rate_slope() / slope - 1.0).abs() < 0.2,
+            "the rate's slope in the margin vanishes"
+        );
         assert!((found.rate_slope() + pdf(margin)).abs() < 1e-12);
         assert!((gradient[0] - 10.0).abs() < 1e-12, "the margin's does not");
     }

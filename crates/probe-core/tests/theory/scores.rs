@@ -1,7 +1,8 @@
 //! Small scores with known derivatives, and a sampler of their true rates.
 
 use probe_core::{
-    Differentiable, Gaussian, InvalidationRate, Model, MonteCarlo, Noise, Purpose, Query, Result, Rows, Seed,
+    Differentiable, Gaussian, InvalidationRate, Model, MonteCarlo, Noise, Purpose, Query, Result,
+    Rows, Seed,
 };
 
 /// A scalar score with its gradient and Hessian-vector product given as functions.
@@ -45,7 +46,8 @@ impl Differentiable for Score {
     }
 }
 
-/// Slope 1 up to 0.1, slope −1/2 after it: $0.1 - \tfrac12 \mathrm{relu}(x - 0.1) - \mathrm{relu}(0.1 - x)$.
+/// Slope 1 up to 0.1, slope −1/2 after it: $0.1 - \tfrac12 \mathrm{relu}(x - 0.1) -
+/// \mathrm{relu}(0.1 - x)$.
 pub(crate) const TENT: Score = Score {
     n: 1,
     value: |x| 0.1 - 0.5 * (x[0] - 0.1).max(0.0) - (0.1 - x[0]).max(0.0),
@@ -61,7 +63,8 @@ pub(crate) const PARABOLA: Score = Score {
     curve: |_, v, out| out[0] = 2.0 * v[0],
 };
 
-/// $x_1 + x_2/2 - 1 + \tfrac34(\cos x_1 + \cos x_2)$, whose gradient is Lipschitz with constant 3/4.
+/// $x_1 + x_2/2 - 1 + \tfrac34(\cos x_1 + \cos x_2)$, whose gradient is Lipschitz with constant
+/// 3/4.
 pub(crate) const WAVES: Score = Score {
     n: 2,
     value: |x| x[0] + 0.5 * x[1] - 1.0 + 0.75 * (x[0].cos() + x[1].cos()),
@@ -124,6 +127,7 @@ pub(crate) fn sampled(
     let noise: &dyn Noise = noise;
     let query = Query { model, noise, active, point };
     let mut stream = Seed(17).stream(Purpose::Rate, 0);
-    let found = MonteCarlo { samples }.estimate(&query, 0.95, &mut stream).expect("a well-posed query");
+    let found =
+        MonteCarlo { samples }.estimate(&query, 0.95, &mut stream).expect("a well-posed query");
     (found.rate, found.std_error)
 }

@@ -1,8 +1,10 @@
 //! Several methods on the same people, by the paper's measures.
 //!
-//! Recourse accuracy, average invalidation rate and average cost are those of section 6 of PROBE (arXiv:2203.06768): the average rate
-//! and cost are over people who got an answer, the accuracy over all who need one. Beside the paper's rate of 10,000 draws stands the
-//! true one, exact or by lines. Answers are measured from outside ([`probe_core::evaluation`]); what a method says of itself is not asked.
+//! Recourse accuracy, average invalidation rate and average cost are those of section 6 of PROBE
+//! (arXiv:2203.06768): the average rate and cost are over people who got an answer, the accuracy
+//! over all who need one. Beside the paper's rate of 10,000 draws stands the true one, exact or by
+//! lines. Answers are measured from outside ([`probe_core::evaluation`]); what a method says of
+//! itself is not asked.
 
 mod picture;
 

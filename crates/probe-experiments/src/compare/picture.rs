@@ -4,7 +4,8 @@ use super::Line;
 use crate::number::rounded;
 use crate::plot::{Area, Axis, Labels, Scale, Svg};
 
-/// Average cost against average rate, one dot per method with the bootstrap intervals of both; `None` where nobody got an answer.
+/// Average cost against average rate, one dot per method with the bootstrap intervals of both;
+/// `None` where nobody got an answer.
 pub fn comparison_picture(lines: &[Line], target: f64, id: &str, width: f64) -> Option<Svg> {
     let drawn: Vec<&Line> =
         lines.iter().filter(|l| l.rate.mean.is_finite() && l.cost.mean.is_finite()).collect();
@@ -13,7 +14,14 @@ pub fn comparison_picture(lines: &[Line], target: f64, id: &str, width: f64) -> 
     }
     let told: Vec<String> = drawn
         .iter()
-        .map(|l| format!("{}: rate {}, cost {}", l.method, rounded(l.rate.mean, 3), rounded(l.cost.mean, 3)))
+        .map(|l| {
+            format!(
+                "{}: rate {}, cost {}",
+                l.method,
+                rounded(l.rate.mean, 3),
+                rounded(l.cost.mean, 3)
+            )
+        })
         .collect();
     let height = if width < 500.0 { 340.0 } else { 400.0 };
     let mut svg = Svg::new(id, width, height, "Cost and robustness of methods", &told.join("; "));

@@ -1,4 +1,5 @@
-//! Numbers as people read them: thousands separators, sensible digits, units, and shares as "10 in 100".
+//! Numbers as people read them: thousands separators, sensible digits, units, and shares as "10 in
+//! 100".
 //!
 //! Used by the report and by everything that prints text. Nothing here prints `NaN` or `inf`.
 
@@ -115,8 +116,11 @@ fn power_of_ten(value: f64, precision: usize) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let mantissa =
-        if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };
+    let mantissa = if mantissa.contains('.') {
+        mantissa.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        mantissa
+    };
     let mut out = format!("{mantissa}×10");
     for c in exponent.chars() {
         out.push(match c {

@@ -28,7 +28,8 @@ impl Odds {
             return None;
         }
         let rare = share.min(1.0 - share);
-        // Whole counts first: 5 in 100, 75 in 1,000. Otherwise the smallest round number that leaves a count of five.
+        // Whole counts first: 5 in 100, 75 in 1,000. Otherwise the smallest round number that
+        // leaves a count of five.
         let whole = |out_of: u64, tolerance: f64| {
             let count = rare * as_f64(out_of);
             count.round() >= 1.0 && (count - count.round()).abs() <= tolerance * count

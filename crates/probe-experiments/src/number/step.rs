@@ -15,8 +15,8 @@ pub struct Step {
 
 /// Prints a change with as many digits as the change needs.
 ///
-/// The target is rounded *away* from the start, so that the printed advice never asks for less than what was computed
-/// (up to a millionth of the last digit).
+/// The target is rounded *away* from the start, so that the printed advice never asks for less than
+/// what was computed (up to a millionth of the last digit).
 ///
 /// ```
 /// use probe_experiments::number::step;
@@ -55,14 +55,19 @@ pub fn step(from: f64, to: f64) -> Step {
             by: signed(rounded(by, 3)),
         };
     }
-    Step { from: fixed(from, digits), to: fixed(out, digits), by: signed(fixed(out - from, digits)) }
+    Step {
+        from: fixed(from, digits),
+        to: fixed(out, digits),
+        by: signed(fixed(out - from, digits)),
+    }
 }
 
 /// A value rounded to a mantissa of `precision` decimals, in the direction of `by`.
 fn outward(value: f64, by: f64, precision: usize) -> f64 {
     let text = format!("{value:.precision$e}");
     let exponent = text.split_once('e').and_then(|(_, e)| e.parse::<i32>().ok());
-    let (Ok(near), Some(exponent), Ok(places)) = (text.parse::<f64>(), exponent, i32::try_from(precision))
+    let (Ok(near), Some(exponent), Ok(places)) =
+        (text.parse::<f64>(), exponent, i32::try_from(precision))
     else {
         return value;
     };
@@ -83,11 +88,15 @@ mod tests {
 
     #[test]
     fn a_step_never_asks_for_less() {
-        for (from, to) in [(0.0, 10.0 / 3.0), (5.0, -10.0 / 3.0), (1e6, 1e6 + 0.123_456), (100.0, 99.999_123)]
+        for (from, to) in
+            [(0.0, 10.0 / 3.0), (5.0, -10.0 / 3.0), (1e6, 1e6 + 0.123_456), (100.0, 99.999_123)]
         {
             let step = step(from, to);
             let printed: f64 = step.to.replace(',', "").parse().unwrap();
-            assert!((printed - from).abs() >= (to - from).abs() - 1e-9, "{from} to {to} printed as {step:?}");
+            assert!(
+                (printed - from).abs() >= (to - from).abs() - 1e-9,
+                "{from} to {to} printed as {step:?}"
+            );
             assert_ne!(step.from, step.to);
         }
     }

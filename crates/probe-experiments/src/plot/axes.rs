@@ -47,8 +47,14 @@ impl Area {
         let left = (widest + 12.0).min(size.0 / 2.0);
         let right = size.0 - 14.0;
         let x_ticks = x.ticks_within(right - left);
-        let area =
-            Self { left, top, right, bottom, x: x.scale.placed(left, right), y: y.scale.placed(bottom, top) };
+        let area = Self {
+            left,
+            top,
+            right,
+            bottom,
+            x: x.scale.placed(left, right),
+            y: y.scale.placed(bottom, top),
+        };
         for (value, label) in y_ticks.values.iter().zip(&y_ticks.labels) {
             let at = area.y.at(*value);
             svg.line((left, at), (right, at), "grid");
@@ -63,7 +69,13 @@ impl Area {
         }
         svg.line((left, bottom), (right, bottom), "axis");
         let room = size.0 - 4.0;
-        svg.named_text((0.0, 14.0), &fit(y.title, room, SIZE), Some(y.title), Anchor::Start, "axis-title");
+        svg.named_text(
+            (0.0, 14.0),
+            &fit(y.title, room, SIZE),
+            Some(y.title),
+            Anchor::Start,
+            "axis-title",
+        );
         let title = fit(x.title, room, SIZE);
         let middle = ((left + right) / 2.0).min(size.0 - width(&title, SIZE) / 2.0);
         svg.named_text((middle, size.1 - 6.0), &title, Some(x.title), Anchor::Middle, "axis-title");

@@ -3,7 +3,8 @@
 use super::axes::Area;
 use super::svg::Svg;
 
-/// Quartiles and whiskers, as Tukey draws them: whiskers end at the furthest values within one and a half boxes of the box.
+/// Quartiles and whiskers, as Tukey draws them: whiskers end at the furthest values within one and
+/// a half boxes of the box.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     /// Ends of the whiskers.
@@ -15,7 +16,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of the values that exist and are finite; `None` without any. Quantiles lie between neighbours in proportion.
+    /// Of the values that exist and are finite; `None` without any. Quantiles lie between
+    /// neighbours in proportion.
     pub fn of(values: impl IntoIterator<Item = Option<f64>>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().flatten().filter(|v| v.is_finite()).collect();
         values.sort_by(f64::total_cmp);
@@ -47,7 +49,11 @@ pub fn draw_box(svg: &mut Svg, area: &Area, x: f64, half: f64, spread: &Spread, 
         svg.line((x - half * 0.5, end), (x + half * 0.5, end), &format!("{class} whisker"));
     }
     svg.rect((x - half, first), (x + half, third), 0.0, &format!("{class} boxed"));
-    svg.line((x - half, at(spread.median)), (x + half, at(spread.median)), &format!("{class} median"));
+    svg.line(
+        (x - half, at(spread.median)),
+        (x + half, at(spread.median)),
+        &format!("{class} median"),
+    );
 }
 
 #[cfg(test)]
@@ -59,7 +65,10 @@ mod tests {
         // 0 to 8 and an outlier: quartiles at 2.25 and 6.75, whiskers within 4.5·1.5 of them.
         let values = [8.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 100.0].map(Some);
         let found = Spread::of(values.into_iter().chain([None, Some(f64::NAN)])).unwrap();
-        assert_eq!((found.quartiles, found.median, found.whiskers), ([2.25, 6.75], 4.5, [0.0, 8.0]));
+        assert_eq!(
+            (found.quartiles, found.median, found.whiskers),
+            ([2.25, 6.75], 4.5, [0.0, 8.0])
+        );
         let one = Spread::of([Some(3.0)]).unwrap();
         assert_eq!((one.quartiles, one.median, one.whiskers), ([3.0, 3.0], 3.0, [3.0, 3.0]));
         assert_eq!(Spread::of([None]), None);

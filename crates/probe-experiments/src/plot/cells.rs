@@ -3,9 +3,15 @@
 use super::axes::Area;
 use super::svg::Svg;
 
-/// Paints a grid over the ranges of `x` and `y`, row after row from their lower ends: yes on a ground of no. Neighbours of a row are one
-/// rectangle.
-pub fn paint_cells(svg: &mut Svg, area: &Area, (x, y): ([f64; 2], [f64; 2]), columns: usize, yes: &[bool]) {
+/// Paints a grid over the ranges of `x` and `y`, row after row from their lower ends: yes on a
+/// ground of no. Neighbours of a row are one rectangle.
+pub fn paint_cells(
+    svg: &mut Svg,
+    area: &Area,
+    (x, y): ([f64; 2], [f64; 2]),
+    columns: usize,
+    yes: &[bool],
+) {
     let Some(rows) = yes.len().checked_div(columns).filter(|rows| *rows > 0) else { return };
     let corner = |i: usize, j: usize| {
         let (tx, ty) = (i as f64 / columns as f64, j as f64 / rows as f64);

@@ -40,8 +40,12 @@ impl Rect {
 impl Labels {
     /// Labels must stay between these two corners.
     pub fn within(top_left: (f64, f64), bottom_right: (f64, f64)) -> Self {
-        let bounds =
-            Rect { left: top_left.0, top: top_left.1, right: bottom_right.0, bottom: bottom_right.1 };
+        let bounds = Rect {
+            left: top_left.0,
+            top: top_left.1,
+            right: bottom_right.0,
+            bottom: bottom_right.1,
+        };
         Self { bounds, taken: Vec::new(), marks: Vec::new() }
     }
 
@@ -55,7 +59,8 @@ impl Labels {
         });
     }
 
-    /// Keeps labels away from a point that will have a label itself, so that nobody takes another label for its own.
+    /// Keeps labels away from a point that will have a label itself, so that nobody takes another
+    /// label for its own.
     pub fn mark(&mut self, at: (f64, f64), radius: f64) {
         self.avoid(at, radius);
         self.marks.push(at);
@@ -72,7 +77,14 @@ impl Labels {
     }
 
     /// Writes lines of text of one size beside a point, at least `gap` away from it.
-    pub fn place(&mut self, svg: &mut Svg, at: (f64, f64), gap: f64, lines: &[(&str, &str)], size: f64) {
+    pub fn place(
+        &mut self,
+        svg: &mut Svg,
+        at: (f64, f64),
+        gap: f64,
+        lines: &[(&str, &str)],
+        size: f64,
+    ) {
         let w = lines.iter().map(|(text, _)| width(text, size)).fold(0.0, f64::max);
         let h = lines.len() as f64 * size * 1.3;
         let mut best: Option<(f64, Rect)> = None;
@@ -80,17 +92,21 @@ impl Labels {
             // dx, dy in -1..=1: where the box lies relative to the point.
             let centre_x = at.0 + dx * (w / 2.0 + gap);
             let centre_y = at.1 + dy * (h / 2.0 + gap * 0.8);
-            let left =
-                (centre_x - w / 2.0).clamp(self.bounds.left, (self.bounds.right - w).max(self.bounds.left));
-            let top =
-                (centre_y - h / 2.0).clamp(self.bounds.top, (self.bounds.bottom - h).max(self.bounds.top));
+            let left = (centre_x - w / 2.0)
+                .clamp(self.bounds.left, (self.bounds.right - w).max(self.bounds.left));
+            let top = (centre_y - h / 2.0)
+                .clamp(self.bounds.top, (self.bounds.bottom - h).max(self.bounds.top));
             let spot = Rect { left, top, right: left + w, bottom: top + h };
-            let point = Rect { left: at.0 - 3.0, top: at.1 - 3.0, right: at.0 + 3.0, bottom: at.1 + 3.0 };
+            let point =
+                Rect { left: at.0 - 3.0, top: at.1 - 3.0, right: at.0 + 3.0, bottom: at.1 + 3.0 };
             let covered: f64 = self.taken.iter().map(|t| t.overlap(&spot)).sum();
             let own = spot.distance(at);
-            let mistaken = self.marks.iter().filter(|m| **m != at && spot.distance(**m) < own + 2.0).count();
-            let badness =
-                covered + 20.0 * point.overlap(&spot) + MISTAKEN * mistaken as f64 + order as f64 * 0.01;
+            let mistaken =
+                self.marks.iter().filter(|m| **m != at && spot.distance(**m) < own + 2.0).count();
+            let badness = covered
+                + 20.0 * point.overlap(&spot)
+                + MISTAKEN * mistaken as f64
+                + order as f64 * 0.01;
             if best.is_none_or(|(b, _)| badness < b) {
                 best = Some((badness, spot));
             }
@@ -176,7 +192,8 @@ mod tests {
         let boxes = &labels.taken[labels.taken.len() - 3..];
         for (i, a) in boxes.iter().enumerate() {
             assert!(a.left >= 0.0 && a.right <= 300.0 && a.top >= 0.0 && a.bottom <= 200.0);
-            let others = labels.taken.iter().enumerate().filter(|(j, _)| *j != labels.taken.len() - 3 + i);
+            let others =
+                labels.taken.iter().enumerate().filter(|(j, _)| *j != labels.taken.len() - 3 + i);
             assert_eq!(others.map(|(_, b)| a.overlap(b)).sum::<f64>(), 0.0);
         }
     }

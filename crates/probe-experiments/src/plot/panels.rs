@@ -1,4 +1,5 @@
-//! Several charts in one picture, with a heading, a legend and a caption: a figure that can be read by itself.
+//! Several charts in one picture, with a heading, a legend and a caption: a figure that can be read
+//! by itself.
 
 use super::svg::{Anchor, Svg};
 use super::text::{fit, width};
@@ -30,7 +31,8 @@ pub struct Figure<'a> {
 }
 
 impl Figure<'_> {
-    /// Draws one chart for each of `heads` by `each`, which draws at the origin in a room of `size`.
+    /// Draws one chart for each of `heads` by `each`, which draws at the origin in a room of
+    /// `size`.
     pub fn draw(&self, heads: &[String], mut each: impl FnMut(&mut Svg, usize)) -> Svg {
         let columns = self.columns.clamp(1, heads.len().max(1));
         let rows = heads.len().div_ceil(columns);
@@ -53,7 +55,13 @@ impl Figure<'_> {
             let (column, row) = (i % columns, i / columns);
             let (x, y) = (MARGIN + column as f64 * (w + GAP), top + row as f64 * (HEAD + h + GAP));
             svg.begin_part((x, y + HEAD));
-            svg.named_text((0.0, -8.0), &fit(head, w / BOLD, TEXT), Some(head), Anchor::Start, "strong");
+            svg.named_text(
+                (0.0, -8.0),
+                &fit(head, w / BOLD, TEXT),
+                Some(head),
+                Anchor::Start,
+                "strong",
+            );
             each(&mut svg, i);
             svg.end_part();
         }
@@ -87,7 +95,10 @@ mod tests {
     fn captions_fill_lines_and_no_more() {
         let text = "words of a caption that is longer than one line can be";
         let lines = wrapped(text, 150.0);
-        assert!(lines.len() > 1 && lines.iter().all(|line| width(line, TEXT) <= 150.0), "{lines:?}");
+        assert!(
+            lines.len() > 1 && lines.iter().all(|line| width(line, TEXT) <= 150.0),
+            "{lines:?}"
+        );
         assert_eq!(lines.join(" "), text);
         assert!(wrapped("", 100.0).is_empty());
     }
@@ -112,7 +123,10 @@ mod tests {
         assert_eq!(drawn, [0, 1, 2]);
         let text = text.standalone();
         let document = roxmltree::Document::parse(&text).unwrap();
-        assert_eq!(document.descendants().filter(|n| n.attribute("transform").is_some()).count(), 3);
+        assert_eq!(
+            document.descendants().filter(|n| n.attribute("transform").is_some()).count(),
+            3
+        );
         for word in [">a<", ">b<", ">c<", ">one two<", ">ours<", ">theirs<"] {
             assert!(text.contains(word), "{word}");
         }

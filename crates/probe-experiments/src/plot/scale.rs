@@ -2,7 +2,8 @@
 
 use crate::number;
 
-/// Maps values to positions, linearly. Always usable: a range without extent or with gaps is widened.
+/// Maps values to positions, linearly. Always usable: a range without extent or with gaps is
+/// widened.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     low: f64,
@@ -41,7 +42,8 @@ impl Scale {
         Self::new(low - pad, high + pad, start, end)
     }
 
-    /// The same, its values being decimal logarithms: ticks stand at 1, 2 and 5 times powers of ten, and are labelled so.
+    /// The same, its values being decimal logarithms: ticks stand at 1, 2 and 5 times powers of
+    /// ten, and are labelled so.
     pub fn of_logarithms(self) -> Self {
         Self { logarithms: true, ..self }
     }
@@ -108,21 +110,25 @@ impl Scale {
 
     /// Powers of ten in steps that leave at most so many of them.
     fn powers(&self, most: usize) -> Vec<f64> {
-        let (first, last) = (self.low.ceil().max(-300.0) as i32, self.high.floor().min(300.0) as i32);
+        let (first, last) =
+            (self.low.ceil().max(-300.0) as i32, self.high.floor().min(300.0) as i32);
         let every = |step: i32| (first..=last).filter(move |power| power.rem_euclid(step) == 0);
         let step = (1..=600).find(|step| every(*step).count() <= most).unwrap_or(1);
         every(step).map(f64::from).collect()
     }
 
-    /// The finest of three sets that is not too fine, but never fewer than two ticks where there are as many.
+    /// The finest of three sets that is not too fine, but never fewer than two ticks where there
+    /// are as many.
     fn decades(&self, count: usize) -> Ticks {
         let within = |factors: &[f64]| {
-            let (first, last) = (self.low.floor().max(-300.0) as i32, self.high.ceil().min(300.0) as i32);
+            let (first, last) =
+                (self.low.floor().max(-300.0) as i32, self.high.ceil().min(300.0) as i32);
             let all = (first..=last).flat_map(|power| factors.iter().map(move |f| (f, power)));
             let values = all.map(|(f, power)| f.log10() + f64::from(power));
             values.filter(|v| self.contains(*v)).take(4 * count).collect::<Vec<_>>()
         };
-        let sets: [&[f64]; 4] = [&[1.0, 1.5, 2.0, 3.0, 5.0, 7.0], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
+        let sets: [&[f64]; 4] =
+            [&[1.0, 1.5, 2.0, 3.0, 5.0, 7.0], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
         let sets = sets.map(within);
         let values = match sets.iter().find(|v| v.len() <= count + 2) {
             Some(fine) if fine.len() >= 2 => fine.clone(),

@@ -1,16 +1,19 @@
 //! Colours of pictures.
 //!
-//! Pages name colours by custom properties, which browsers know. A picture in a file of its own is also opened by programs that do not
-//! (librsvg, word processors, converters), and would be black there: its style sheet is the same with the colours written out.
+//! Pages name colours by custom properties, which browsers know. A picture in a file of its own is
+//! also opened by programs that do not (librsvg, word processors, converters), and would be black
+//! there: its style sheet is the same with the colours written out.
 
-/// The classes that pictures use, with the colours of the light and the dark theme. One rule a line.
+/// The classes that pictures use, with the colours of the light and the dark theme. One rule a
+/// line.
 pub const STYLE: &str = include_str!("style.css");
 
 /// The property that stands for a series' colour; its values are those of the classes that set it.
 const TONE: &str = "--c";
 const DARK: &str = "@media (prefers-color-scheme:dark){";
 
-/// [`STYLE`] without custom properties: the light theme, then the rules with colours again for dark screens.
+/// [`STYLE`] without custom properties: the light theme, then the rules with colours again for dark
+/// screens.
 pub(super) fn literal_style() -> String {
     let (light, dark) = STYLE.split_once(DARK).unwrap_or((STYLE, ""));
     let mut out = themed(light, &colours(light), false);
@@ -56,12 +59,15 @@ fn property<'a>(body: &'a str, name: &str) -> Option<&'a str> {
 
 /// The custom properties of the first rule that has any.
 fn colours(sheet: &str) -> Vec<(&str, &str)> {
-    let body = sheet.lines().filter_map(rule).map(|(_, body)| body).find(|body| body.starts_with("--"));
+    let body =
+        sheet.lines().filter_map(rule).map(|(_, body)| body).find(|body| body.starts_with("--"));
     body.unwrap_or("").split(';').filter_map(|declaration| declaration.split_once(':')).collect()
 }
 
 fn written_out(body: &str, colours: &[(&str, &str)]) -> String {
-    colours.iter().fold(body.to_owned(), |body, (name, value)| body.replace(&format!("var({name})"), value))
+    colours
+        .iter()
+        .fold(body.to_owned(), |body, (name, value)| body.replace(&format!("var({name})"), value))
 }
 
 #[cfg(test)]
@@ -75,9 +81,15 @@ mod tests {
         let (light, dark) = style.split_once("@media").unwrap();
         for (part, ink, yes) in [(light, "#17232d", "#0a6a86"), (dark, "#e8eef2", "#58bfdb")] {
             assert!(part.contains(&format!(".plot text{{fill:{ink};")), "{part}");
-            assert!(part.contains(&format!(".plot .s0.line{{stroke:{yes};stroke-width:2;")), "{part}");
+            assert!(
+                part.contains(&format!(".plot .s0.line{{stroke:{yes};stroke-width:2;")),
+                "{part}"
+            );
             assert!(part.contains(".plot .s2.line{stroke:#8463b0;"), "{part}");
         }
-        assert!(light.contains(".plot .small{font-size:11px}") && !dark.contains("font-size"), "{style}");
+        assert!(
+            light.contains(".plot .small{font-size:11px}") && !dark.contains("font-size"),
+            "{style}"
+        );
     }
 }

@@ -30,7 +30,8 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// An empty picture. `id` must be unique on its page; title and description are for those who do not see it.
+    /// An empty picture. `id` must be unique on its page; title and description are for those who
+    /// do not see it.
     pub fn new(id: &str, width: f64, height: f64, title: &str, description: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -46,14 +47,17 @@ impl Svg {
     /// A straight line.
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), class: &str) {
         let (x1, y1, x2, y2) = (coord(from.0), coord(from.1), coord(to.0), coord(to.1));
-        self.body.push_str(&format!(r#"<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" class="{class}"/>"#));
+        self.body.push_str(&format!(
+            r#"<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" class="{class}"/>"#
+        ));
     }
 
     /// A rectangle by its two corners, in any order.
     pub fn rect(&mut self, a: (f64, f64), b: (f64, f64), radius: f64, class: &str) {
         let (x, y) = (coord(a.0.min(b.0)), coord(a.1.min(b.1)));
         let (w, h) = (coord((a.0 - b.0).abs()), coord((a.1 - b.1).abs()));
-        let radius = if radius > 0.0 { format!(r#" rx="{}""#, coord(radius)) } else { String::new() };
+        let radius =
+            if radius > 0.0 { format!(r#" rx="{}""#, coord(radius)) } else { String::new() };
         self.body.push_str(&format!(
             r#"<rect x="{x}" y="{y}" width="{w}" height="{h}"{radius} class="{class}"/>"#
         ));
@@ -134,9 +138,14 @@ impl Svg {
         self.body.push_str(&format!(r#"</clipPath><g clip-path="url(#{id})">"#));
     }
 
-    /// Everything until [`Svg::end_part`] has its origin here: one of several drawings in a picture.
+    /// Everything until [`Svg::end_part`] has its origin here: one of several drawings in a
+    /// picture.
     pub fn begin_part(&mut self, at: (f64, f64)) {
-        self.body.push_str(&format!(r#"<g transform="translate({} {})">"#, coord(at.0), coord(at.1)));
+        self.body.push_str(&format!(
+            r#"<g transform="translate({} {})">"#,
+            coord(at.0),
+            coord(at.1)
+        ));
     }
 
     /// Ends the part.
@@ -159,11 +168,13 @@ impl Svg {
         self.to_file(0.0, "")
     }
 
-    /// As [`Svg::standalone`], with a margin and a background, so that it can be read on a page of any colour.
+    /// As [`Svg::standalone`], with a margin and a background, so that it can be read on a page of
+    /// any colour.
     pub fn on_paper(&self) -> String {
         let corner = coord(-MARGIN);
         let (w, h) = (coord(self.width + 2.0 * MARGIN), coord(self.height + 2.0 * MARGIN));
-        let paper = format!(r#"<rect x="{corner}" y="{corner}" width="{w}" height="{h}" class="paper"/>"#);
+        let paper =
+            format!(r#"<rect x="{corner}" y="{corner}" width="{w}" height="{h}" class="paper"/>"#);
         self.to_file(MARGIN, &paper)
     }
 
@@ -298,7 +309,10 @@ mod tests {
     fn a_picture_on_paper_has_a_margin_all_around() {
         let text = Svg::new("p", 100.0, 50.0, "", "").on_paper();
         assert!(text.contains(r#"viewBox="-16 -16 132 82" width="132" height="82""#), "{text}");
-        assert!(text.contains(r#"<rect x="-16" y="-16" width="132" height="82" class="paper"/>"#), "{text}");
+        assert!(
+            text.contains(r#"<rect x="-16" y="-16" width="132" height="82" class="paper"/>"#),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How wide a text will be, without knowing the font.
 
-/// Estimated width of a text in the units of `size`. A little generous, since readers' fonts differ.
+/// Estimated width of a text in the units of `size`. A little generous, since readers' fonts
+/// differ.
 pub fn width(text: &str, size: f64) -> f64 {
     text.chars().map(advance).sum::<f64>() * size
 }

@@ -26,7 +26,8 @@ impl Applicant {
     /// Generates the data, trains the model and looks; `None` where there is nobody.
     pub fn find(seed: Seed) -> Result<Option<Self>, Error> {
         let data = credit::generate(PEOPLE, seed);
-        let trained = fit_model(&data.labelled()?, Some(&credit::schema()), &FitParams::default(), seed)?;
+        let trained =
+            fit_model(&data.labelled()?, Some(&credit::schema()), &FitParams::default(), seed)?;
         let (schema, model) = (trained.schema, trained.model);
         let mut setup = Setup::new(model, schema.column_names(), Some(&schema), SIGMA)?;
         setup.seed = seed;
@@ -46,9 +47,12 @@ impl Applicant {
         let telling = |number: usize, answer: &Answer| {
             let changes = |j: &usize| answer.point[*j] != people.row(number)[*j];
             let changed: Vec<usize> = (0..people.n_cols()).filter(changes).collect();
-            answer.status == Status::Certified && changed.len() == 2 && changed.into_iter().all(is_number)
+            answer.status == Status::Certified
+                && changed.len() == 2
+                && changed.into_iter().all(is_number)
         };
-        let found = answers.into_iter().enumerate().find(|(number, answer)| telling(*number, answer));
+        let found =
+            answers.into_iter().enumerate().find(|(number, answer)| telling(*number, answer));
         Ok(found.map(|(number, answer)| {
             let person = people.row(number).to_vec();
             Self { engine, schema, number, person, answer }
@@ -64,8 +68,11 @@ impl Applicant {
             answer: &self.answer,
             rates,
         };
-        let card =
-            ModelCard { kind: "linear".to_owned(), n_features: credit::N_FEATURES, ..ModelCard::default() };
+        let card = ModelCard {
+            kind: "linear".to_owned(),
+            n_features: credit::N_FEATURES,
+            ..ModelCard::default()
+        };
         Ok(input.build("Credit application", name, card)?)
     }
 }

@@ -35,7 +35,8 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Counts values in about `bins` bins with round edges; values that are not finite are left out.
+    /// Counts values in about `bins` bins with round edges; values that are not finite are left
+    /// out.
     ///
     /// ```
     /// use probe_experiments::report::Histogram;
@@ -78,16 +79,27 @@ pub fn batch_picture(batch: &Batch, id: &str, width: f64) -> Option<Svg> {
     );
     let height = 260.0;
     let mut svg = Svg::new(id, width, height, "What recourse costs, over many people", &described);
-    let x =
-        Axis { title: "cost of the change", scale: Scale::new(costs.low, costs.high, 0.0, 1.0), label: None };
-    let y =
-        Axis { title: "people", scale: Scale::new(0.0, most as f64 * 1.05, 0.0, 1.0), label: Some(whole) };
+    let x = Axis {
+        title: "cost of the change",
+        scale: Scale::new(costs.low, costs.high, 0.0, 1.0),
+        label: None,
+    };
+    let y = Axis {
+        title: "people",
+        scale: Scale::new(0.0, most as f64 * 1.05, 0.0, 1.0),
+        label: Some(whole),
+    };
     let area = Area::draw(&mut svg, (width, height), &x, &y);
     let step = (area.right - area.left) / costs.counts.len() as f64;
     for (i, count) in costs.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         let left = area.left + step * i as f64;
         let gap = if step > 6.0 { 1.0 } else { 0.0 };
-        svg.rect((left + gap, area.y.at(*count as f64)), (left + step - gap, area.bottom), 0.0, "bar");
+        svg.rect(
+            (left + gap, area.y.at(*count as f64)),
+            (left + step - gap, area.bottom),
+            0.0,
+            "bar",
+        );
     }
     Some(svg)
 }

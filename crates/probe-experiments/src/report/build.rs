@@ -1,8 +1,8 @@
 //! From an engine and a person to the data of a report.
 
 use super::data::{
-    Answer, Cloud, CloudAxis, Frontier, FrontierPoint, ModelCard, PersonFeature, Region, Report, Sample,
-    Settings, Value,
+    Answer, Cloud, CloudAxis, Frontier, FrontierPoint, ModelCard, PersonFeature, Region, Report,
+    Sample, Settings, Value,
 };
 use probe_core::{Engine, Feature, Key, Purpose, Reason, Result, Rows, RowsMut, Schema, Status};
 
@@ -33,14 +33,16 @@ pub fn feature_rows(input: &PersonReport<'_>) -> Result<Vec<PersonFeature>> {
     let (from, to) = (scaled(engine, person), scaled(engine, &answer.point));
     // What this feature alone costs.
     let cost = |k: usize| {
-        let alone: Vec<f64> =
-            (0..from.len()).map(|j| if encoding.feature_of(j) == k { to[j] } else { from[j] }).collect();
+        let alone: Vec<f64> = (0..from.len())
+            .map(|j| if encoding.feature_of(j) == k { to[j] } else { from[j] })
+            .collect();
         setup.cost.between(&from, &alone)
     };
     let total: f64 = (0..encoding.features().len()).map(cost).sum();
     let row = |(k, feature): (usize, &Feature)| {
         let (j, number) = (encoding.column_of(k), !encoding.is_category(k));
-        let slack = tolerance.as_ref().and_then(|t| t.favourable.iter().find(|s| s.feature == j && number));
+        let slack =
+            tolerance.as_ref().and_then(|t| t.favourable.iter().find(|s| s.feature == j && number));
         let value = |columns: &[f64]| match encoding.category(k, columns) {
             Some(category) => Value::Category(category.to_owned()),
             None => Value::Number(encoding.value(k, columns)),
@@ -54,7 +56,9 @@ pub fn feature_rows(input: &PersonReport<'_>) -> Result<Vec<PersonFeature>> {
             scaled_change: if number { to[j] - from[j] } else { 0.0 },
             cost_share: if total > 0.0 { cost(k) / total } else { 0.0 },
             tolerance: slack.map(|s| s.alone),
-            noise_sd: gaussian.filter(|_| active[j] && number).map(|g| g.sd(j) * setup.space.width(j)),
+            noise_sd: gaussian
+                .filter(|_| active[j] && number)
+                .map(|g| g.sd(j) * setup.space.width(j)),
         }
     };
     Ok(encoding.features().iter().enumerate().map(row).collect())
@@ -136,10 +140,12 @@ impl PersonReport<'_> {
         Ok(Frontier { points, chosen, cheapest_flip: flip })
     }
 
-    /// Noisy implementations in the two features that matter most; `None` for models without weights or with one feature.
+    /// Noisy implementations in the two features that matter most; `None` for models without
+    /// weights or with one feature.
     fn cloud(&self) -> Result<Option<Cloud>> {
         let (setup, task) = (self.engine.setup(), self.engine.task());
-        let (Some(linear), Some(gaussian)) = (task.model.as_linear(), task.noise.as_gaussian()) else {
+        let (Some(linear), Some(gaussian)) = (task.model.as_linear(), task.noise.as_gaussian())
+        else {
             return Ok(None);
         };
         let active = active(self);
@@ -148,7 +154,8 @@ impl PersonReport<'_> {
         let effect = |j: usize| (linear.weights()[j] * gaussian.sd(j)).abs();
         let moved = |j: usize| setup.cost.weight(j, to[j] - from[j]) * (to[j] - from[j]).abs();
         // A category has no axis.
-        let mut order: Vec<usize> = (0..to.len()).filter(|&j| !setup.actions.is_grouped(j)).collect();
+        let mut order: Vec<usize> =
+            (0..to.len()).filter(|&j| !setup.actions.is_grouped(j)).collect();
         order.sort_by(|&a, &b| {
             moved(b)
                 .total_cmp(&moved(a))
@@ -164,9 +171,15 @@ impl PersonReport<'_> {
             sd: if active[j] { gaussian.sd(j) * setup.space.width(j) } else { 0.0 },
         };
         let sds = gaussian.sd(x) * gaussian.sd(y);
-        let correlation =
-            if active[x] && active[y] && sds > 0.0 { gaussian.covariance_of(x, y) / sds } else { 0.0 };
-        let (a, b) = (linear.weights()[x] / setup.space.width(x), linear.weights()[y] / setup.space.width(y));
+        let correlation = if active[x] && active[y] && sds > 0.0 {
+            gaussian.covariance_of(x, y) / sds
+        } else {
+            0.0
+        };
+        let (a, b) = (
+            linear.weights()[x] / setup.space.width(x),
+            linear.weights()[y] / setup.space.width(y),
+        );
         let score = task.model.score(&to)?;
         let c = a * centre(self)[x] + b * centre(self)[y] - score;
         Ok(Some(Cloud {
@@ -175,7 +188,8 @@ impl PersonReport<'_> {
             correlation,
             region: Some(Region::HalfPlane { a, b, c }),
             samples: self.samples(&to, &active, x, y)?,
-            others_noisy: (0..to.len()).any(|j| active[j] && j != x && j != y && linear.weights()[j] != 0.0),
+            others_noisy: (0..to.len())
+                .any(|j| active[j] && j != x && j != y && linear.weights()[j] != 0.0),
         }))
     }
 

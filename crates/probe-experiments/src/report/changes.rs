@@ -14,10 +14,11 @@ const BOLD: f64 = 1.1;
 /// Pages below this width are narrow.
 const NARROW: f64 = 500.0;
 
-/// One bar for each changed number: length by scaled change, texts in raw units. A category that changes has its texts alone. `None` where
-/// nothing changes.
+/// One bar for each changed number: length by scaled change, texts in raw units. A category that
+/// changes has its texts alone. `None` where nothing changes.
 ///
-/// The pale end of a bar is what this feature alone could fall short by before the yes becomes a no.
+/// The pale end of a bar is what this feature alone could fall short by before the yes becomes a
+/// no.
 pub fn changes_picture(report: &Report, id: &str, width: f64) -> Option<Svg> {
     let changed = words::changed(&report.features);
     if changed.is_empty() {
@@ -82,8 +83,11 @@ fn draw_row(svg: &mut Svg, feature: &PersonFeature, y: f64, width: f64, frame: (
     let room = if narrow { width } else { width - text_width(&shown, SIZE) - 16.0 };
     let name = fit(&feature.name, room / BOLD, SIZE);
     svg.named_text((0.0, y + 16.0), &name, Some(&feature.name), Anchor::Start, "strong halo name");
-    let (at, anchor, y) =
-        if narrow { ((0.0, y + 34.0), Anchor::Start, y + 18.0) } else { ((width, y + 16.0), Anchor::End, y) };
+    let (at, anchor, y) = if narrow {
+        ((0.0, y + 34.0), Anchor::Start, y + 18.0)
+    } else {
+        ((width, y + 16.0), Anchor::End, y)
+    };
     svg.named_text(at, &shown, Some(&arrow), anchor, "halo name");
     if !is_number(feature) {
         return;
@@ -132,7 +136,9 @@ fn draw_row(svg: &mut Svg, feature: &PersonFeature, y: f64, width: f64, frame: (
 /// The part of a change that this feature alone could fall short by, 0 to 1.
 fn spare_share(feature: &PersonFeature) -> f64 {
     match (&feature.current, &feature.recommended, feature.tolerance) {
-        (Value::Number(from), Value::Number(to), Some(tolerance)) if tolerance > 0.0 && from != to => {
+        (Value::Number(from), Value::Number(to), Some(tolerance))
+            if tolerance > 0.0 && from != to =>
+        {
             let share = tolerance / (to - from).abs();
             if share.is_finite() { share.min(1.0) } else { 0.0 }
         }
@@ -156,7 +162,12 @@ fn described(changed: &[&PersonFeature]) -> String {
         .take(MOST_ROWS)
         .map(|f| {
             let change = words::change(f);
-            format!("{} from {} to {}", f.name, change.from, number::with_unit(change.to, f.unit.as_deref()))
+            format!(
+                "{} from {} to {}",
+                f.name,
+                change.from,
+                number::with_unit(change.to, f.unit.as_deref())
+            )
         })
         .collect();
     format!("Recommended changes: {}.", parts.join("; "))

@@ -31,7 +31,8 @@ pub fn cloud_picture(report: &Report, id: &str, width: f64) -> Option<Svg> {
 
     let person = area.at(cloud.x.person, cloud.y.person);
     let centre = area.at(cloud.x.centre, cloud.y.centre);
-    let mut labels = Labels::within((area.left + 4.0, area.top + 2.0), (area.right - 4.0, area.bottom - 4.0));
+    let mut labels =
+        Labels::within((area.left + 4.0, area.top + 2.0), (area.right - 4.0, area.bottom - 4.0));
     let moved = (person.0 - centre.0).hypot(person.1 - centre.1) > 14.0;
     if moved {
         svg.arrow(person, shortened(person, centre, 9.0), 10.0, "move");
@@ -106,7 +107,13 @@ fn draw_region(svg: &mut Svg, area: &Area, region: &Region) {
     }
 }
 
-fn name_sides(svg: &mut Svg, labels: &mut Labels, area: &Area, region: &Region, marks: &[(f64, f64)]) {
+fn name_sides(
+    svg: &mut Svg,
+    labels: &mut Labels,
+    area: &Area,
+    region: &Region,
+    marks: &[(f64, f64)],
+) {
     /// As far as a name and the name of a mark reach.
     const CLEAR: f64 = 110.0;
     let Region::HalfPlane { a, b, c } = region else { return };
@@ -132,7 +139,9 @@ fn name_sides(svg: &mut Svg, labels: &mut Labels, area: &Area, region: &Region, 
         };
         around.iter().filter(|p| depth(p) > 0.0).max_by(worse).copied()
     };
-    for (yes, text, class) in [(true, "model says yes", "yes-text"), (false, "model says no", "no-text")] {
+    for (yes, text, class) in
+        [(true, "model says yes", "yes-text"), (false, "model says no", "no-text")]
+    {
         if let Some(corner) = deepest(yes) {
             let at = area.at(corner.0, corner.1);
             labels.place(svg, at, 6.0, &[(text, class)], 13.0);

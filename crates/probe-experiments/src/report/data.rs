@@ -139,11 +139,12 @@ pub struct PersonFeature {
     pub scaled_change: f64,
     /// Share of the total cost, 0 to 1.
     pub cost_share: f64,
-    /// How far this feature alone may miss the recommended value, in the direction that hurts, before the yes becomes a
-    /// no; raw units, all other features carried out exactly. Infinite where it can never do so alone, `None` where it is
-    /// not known.
+    /// How far this feature alone may miss the recommended value, in the direction that hurts,
+    /// before the yes becomes a no; raw units, all other features carried out exactly. Infinite
+    /// where it can never do so alone, `None` where it is not known.
     pub tolerance: Option<f64>,
-    /// Standard deviation of how far people miss, raw units; `None` where it is carried out exactly.
+    /// Standard deviation of how far people miss, raw units; `None` where it is carried out
+    /// exactly.
     pub noise_sd: Option<f64>,
 }
 
@@ -213,7 +214,8 @@ pub struct FrontierPoint {
 pub struct Cloud {
     /// Horizontal feature: the most changed.
     pub x: CloudAxis,
-    /// Vertical feature: the second most changed or, where only one changes, the most important other.
+    /// Vertical feature: the second most changed or, where only one changes, the most important
+    /// other.
     pub y: CloudAxis,
     /// Correlation of the noise in the two features.
     pub correlation: f64,
@@ -221,7 +223,8 @@ pub struct Cloud {
     pub region: Option<Region>,
     /// Draws, decided by the model on all features.
     pub samples: Vec<Sample>,
-    /// Whether features that are not drawn are noisy too: then a draw may look to be on the wrong side.
+    /// Whether features that are not drawn are noisy too: then a draw may look to be on the wrong
+    /// side.
     pub others_noisy: bool,
 }
 

@@ -52,7 +52,11 @@ pub(super) fn features(features: &[PersonFeature]) -> String {
     if !stays.is_empty() {
         let heading = if changed.is_empty() { "The person" } else { "Stays as it is" };
         out.push_str(&format!("<h3>{heading}</h3>\n"));
-        out.push_str(&table("small-table stays", &["Feature", "Today", "Typical miss", "Note"], &stays));
+        out.push_str(&table(
+            "small-table stays",
+            &["Feature", "Today", "Typical miss", "Note"],
+            &stays,
+        ));
     }
     out
 }
@@ -60,7 +64,11 @@ pub(super) fn features(features: &[PersonFeature]) -> String {
 fn changed_row(feature: &PersonFeature) -> Vec<String> {
     let unit = feature.unit.as_deref();
     let change = words::change(feature);
-    let share = if feature.cost_share.is_finite() { percent(feature.cost_share) } else { MISSING.to_owned() };
+    let share = if feature.cost_share.is_finite() {
+        percent(feature.cost_share)
+    } else {
+        MISSING.to_owned()
+    };
     let tolerance = match feature.tolerance {
         Some(t) if t == f64::INFINITY => "any amount".to_owned(),
         Some(t) if t.is_finite() => with_unit(rounded(t, 3), unit),
@@ -112,15 +120,21 @@ pub(super) fn methods(methods: &[Method], max_rate: f64) -> String {
         })
         .collect();
     let target = format!("Target of {}", percent(max_rate));
-    table("wide-table", &["Method", "What it is", "Yes if exact", "Fail when noisy", &target, "Cost"], &rows)
+    table(
+        "wide-table",
+        &["Method", "What it is", "Yes if exact", "Fail when noisy", &target, "Cost"],
+        &rows,
+    )
 }
 
 /// A person before two models, and methods on the second.
 pub(super) fn network(part: &NetworkPart) -> String {
     let headings = ["Model", "What to change", "Cost", "Fail when noisy", "At most", "Accuracy"];
     let rows: Vec<Vec<String>> = part.answers.iter().map(model_row).collect();
-    let mut out = format!("<div class=\"methods\">{}</div>\n", table("wide-table", &headings, &rows));
-    let confidence = part.answers.iter().find_map(|answer| answer.bound).map(|bound| bound.confidence);
+    let mut out =
+        format!("<div class=\"methods\">{}</div>\n", table("wide-table", &headings, &rows));
+    let confidence =
+        part.answers.iter().find_map(|answer| answer.bound).map(|bound| bound.confidence);
     if let Some(confidence) = confidence {
         out.push_str(&format!(
             "<p class=\"note\">A network's rate has no formula. Each answer is tested on fresh random attempts and \
@@ -145,7 +159,10 @@ pub(super) fn network(part: &NetworkPart) -> String {
         };
         let rows: Vec<Vec<String>> = part.methods.iter().map(row).collect();
         let headings = ["Method", "What it is", "Certified", "Fail when noisy", "Cost"];
-        out.push_str(&format!("<div class=\"methods\">{}</div>\n", table("wide-table", &headings, &rows)));
+        out.push_str(&format!(
+            "<div class=\"methods\">{}</div>\n",
+            table("wide-table", &headings, &rows)
+        ));
     }
     out
 }
@@ -184,7 +201,11 @@ pub(super) fn statuses(batch: &Batch) -> String {
         .statuses
         .iter()
         .map(|s| {
-            let share = if people > 0 { percent(s.count as f64 / people as f64) } else { MISSING.to_owned() };
+            let share = if people > 0 {
+                percent(s.count as f64 / people as f64)
+            } else {
+                MISSING.to_owned()
+            };
             vec![words::status(s.status).to_owned(), number::fixed(s.count as f64, 0), share]
         })
         .collect();
@@ -210,7 +231,8 @@ pub(super) fn tiles(report: &Report) -> String {
         }
         Status::None => {
             let best = answer.best_rate.and_then(Odds::of).map(|o| o.to_string());
-            tiles.push(("Lowest failure rate in reach", best.unwrap_or_else(|| MISSING.to_owned())));
+            tiles
+                .push(("Lowest failure rate in reach", best.unwrap_or_else(|| MISSING.to_owned())));
         }
         Status::Favourable => {}
     }
@@ -219,9 +241,9 @@ pub(super) fn tiles(report: &Report) -> String {
         score = format!("{score} → {}", signed(after));
     }
     tiles.push(("Model score, yes above 0", score));
-    let cells = tiles
-        .iter()
-        .map(|(name, value)| format!("<div><dt>{}</dt><dd>{}</dd></div>", escape(name), escape(value)));
+    let cells = tiles.iter().map(|(name, value)| {
+        format!("<div><dt>{}</dt><dd>{}</dd></div>", escape(name), escape(value))
+    });
     format!("<dl class=\"tiles\">{}</dl>\n", cells.collect::<String>())
 }
 
@@ -233,8 +255,10 @@ fn signed(score: f64) -> String {
 /// Model and settings.
 pub(super) fn provenance(report: &Report) -> String {
     let (model, settings) = (&report.model, &report.settings);
-    let rows = |n: Option<usize>| n.map_or_else(|| MISSING.to_owned(), |n| number::fixed(n as f64, 0));
-    let sigma = settings.sigma.map_or_else(String::new, |s| format!(", σ = {} (scaled)", rounded(s, 4)));
+    let rows =
+        |n: Option<usize>| n.map_or_else(|| MISSING.to_owned(), |n| number::fixed(n as f64, 0));
+    let sigma =
+        settings.sigma.map_or_else(String::new, |s| format!(", σ = {} (scaled)", rounded(s, 4)));
     let pairs = [
         ("Model", format!("{}, {}", model.kind, words::count(model.n_features, "input"))),
         ("Fitted on", format!("{} rows", rows(model.n_train))),
@@ -250,9 +274,9 @@ pub(super) fn provenance(report: &Report) -> String {
         ("Seed", settings.seed.to_string()),
         ("Version", settings.version.clone()),
     ];
-    let cells = pairs
-        .iter()
-        .map(|(name, value)| format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value)));
+    let cells = pairs.iter().map(|(name, value)| {
+        format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value))
+    });
     format!("<dl class=\"facts\">\n{}</dl>\n", cells.collect::<String>())
 }
 

@@ -4,7 +4,8 @@ use super::data::{FrontierPoint, Report};
 use crate::number::{Odds, rounded};
 use crate::plot::{Area, Axis, Labels, Path, Scale, Svg};
 
-/// Cost against invalidation rate, with the answer and the cheapest yes marked. `None` where there is nothing to draw.
+/// Cost against invalidation rate, with the answer and the cheapest yes marked. `None` where there
+/// is nothing to draw.
 pub fn frontier_picture(report: &Report, id: &str, width: f64) -> Option<Svg> {
     let frontier = report.frontier.as_ref()?;
     let chosen = frontier.chosen.and_then(|i| frontier.points.get(i)).filter(|p| drawable(p));
@@ -93,7 +94,8 @@ pub(crate) fn draw_frontier(svg: &mut Svg, report: &Report, (width, height): (f6
 
 /// A point in plain words.
 pub(super) fn in_words(point: &FrontierPoint) -> String {
-    let odds = Odds::of(point.rate).map_or_else(|| crate::number::MISSING.to_owned(), |o| o.to_string());
+    let odds =
+        Odds::of(point.rate).map_or_else(|| crate::number::MISSING.to_owned(), |o| o.to_string());
     format!("{odds} fail: cost {}", rounded(point.cost, 3))
 }
 

@@ -3,7 +3,8 @@
 use crate::number::Odds;
 use crate::plot::{Path, Svg};
 
-/// Ten rows of ten: dots are attempts that end in a yes, crosses those that fail. `None` where the rate is unknown.
+/// Ten rows of ten: dots are attempts that end in a yes, crosses those that fail. `None` where the
+/// rate is unknown.
 pub(super) fn icons(rate: Option<f64>, id: &str) -> Option<Svg> {
     let rate = rate?;
     let odds = Odds::of(rate)?;

@@ -41,7 +41,8 @@ pub(super) fn frontier_caption(report: &Report) -> String {
     text
 }
 
-/// Under the cloud: what the rings hold, what is hidden, and why a point may seem to lie on the wrong side.
+/// Under the cloud: what the rings hold, what is hidden, and why a point may seem to lie on the
+/// wrong side.
 pub(super) fn cloud_caption(report: &Report, cloud: &Cloud) -> String {
     let (accepted, refused, outside) = tally(cloud);
     let point = if report.answer.status == Status::None { "best reachable" } else { "recommended" };
@@ -79,8 +80,9 @@ pub(super) fn cloud_caption(report: &Report, cloud: &Cloud) -> String {
 /// The last section.
 pub(super) fn how_to_read(report: &Report) -> String {
     let settings = &report.settings;
-    let sigma =
-        settings.sigma.map_or_else(String::new, |s| format!(" with standard deviation {}", rounded(s, 4)));
+    let sigma = settings
+        .sigma
+        .map_or_else(String::new, |s| format!(" with standard deviation {}", rounded(s, 4)));
     let rate = match (&report.answer.rate, &report.answer.bound) {
         (Some(_), Some(bound)) => format!(
             "The rate was estimated from random draws. The upper bound of {} holds with {} confidence over those draws.",

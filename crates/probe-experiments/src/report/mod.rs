@@ -20,8 +20,8 @@ pub use build::{PersonReport, feature_rows};
 pub use changes::changes_picture;
 pub use cloud::cloud_picture;
 pub use data::{
-    Answer, Bound, Cloud, CloudAxis, Frontier, FrontierPoint, Method, ModelAnswer, ModelCard, NetworkPart,
-    PersonFeature, Region, Report, Sample, Settings, Status, Value,
+    Answer, Bound, Cloud, CloudAxis, Frontier, FrontierPoint, Method, ModelAnswer, ModelCard,
+    NetworkPart, PersonFeature, Region, Report, Sample, Settings, Status, Value,
 };
 pub(crate) use frontier::draw_frontier;
 pub use frontier::frontier_picture;

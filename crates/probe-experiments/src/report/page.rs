@@ -16,29 +16,43 @@ const PAGE_STYLE: &str = include_str!("page.css");
 const WIDE: f64 = 812.0;
 const NARROW: f64 = 344.0;
 
-/// Writes the report as one HTML file: no scripts, fonts or styles from elsewhere, and the same bytes for the same data.
+/// Writes the report as one HTML file: no scripts, fonts or styles from elsewhere, and the same
+/// bytes for the same data.
 ///
 /// The page is also well-formed XML, so that a machine can check it.
 pub fn render(report: &Report) -> String {
-    let mut out = opened(&format!("{}: {}", report.title, report.person), &report.title, &report.person);
+    let mut out =
+        opened(&format!("{}: {}", report.title, report.person), &report.title, &report.person);
     out.push_str(&verdict(report));
     out.push_str(&pictures(report));
     section(&mut out, "Details", &details::features(&report.features));
     if let Some(letter) = &report.letter {
         // Line by line: its lines are part of it.
         let lines: Vec<String> = letter.trim_end().lines().map(escape).collect();
-        section(&mut out, "The letter", &format!("<pre class=\"letter\">{}</pre>\n", lines.join("\n")));
+        section(
+            &mut out,
+            "The letter",
+            &format!("<pre class=\"letter\">{}</pre>\n", lines.join("\n")),
+        );
     }
     if !report.methods.is_empty() {
         let table = details::methods(&report.methods, report.settings.max_rate);
-        section(&mut out, "Compared with other methods", &format!("<div class=\"methods\">{table}</div>\n"));
+        section(
+            &mut out,
+            "Compared with other methods",
+            &format!("<div class=\"methods\">{table}</div>\n"),
+        );
     }
     if let Some(part) = &report.network {
         section(&mut out, "The same person before a network", &details::network(part));
     }
     if let Some(batch) = &report.batch {
         let picture = figure(|id, width| batch_picture(batch, id, width), "batch", "");
-        section(&mut out, "The same question for many people", &(picture + &details::statuses(batch)));
+        section(
+            &mut out,
+            "The same question for many people",
+            &(picture + &details::statuses(batch)),
+        );
     }
     section(&mut out, "How to read this, and its limits", &limits::how_to_read(report));
     section(&mut out, "Model and settings", &details::provenance(report));
@@ -111,8 +125,11 @@ fn hundred(report: &Report) -> String {
 
 fn pictures(report: &Report) -> String {
     let mut out = String::new();
-    let changes =
-        figure(|id, width| changes_picture(report, id, width), "changes", &limits::changes_caption(report));
+    let changes = figure(
+        |id, width| changes_picture(report, id, width),
+        "changes",
+        &limits::changes_caption(report),
+    );
     section(&mut out, "What to change", &changes);
     let frontier = figure(
         |id, width| frontier_picture(report, id, width),

@@ -89,8 +89,8 @@ fn how_sure(report: &Report) -> String {
     }
     let missed = answer.rate.is_some_and(|rate| rate > report.settings.max_rate);
     if missed {
-        let best =
-            best_rate(answer).map_or_else(String::new, |b| format!(", and no allowed change gets below {b}"));
+        let best = best_rate(answer)
+            .map_or_else(String::new, |b| format!(", and no allowed change gets below {b}"));
         return format!(
             "This is less safe than was asked: {about}{odds} attempts fail, {allowed} were allowed to{best}."
         );

@@ -30,9 +30,16 @@ pub(super) fn change(feature: &PersonFeature) -> Change {
     match (&feature.current, &feature.recommended) {
         (Value::Number(from), Value::Number(to)) => {
             let step = number::step(*from, *to);
-            Change { from: step.from, to: step.to, by: Some(typeset(&step.by)), upwards: Some(to > from) }
+            Change {
+                from: step.from,
+                to: step.to,
+                by: Some(typeset(&step.by)),
+                upwards: Some(to > from),
+            }
         }
-        (from, to) => Change { from: value(from, None), to: value(to, None), by: None, upwards: None },
+        (from, to) => {
+            Change { from: value(from, None), to: value(to, None), by: None, upwards: None }
+        }
     }
 }
 
@@ -51,13 +58,16 @@ pub(super) fn reason(reason: &str) -> String {
     match reason {
         "no-admissible-move" => "none of the features that matter may be changed".to_owned(),
         "infeasible-within-bounds" => "the allowed ranges end before the model says yes".to_owned(),
-        "rate-not-reachable" => "the allowed ranges end before the answer is as safe as was asked".to_owned(),
+        "rate-not-reachable" => {
+            "the allowed ranges end before the answer is as safe as was asked".to_owned()
+        }
         "budget-exhausted" => "the search used up its budget before it found one".to_owned(),
         "rate-ignored" => {
             "the method looks for a yes alone; how easily it is lost was not its concern".to_owned()
         }
         "not-found" => {
-            "the search ended before it found one; another method or a schema with ranges may".to_owned()
+            "the search ended before it found one; another method or a schema with ranges may"
+                .to_owned()
         }
         other => other.replace('-', " "),
     }

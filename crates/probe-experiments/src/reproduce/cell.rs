@@ -1,4 +1,5 @@
-//! One method on the people of one data set and classifier: what tables and figures are made from, kept in a file each.
+//! One method on the people of one data set and classifier: what tables and figures are made from,
+//! kept in a file each.
 
 use crate::paper_data::Error;
 use probe_core::evaluation::{Measured, Summary};
@@ -6,8 +7,9 @@ use probe_core::{Key, Seed};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Part of every cell's name, besides the crate's version: raise it in a change after which cells of older programs must not be reused. A kept cell is also
-/// tried on a few of its people before it is used ([`Cell::agrees`]), so that a change of numbers is noticed where this was forgotten.
+/// Part of every cell's name, besides the crate's version: raise it in a change after which cells
+/// of older programs must not be reused. A kept cell is also tried on a few of its people before it
+/// is used ([`Cell::agrees`]), so that a change of numbers is noticed where this was forgotten.
 const REVISION: u64 = 2;
 
 /// A classifier of the paper.
@@ -39,7 +41,8 @@ pub enum Size {
     Table,
     /// A point of a figure: the same, fewer in a quick reproduction.
     Figure,
-    /// Some whom the classifier denies among the rows that it was trained on: to choose settings on, never to report.
+    /// Some whom the classifier denies among the rows that it was trained on: to choose settings
+    /// on, never to report.
     Training,
 }
 
@@ -65,7 +68,8 @@ pub struct Run {
 impl Run {
     /// A name for files and for people, without what the subject has its own key for.
     pub fn name(&self) -> String {
-        let options: String = self.options.iter().map(|o| format!("-{}", o.replace('=', ""))).collect();
+        let options: String =
+            self.options.iter().map(|o| format!("-{}", o.replace('=', ""))).collect();
         let (data, kind) = (self.data, self.kind.short().to_lowercase());
         let rows = if self.size == Size::Training { "-training" } else { "" };
         format!("{data}-{kind}-{}{options}-r{}-v{}{rows}", self.method, self.rate, self.variance)
@@ -111,16 +115,21 @@ impl Cell {
         }
     }
 
-    /// Whether `few`, made anew for the people at `places`, has the numbers that are here, to the bit; times may differ.
+    /// Whether `few`, made anew for the people at `places`, has the numbers that are here, to the
+    /// bit; times may differ.
     pub(super) fn agrees(&self, few: &Self, places: &[usize]) -> bool {
         let bits = |value: &Option<f64>| value.map(f64::to_bits);
         self.columns().into_iter().zip(few.columns()).all(|(kept, new)| {
-            places.iter().zip(new).all(|(&i, new)| kept.get(i).is_some_and(|kept| bits(kept) == bits(new)))
+            places
+                .iter()
+                .zip(new)
+                .all(|(&i, new)| kept.get(i).is_some_and(|kept| bits(kept) == bits(new)))
         })
     }
 
     fn columns(&self) -> [&[Option<f64>]; 7] {
-        let Self { seconds: _, accuracy, sampled_rate, rate, cost, changed, violations, bound } = self;
+        let Self { seconds: _, accuracy, sampled_rate, rate, cost, changed, violations, bound } =
+            self;
         [accuracy, sampled_rate, rate, cost, changed, violations, bound]
     }
 }

@@ -27,13 +27,22 @@ impl Experiment for Classifiers {
             for kind in Kind::ALL {
                 let subject = lab.subject(paper.name, kind)?;
                 let (units, expected) = match kind {
-                    Kind::Linear => (format!("[{}, 2]", subject.names.len()), paper.logistic_accuracy),
-                    Kind::Network => (format!("[{}, 50, 2]", subject.names.len()), paper.network_accuracy),
+                    Kind::Linear => {
+                        (format!("[{}, 2]", subject.names.len()), paper.logistic_accuracy)
+                    }
+                    Kind::Network => {
+                        (format!("[{}, 50, 2]", subject.names.len()), paper.network_accuracy)
+                    }
                 };
                 let denied = subject.denied.len() / subject.names.len();
-                let mut line = vec![paper.name.to_owned(), kind.short().to_owned(), format!("\"{units}\"")];
-                line.extend([paper.epochs as f64, paper.batch as f64, paper.learning_rate].map(number));
-                line.extend([expected, subject.accuracy, subject.tested as f64, denied as f64].map(number));
+                let mut line =
+                    vec![paper.name.to_owned(), kind.short().to_owned(), format!("\"{units}\"")];
+                line.extend(
+                    [paper.epochs as f64, paper.batch as f64, paper.learning_rate].map(number),
+                );
+                line.extend(
+                    [expected, subject.accuracy, subject.tested as f64, denied as f64].map(number),
+                );
                 numbers.push(line);
                 rows.push(vec![
                     format!("{}, {}", paper.title, kind.short()),

@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// People of a table cell, at most, of a point of a figure, and to choose settings on; of the whole and of a quick reproduction.
+/// People of a table cell, at most, of a point of a figure, and to choose settings on; of the whole
+/// and of a quick reproduction.
 const PEOPLE: [[usize; 3]; 2] = [[1_000, 1_000, 200], [40, 10, 10]];
 /// People on whom a kept cell is tried before it is used.
 const TRIED: usize = 2;
@@ -153,18 +154,22 @@ impl Laboratory {
         (0..n).map(|i| i * all / n).collect()
     }
 
-    /// Whether this program still finds what a kept cell says, tried on its first people and its last.
+    /// Whether this program still finds what a kept cell says, tried on its first people and its
+    /// last.
     fn holds(&self, run: &Run, cell: &Cell) -> Result<bool, Error> {
         let places = self.places(run);
         let n = places.len();
-        let tried: Vec<usize> = (0..n.min(TRIED)).map(|i| i * (n - 1) / (TRIED - 1).max(1)).collect();
+        let tried: Vec<usize> =
+            (0..n.min(TRIED)).map(|i| i * (n - 1) / (TRIED - 1).max(1)).collect();
         let few: Vec<usize> = tried.iter().map(|&i| places[i]).collect();
         Ok(cell.cost.len() == n && cell.agrees(&self.make(run, &few)?, &tried))
     }
 
     fn train(&mut self, name: &'static str, kind: Kind) -> Result<Subject, Error> {
-        let paper: &PaperData =
-            PAPER_DATA.iter().find(|d| d.name == name).ok_or_else(|| Error::NotPrepared(name.to_owned()))?;
+        let paper: &PaperData = PAPER_DATA
+            .iter()
+            .find(|d| d.name == name)
+            .ok_or_else(|| Error::NotPrepared(name.to_owned()))?;
         if !self.data.contains_key(name) {
             let folder = self.inputs.data.as_deref().ok_or(Error::NoFolder)?;
             self.data.insert(name, paper.load(folder, self.inputs.seed)?);
@@ -173,7 +178,8 @@ impl Laboratory {
         let key = Key::default().values(&data.values);
         let key = data.favourable.iter().fold(key, |key, yes| key.word(u64::from(*yes))).finish();
         let short = kind.short().to_lowercase();
-        let path = self.store.path(&format!("{name}-{short}-classifier"), &[key, self.inputs.seed.0]);
+        let path =
+            self.store.path(&format!("{name}-{short}-classifier"), &[key, self.inputs.seed.0]);
         let kept = path.as_ref().and_then(|path| ModelFile::load(path).ok()).map(|file| file.model);
         let model: Arc<dyn Model> = match kept {
             Some(model) => model,
@@ -194,11 +200,13 @@ impl Laboratory {
         let denied_in_training = unfavourable(&*model, &train, d)?;
         let rows = train.len() / d;
         let n = REFERENCE.min(rows);
-        let reference: Vec<f64> = (0..n).flat_map(|i| &train[i * rows / n * d..][..d]).copied().collect();
+        let reference: Vec<f64> =
+            (0..n).flat_map(|i| &train[i * rows / n * d..][..d]).copied().collect();
         // Scores stand for the weights.
         let mut scores = vec![0.0; denied.len() / d];
         model.score_batch(Rows::new(&denied, d)?, &mut scores)?;
-        let fingerprint = Key::default().values(&denied).values(&scores).values(&reference).finish();
+        let fingerprint =
+            Key::default().values(&denied).values(&scores).values(&reference).finish();
         Ok(Subject {
             names: data.names.clone(),
             accuracy: data.judge(&*model)?.accuracy,
@@ -218,8 +226,12 @@ impl Laboratory {
         let all = subject.people(run.size);
         let people: Vec<f64> = places.iter().flat_map(|i| &all[i * d..][..d]).copied().collect();
         let people = Rows::new(&people, d)?;
-        let mut setup =
-            Setup::new(Arc::clone(&subject.model), subject.names.clone(), None, run.variance.sqrt())?;
+        let mut setup = Setup::new(
+            Arc::clone(&subject.model),
+            subject.names.clone(),
+            None,
+            run.variance.sqrt(),
+        )?;
         setup.max_rate = run.rate;
         setup.seed = self.inputs.seed;
         setup.reference = Some(Arc::clone(&subject.reference));
@@ -250,14 +262,17 @@ fn bounds(
     answers: &[Answer],
     variance: f64,
 ) -> Result<Vec<Option<f64>>, Error> {
-    let Some(model) = engine.task().model.as_differentiable() else { return Ok(vec![None; answers.len()]) };
+    let Some(model) = engine.task().model.as_differentiable() else {
+        return Ok(vec![None; answers.len()]);
+    };
     let noise = Gaussian::isotropic(people.n_cols(), variance.sqrt())?;
     let active = vec![true; people.n_cols()];
     let one = |(person, answer): (&[f64], &Answer)| -> Result<Option<f64>, Error> {
         if !matches!(answer.status, Status::Certified | Status::Found) {
             return Ok(None);
         }
-        let step = Step { model, noise: &noise, active: &active, factual: person, point: &answer.point };
+        let step =
+            Step { model, noise: &noise, active: &active, factual: person, point: &answer.point };
         Ok(Some(upper_bound(&step)?.value))
     };
     people.iter().zip(answers).map(one).collect()

@@ -23,9 +23,12 @@ pub(super) const TARGET: f64 = 0.35;
 /// Radius of the adversaries of ROAR and ARAR.
 const EPSILON: &[&str] = &["epsilon=0.01"];
 
-const AR: Column = Column { label: "AR(-LIME)", paper: "AR", methods: ["ar", "ar-lime"], options: &[] };
-const WACHTER: Column = Column { label: "Wachter", paper: "Wachter", methods: ["wachter"; 2], options: &[] };
-const GS: Column = Column { label: "GS", paper: "GS", methods: ["growing-spheres"; 2], options: &[] };
+const AR: Column =
+    Column { label: "AR(-LIME)", paper: "AR", methods: ["ar", "ar-lime"], options: &[] };
+const WACHTER: Column =
+    Column { label: "Wachter", paper: "Wachter", methods: ["wachter"; 2], options: &[] };
+const GS: Column =
+    Column { label: "GS", paper: "GS", methods: ["growing-spheres"; 2], options: &[] };
 /// As the library has them that the paper's numbers were made with.
 const AR_LIBRARY: Column = Column {
     label: "AR(-LIME), as the library has it",
@@ -33,7 +36,8 @@ const AR_LIBRARY: Column = Column {
     methods: ["ar", "ar-lime"],
     options: &["version=library"],
 };
-/// The first favourable point of plain steps, which is what the library does for Wachter: its ARAR without an adversary.
+/// The first favourable point of plain steps, which is what the library does for Wachter: its ARAR
+/// without an adversary.
 pub(super) const FIRST_POINT: [&str; 5] =
     ["version=library", "epsilon=0", "lambda=0.01", "learning-rate=0.01", "steps=1000"];
 const WACHTER_LIBRARY: Column = Column {
@@ -49,9 +53,12 @@ const GS_LIBRARY: Column = Column {
     options: &["version=library"],
 };
 const DICE: Column = Column { label: "DiCE", paper: "DiCE", methods: ["dice"; 2], options: &[] };
-const ROAR: Column = Column { label: "ROAR", paper: "ROAR", methods: ["roar"; 2], options: EPSILON };
-const ARAR: Column = Column { label: "ARAR", paper: "ARAR", methods: ["arar"; 2], options: EPSILON };
-/// With the last of the paper's balance parameters: with the others hardly anybody gets an answer from a network (settings).
+const ROAR: Column =
+    Column { label: "ROAR", paper: "ROAR", methods: ["roar"; 2], options: EPSILON };
+const ARAR: Column =
+    Column { label: "ARAR", paper: "ARAR", methods: ["arar"; 2], options: EPSILON };
+/// With the last of the paper's balance parameters: with the others hardly anybody gets an answer
+/// from a network (settings).
 const ROAR_LIBRARY: Column = Column {
     label: "ROAR, as the library has it",
     paper: "ROAR",
@@ -64,8 +71,9 @@ const ARAR_LIBRARY: Column = Column {
     methods: ["arar"; 2],
     options: &["epsilon=0.01", "version=library"],
 };
-/// The paper's Algorithm 1, its balance parameter searched over {1, 0.75, 0.5, 0.25, 0}. The paper does not give its step size; with this one the
-/// first point that is accepted lies about as far beyond the target as in the paper's tables.
+/// The paper's Algorithm 1, its balance parameter searched over {1, 0.75, 0.5, 0.25, 0}. The paper
+/// does not give its step size; with this one the first point that is accepted lies about as far
+/// beyond the target as in the paper's tables.
 pub(super) const THEIRS: Column = Column {
     label: "PROBE, the paper's algorithm",
     paper: "PROBE",
@@ -85,7 +93,10 @@ pub(super) const OURS: Column =
 
 /// Methods that do not look at noise, as far as we have them.
 pub(super) fn baselines() -> Vec<Column> {
-    [AR, WACHTER, GS, DICE].into_iter().filter(|c| c.methods.iter().all(|m| method(m).is_ok())).collect()
+    [AR, WACHTER, GS, DICE]
+        .into_iter()
+        .filter(|c| c.methods.iter().all(|m| method(m).is_ok()))
+        .collect()
 }
 
 /// Methods against an adversary.
@@ -93,8 +104,10 @@ pub(super) fn adversarial() -> Vec<Column> {
     vec![ROAR, ARAR]
 }
 
-/// Other methods as the library has them, where that makes other numbers; the last two are against an adversary.
-pub(super) const LIBRARY: [Column; 5] = [AR_LIBRARY, WACHTER_LIBRARY, GS_LIBRARY, ROAR_LIBRARY, ARAR_LIBRARY];
+/// Other methods as the library has them, where that makes other numbers; the last two are against
+/// an adversary.
+pub(super) const LIBRARY: [Column; 5] =
+    [AR_LIBRARY, WACHTER_LIBRARY, GS_LIBRARY, ROAR_LIBRARY, ARAR_LIBRARY];
 
 /// All methods, each once.
 pub(super) fn all() -> Vec<Column> {

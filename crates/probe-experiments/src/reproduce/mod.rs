@@ -1,7 +1,8 @@
 //! The paper's figures and tables, with the paper's values beside ours: one file per entry.
 //!
-//! An entry says which runs it is made from; a [`Laboratory`] makes or finds them, and the entry turns them into texts and pictures, which
-//! whoever calls it writes. The same seed gives the same bytes, apart from times.
+//! An entry says which runs it is made from; a [`Laboratory`] makes or finds them, and the entry
+//! turns them into texts and pictures, which whoever calls it writes. The same seed gives the same
+//! bytes, apart from times.
 
 mod cell;
 mod classifiers;

@@ -1,4 +1,5 @@
-//! Two half moons that reach into each other: scikit-learn's `make_moons`, whose picture the paper's appendix uses.
+//! Two half moons that reach into each other: scikit-learn's `make_moons`, whose picture the
+//! paper's appendix uses.
 
 use probe_core::{Purpose, Seed};
 
@@ -11,7 +12,8 @@ pub(super) struct Moons {
     pub(super) favourable: Vec<bool>,
 }
 
-/// `n` points, in turns on either moon at a random angle, each off by a normal of deviation `sd` in both features.
+/// `n` points, in turns on either moon at a random angle, each off by a normal of deviation `sd` in
+/// both features.
 pub(super) fn moons(n: usize, sd: f64, seed: Seed) -> Moons {
     let mut stream = seed.stream(Purpose::Data, STREAM);
     let (mut rows, mut favourable) = (Vec::with_capacity(2 * n), Vec::with_capacity(n));

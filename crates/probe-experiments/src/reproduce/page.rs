@@ -5,7 +5,8 @@ use crate::plot::escape;
 use crate::report::{close_page, open_page};
 use probe_core::registry::Entry;
 
-/// One HTML file that needs nothing else: tables, remarks and pictures of each experiment, in order.
+/// One HTML file that needs nothing else: tables, remarks and pictures of each experiment, in
+/// order.
 pub fn page(made: &[(&'static Entry<dyn Experiment>, Made)], about: &str) -> String {
     let mut out = open_page("The paper's experiments, made anew", about);
     for (entry, made) in made {
@@ -28,13 +29,16 @@ pub fn page(made: &[(&'static Entry<dyn Experiment>, Made)], about: &str) -> Str
     out + &close_page("Same data, same seed: the same numbers, apart from times.")
 }
 
-/// A table. Words stand on the left of their column, and sentences below their row, so that the page is no wider than its numbers.
+/// A table. Words stand on the left of their column, and sentences below their row, so that the
+/// page is no wider than its numbers.
 fn html(table: &Table) -> String {
     let n = table.header.len() - usize::from(table.sentences);
     let numbers = table.numbers();
     let class = |i: usize| if i == 0 || numbers.contains(&i) { "" } else { " class=\"words\"" };
-    let mut out =
-        format!("<h3>{}</h3>\n<div class=\"everything\"><table>\n<thead><tr>", escape(&table.title));
+    let mut out = format!(
+        "<h3>{}</h3>\n<div class=\"everything\"><table>\n<thead><tr>",
+        escape(&table.title)
+    );
     for (i, head) in table.header[..n].iter().enumerate() {
         out += &format!("<th{}>{}</th>", class(i), escape(head));
     }
@@ -48,7 +52,10 @@ fn html(table: &Table) -> String {
         }
         out += "</tr>\n";
         if let Some(sentence) = below {
-            out += &format!("<tr class=\"sentence\"><td colspan=\"{n}\">{}</td></tr>\n", escape(sentence));
+            out += &format!(
+                "<tr class=\"sentence\"><td colspan=\"{n}\">{}</td></tr>\n",
+                escape(sentence)
+            );
         }
     }
     out + "</tbody></table></div>\n"
@@ -74,10 +81,8 @@ mod tests {
         let told = "<tr class=\"told\"><th>a</th><td class=\"words\">step=1</td><td>0.5</td></tr>\n\
                     <tr class=\"sentence\"><td colspan=\"3\">because 1 &lt; 2</td></tr>";
         assert!(made.contains(told), "{made}");
-        assert!(
-            made.ends_with(
-                "<tr><th>b</th><td class=\"words\"></td><td>0.4</td></tr>\n</tbody></table></div>\n"
-            )
-        );
+        assert!(made.ends_with(
+            "<tr><th>b</th><td class=\"words\"></td><td>0.4</td></tr>\n</tbody></table></div>\n"
+        ));
     }
 }

@@ -1,5 +1,7 @@
-//! What the settings of other methods come to, on people whom the classifier denies among the rows that it was trained on: so that
-//! settings can be chosen without the people of tables and figures. The default is the cheapest of those with the most answers, or the published one where that is as good.
+//! What the settings of other methods come to, on people whom the classifier denies among the rows
+//! that it was trained on: so that settings can be chosen without the people of tables and figures.
+//! The default is the cheapest of those with the most answers, or the published one where that is
+//! as good.
 
 use super::cell::{Kind, Run, Size, summary};
 use super::lab::Laboratory;
@@ -30,15 +32,27 @@ struct Trial {
     only: Option<Kind>,
 }
 
-const fn trial(method: &'static str, options: &'static [&'static str], whose: &'static str) -> Trial {
+const fn trial(
+    method: &'static str,
+    options: &'static [&'static str],
+    whose: &'static str,
+) -> Trial {
     Trial { method, options, whose, only: None }
 }
 
-const fn on_networks(method: &'static str, options: &'static [&'static str], whose: &'static str) -> Trial {
+const fn on_networks(
+    method: &'static str,
+    options: &'static [&'static str],
+    whose: &'static str,
+) -> Trial {
     Trial { method, options, whose, only: Some(Kind::Network) }
 }
 
-const fn on_linear(method: &'static str, options: &'static [&'static str], whose: &'static str) -> Trial {
+const fn on_linear(
+    method: &'static str,
+    options: &'static [&'static str],
+    whose: &'static str,
+) -> Trial {
     Trial { method, options, whose, only: Some(Kind::Linear) }
 }
 
@@ -107,9 +121,11 @@ impl Experiment for Settings {
         let (mut rows, mut numbers) = (Vec::new(), Vec::new());
         for (trial, run) in Self::trials() {
             let cell = lab.cell(&run)?;
-            let title = PAPER_DATA.iter().find(|d| d.name == run.data).map_or(run.data, |d| d.title);
+            let title =
+                PAPER_DATA.iter().find(|d| d.name == run.data).map_or(run.data, |d| d.title);
             let [ra, air, cost, changed] =
-                [&cell.accuracy, &cell.sampled_rate, &cell.cost, &cell.changed].map(|column| summary(column));
+                [&cell.accuracy, &cell.sampled_rate, &cell.cost, &cell.changed]
+                    .map(|column| summary(column));
             rows.push(vec![
                 format!("{title}, {}, {}", run.kind.short(), run.method),
                 run.options.join(" "),
@@ -119,14 +135,22 @@ impl Experiment for Settings {
                 fixed(cost.mean, 2),
                 fixed(changed.mean, 1),
             ]);
-            let texts = [run.data, run.kind.short(), run.method, &run.options.join(" "), trial.whose];
+            let texts =
+                [run.data, run.kind.short(), run.method, &run.options.join(" "), trial.whose];
             let mut line: Vec<String> = texts.map(str::to_owned).to_vec();
             line.extend([cell.cost.len() as f64, ra.mean, air.mean, air.sd].map(number));
             line.extend([cost.mean, cost.sd, changed.mean, cell.seconds].map(number));
             numbers.push(line);
         }
-        let header =
-            vec!["data, classifier, method", "settings", "whose", "RA", "AIR", "AC", "features changed"];
+        let header = vec![
+            "data, classifier, method",
+            "settings",
+            "whose",
+            "RA",
+            "AIR",
+            "AC",
+            "features changed",
+        ];
         let title = "Settings of other methods, on denied people of the training rows".to_owned();
         let header_csv = [
             "data",

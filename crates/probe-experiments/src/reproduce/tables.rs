@@ -1,8 +1,11 @@
-//! Table 1 and the appendix's table for a variance of 0.025: the paper's number, the paper's algorithm as we run it, and our solver.
+//! Table 1 and the appendix's table for a variance of 0.025: the paper's number, the paper's
+//! algorithm as we run it, and our solver.
 
 use super::cell::{Cell, Kind, Run, summary};
 use super::lab::Laboratory;
-use super::methods::{Column, LIBRARY, OURS, RELEASED, TARGET, THEIRS, adversarial, baselines, subjects};
+use super::methods::{
+    Column, LIBRARY, OURS, RELEASED, TARGET, THEIRS, adversarial, baselines, subjects,
+};
 use super::published::{Printed, published};
 use super::{Experiment, Made, Table, csv, number};
 use crate::number::{fixed, rounded};
@@ -22,7 +25,8 @@ pub(super) const SIGMA_025: Entry<dyn Experiment> = Entry {
     item: &Compared { name: "sigma025.csv", variance: 0.025, adversarial: false },
 };
 
-/// Average rates that differ by no more than this count as the same, and costs by no more than this part.
+/// Average rates that differ by no more than this count as the same, and costs by no more than this
+/// part.
 const SAME_RATE: f64 = 0.05;
 const SAME_COST: f64 = 0.25;
 
@@ -60,7 +64,9 @@ struct Line<'a> {
 
 impl Experiment for Compared {
     fn runs(&self) -> Vec<Run> {
-        let one = |(data, kind)| self.columns().into_iter().map(move |c| c.run(data, kind, self.variance));
+        let one = |(data, kind)| {
+            self.columns().into_iter().map(move |c| c.run(data, kind, self.variance))
+        };
         subjects().into_iter().flat_map(one).collect()
     }
 
@@ -125,8 +131,11 @@ const HEADER: [&str; 21] = [
 
 impl Line<'_> {
     fn cells(&self) -> Vec<String> {
-        let (accuracy, air, cost) =
-            (summary(&self.cell.accuracy), summary(&self.cell.sampled_rate), summary(&self.cell.cost));
+        let (accuracy, air, cost) = (
+            summary(&self.cell.accuracy),
+            summary(&self.cell.sampled_rate),
+            summary(&self.cell.cost),
+        );
         let printed = |of: fn(&Printed) -> f64| {
             self.paper.map_or_else(|| "not printed".to_owned(), |p| fixed(of(&p), 2))
         };
@@ -150,8 +159,10 @@ impl Line<'_> {
 
     fn numbers(&self) -> Vec<String> {
         let s = |values: &[Option<f64>]| summary(values);
-        let (air, rate, cost) = (s(&self.cell.sampled_rate), s(&self.cell.rate), s(&self.cell.cost));
-        let printed = |of: fn(&Printed) -> f64| self.paper.map_or_else(String::new, |p| number(of(&p)));
+        let (air, rate, cost) =
+            (s(&self.cell.sampled_rate), s(&self.cell.rate), s(&self.cell.cost));
+        let printed =
+            |of: fn(&Printed) -> f64| self.paper.map_or_else(String::new, |p| number(of(&p)));
         let texts = [self.title, self.kind.short(), self.column.label].map(|t| format!("\"{t}\""));
         let mut row = texts.to_vec();
         row.extend([
@@ -177,7 +188,8 @@ impl Line<'_> {
         row
     }
 
-    /// Why the numbers are what they are, by what other rows or the settings show; what is said of a difference is said only where there is one.
+    /// Why the numbers are what they are, by what other rows or the settings show; what is said of
+    /// a difference is said only where there is one.
     fn why(&self, air: &Summary, cost: &Summary) -> &'static str {
         let Some(paper) = self.paper else { return "the paper prints no numbers for DiCE" };
         let close_rate = (air.mean - paper.rate).abs() <= SAME_RATE;
@@ -185,7 +197,9 @@ impl Line<'_> {
         let network = self.kind == Kind::Network;
         let library = LIBRARY.contains(&self.column);
         match self.column.paper {
-            "PROBE" if self.column == OURS => "least cost at a rate just under r; theirs overshoots",
+            "PROBE" if self.column == OURS => {
+                "least cost at a rate just under r; theirs overshoots"
+            }
             _ if air.n == 0 => "nobody got an answer",
             _ if paper.accuracy < 0.1 => {
                 "the paper found fewer than one answer in ten; ours are of all people"
@@ -201,33 +215,45 @@ impl Line<'_> {
                 "the library's likeness is of the probability, taken for a score: what its actions gain is left to chance"
             }
             "AR" if library && close_cost => "same cost: the authors charge shifts in percentiles",
-            "AR" if library => "the authors charge shifts in percentiles, by which large moves can be cheap",
+            "AR" if library => {
+                "the authors charge shifts in percentiles, by which large moves can be cheap"
+            }
             "AR" if network => {
                 "ours is the cheapest action that the network accepts, near the boundary; the library's: next row"
             }
             "AR" if close_rate => {
                 "same rate; ours has the least l1 cost, the authors charge shifts in percentiles: next row"
             }
-            "AR" => "ours ends on the boundary, where half of all attempts fail; the library's: next row",
+            "AR" => {
+                "ours ends on the boundary, where half of all attempts fail; the library's: next row"
+            }
             "Wachter" if library && close_rate => {
                 "same rate; all features are moved alike, whatever that costs"
             }
-            "Wachter" if library => "the first favourable point of plain steps lies beyond the boundary",
+            "Wachter" if library => {
+                "the first favourable point of plain steps lies beyond the boundary"
+            }
             "Wachter" => {
                 "ours is the nearest point; the library takes the first one on plain steps: next row"
             }
             "GS" if library && close_rate => {
                 "same rate; categories jump, and what that costs depends on the classifier's weights"
             }
-            "GS" if library => "categories jump, as far beyond the boundary as the classifier's weights say",
-            "GS" if close_rate => "layers get narrower near the boundary; the library's do not: next row",
+            "GS" if library => {
+                "categories jump, as far beyond the boundary as the classifier's weights say"
+            }
+            "GS" if close_rate => {
+                "layers get narrower near the boundary; the library's do not: next row"
+            }
             "GS" => {
                 "ours ends near the boundary; the library tosses coins for categories, which jump: next row"
             }
             "ROAR" if library && close_rate => {
                 "same rate; the library moves all features until its objective hardly changes"
             }
-            "ROAR" if library => "the library ends where its objective hardly changes, wherever that is",
+            "ROAR" if library => {
+                "the library ends where its objective hardly changes, wherever that is"
+            }
             "ARAR" if library => {
                 "the library takes the first safe point of steps of 0.1: the step decides the rate (settings)"
             }
@@ -255,7 +281,8 @@ fn remarks(lines: &[Line<'_>]) -> Vec<String> {
     // The paper leaves out what fewer than one in ten people get.
     let fair = |l: &&Line<'_>| l.paper.is_some_and(|p| p.accuracy >= 0.1);
     let considered: Vec<&Line<'_>> = others.iter().chain(&theirs).copied().filter(fair).collect();
-    let library: Vec<&Line<'_>> = lines.iter().filter(|l| LIBRARY.contains(&l.column)).filter(fair).collect();
+    let library: Vec<&Line<'_>> =
+        lines.iter().filter(|l| LIBRARY.contains(&l.column)).filter(fair).collect();
     // A cell counts once, whether ours or the library's way meets it.
     let met = |l: &&&Line<'_>| {
         let same = |other: &&Line<'_>| {
@@ -302,7 +329,11 @@ fn remarks(lines: &[Line<'_>]) -> Vec<String> {
 }
 
 fn spread(s: &Summary) -> String {
-    if s.sd.is_finite() { format!("{} ± {}", fixed(s.mean, 2), fixed(s.sd, 2)) } else { fixed(s.mean, 2) }
+    if s.sd.is_finite() {
+        format!("{} ± {}", fixed(s.mean, 2), fixed(s.sd, 2))
+    } else {
+        fixed(s.mean, 2)
+    }
 }
 
 fn signed(value: f64) -> String {

@@ -36,8 +36,10 @@ fn the_figure_on_trees_repeats_and_tells_the_truth() {
     ids.dedup();
     assert_eq!(ids.len(), n);
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
-    let number = |row: usize, column: usize| made.tables[0].rows[row][column].parse::<f64>().unwrap();
-    // Of 500 denied people one is close to the border, and the recourses keep to r on what they were made for.
+    let number =
+        |row: usize, column: usize| made.tables[0].rows[row][column].parse::<f64>().unwrap();
+    // Of 500 denied people one is close to the border, and the recourses keep to r on what they
+    // were made for.
     assert!((number(0, 1) - 0.5).abs() < 0.05, "{:?}", made.tables);
     assert!(number(1, 1) <= 0.05 && number(2, 2) <= 0.05, "{:?}", made.tables);
 }
@@ -65,14 +67,21 @@ fn figures_without_data_are_well_formed_and_say_what_they_show() {
 fn pictures_in_the_plane_tell_the_truth() {
     let rate = |made: &Made, row: usize| made.tables[0].rows[row][2].parse::<f64>().unwrap();
     let cost = |made: &Made, row: usize| made.tables[0].rows[row][1].parse::<f64>().unwrap();
-    // At a corner of less than half a turn, a point on the boundary fails more often than not; ARAR is safest and dearest.
+    // At a corner of less than half a turn, a point on the boundary fails more often than not; ARAR
+    // is safest and dearest.
     let corner = made("motivation", Inputs::default());
-    assert!(rate(&corner, 0) > 0.45 && rate(&corner, 1) <= 0.2 && rate(&corner, 2) < rate(&corner, 1));
+    assert!(
+        rate(&corner, 0) > 0.45 && rate(&corner, 1) <= 0.2 && rate(&corner, 2) < rate(&corner, 1)
+    );
     assert!(cost(&corner, 0) < cost(&corner, 1) && cost(&corner, 1) < cost(&corner, 2));
     let moons = made("navigation", Inputs::default());
     for (row, target) in [(1, 0.35), (2, 0.2), (3, 0.05)] {
         // Certificates need room below the target; a quarter of it would be waste.
-        assert!(rate(&moons, row) <= target && rate(&moons, row) > 0.75 * target, "{:?}", moons.tables);
+        assert!(
+            rate(&moons, row) <= target && rate(&moons, row) > 0.75 * target,
+            "{:?}",
+            moons.tables
+        );
         assert!(cost(&moons, row) > cost(&moons, row - 1), "{:?}", moons.tables);
     }
 }
@@ -88,7 +97,8 @@ fn write_data(folder: &std::path::Path) {
         );
         for _ in 0..400 {
             let (a, b) = (stream.uniform(), stream.uniform());
-            let groups: Vec<bool> = data.categorical.iter().map(|_| stream.uniform() < 0.5).collect();
+            let groups: Vec<bool> =
+                data.categorical.iter().map(|_| stream.uniform() < 0.5).collect();
             let yes = a + 0.5 * b + 0.2 * stream.normal() > 0.7;
             let words: String = groups.iter().map(|g| if *g { "u," } else { "v," }).collect();
             text += &format!("{a},{b},{words}{}\n", u8::from(yes));
@@ -133,19 +143,26 @@ fn tables_are_made_kept_and_found_again() {
             std::fs::write(path, "{").unwrap();
         }
     }
-    let rates = |made: &Made| made.tables[0].rows.iter().map(|row| row[4].clone()).collect::<Vec<_>>();
+    let rates =
+        |made: &Made| made.tables[0].rows.iter().map(|row| row[4].clone()).collect::<Vec<_>>();
     assert_eq!(rates(&made("sigma025", inputs.clone())), rates(&first));
-    // What another program kept, which this one does not find: it is made anew, although its name is right.
+    // What another program kept, which this one does not find: it is made anew, although its name
+    // is right.
     let changed = std::fs::read_dir(&cells).unwrap().map(|entry| entry.unwrap().path());
     for path in changed.filter(|path| path.to_string_lossy().contains("compas-nn-growing")) {
-        let mut cell: Cell = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let mut cell: Cell =
+            serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
         cell.cost[0] = Some(123.0);
         std::fs::write(path, serde_json::to_string(&cell).unwrap()).unwrap();
     }
     let again = made("sigma025", inputs);
-    let costs = |made: &Made| made.tables[0].rows.iter().map(|row| row[8].clone()).collect::<Vec<_>>();
+    let costs =
+        |made: &Made| made.tables[0].rows.iter().map(|row| row[8].clone()).collect::<Vec<_>>();
     assert_eq!(costs(&again), costs(&first));
-    let missing =
-        Laboratory::new(Inputs::default()).unwrap().prepare(&[("gmc", Kind::Linear)], &[], &mut |_| {});
+    let missing = Laboratory::new(Inputs::default()).unwrap().prepare(
+        &[("gmc", Kind::Linear)],
+        &[],
+        &mut |_| {},
+    );
     assert!(missing.unwrap_err().to_string().contains("--data DIR"));
 }

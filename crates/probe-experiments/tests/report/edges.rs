@@ -2,7 +2,8 @@
 
 use crate::sample::{checked, feature, sample};
 use probe_experiments::report::{
-    Batch, Bound, Frontier, Histogram, Method, ModelAnswer, NetworkPart, Region, Status, Value, cloud_picture,
+    Batch, Bound, Frontier, Histogram, Method, ModelAnswer, NetworkPart, Region, Status, Value,
+    cloud_picture,
 };
 
 #[test]
@@ -21,7 +22,8 @@ fn forty_features_long_names_and_extreme_numbers() {
     let mut report = sample();
     for j in 0..40 {
         let size = 10f64.powi(15 * (j % 40 - 20));
-        let mut extra = feature(&format!("{}{j}", "a_very_long_column_name_".repeat(8)), size, size * 1.5);
+        let mut extra =
+            feature(&format!("{}{j}", "a_very_long_column_name_".repeat(8)), size, size * 1.5);
         extra.tolerance = [Some(f64::NAN), Some(f64::INFINITY), None, Some(size)][j as usize % 4];
         extra.scaled_change = [f64::NAN, f64::INFINITY, -3.0, 0.0][j as usize % 4];
         extra.cost_share = f64::NAN;
@@ -32,12 +34,16 @@ fn forty_features_long_names_and_extreme_numbers() {
     assert!(text.contains("Make 42 changes, above all"));
     assert!(text.contains("and 30 smaller changes: see the table"));
     assert!(text.contains("42 of 43 features"));
-    assert!(text.contains("any amount") && text.contains("n/a"), "unlimited and unknown tolerances differ");
+    assert!(
+        text.contains("any amount") && text.contains("n/a"),
+        "unlimited and unknown tolerances differ"
+    );
 }
 
 #[test]
 fn broken_numbers_are_left_out() {
-    let bad = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 2.0, f64::MAX, 0.0, f64::MIN_POSITIVE];
+    let bad =
+        [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 2.0, f64::MAX, 0.0, f64::MIN_POSITIVE];
     for a in bad {
         for b in bad {
             let mut report = sample();
@@ -71,7 +77,8 @@ fn empty_reports_are_pages_too() {
     let mut report = sample();
     report.features.clear();
     report.methods.clear();
-    (report.frontier, report.cloud, report.batch) = (Some(Frontier::default()), None, Some(Batch::default()));
+    (report.frontier, report.cloud, report.batch) =
+        (Some(Frontier::default()), None, Some(Batch::default()));
     for status in [Status::Certified, Status::Found, Status::None, Status::Favourable] {
         report.answer.status = status;
         checked(&report);
@@ -87,7 +94,8 @@ fn grids_shade_any_model() {
         columns,
         accepted,
     };
-    report.cloud.as_mut().unwrap().region = Some(grid(3, vec![false, true, true, true, false, true]));
+    report.cloud.as_mut().unwrap().region =
+        Some(grid(3, vec![false, true, true, true, false, true]));
     let svg = cloud_picture(&report, "c", 700.0).unwrap().standalone();
     assert_eq!(svg.matches("class=\"region-yes\"").count(), 3, "one rectangle for each run");
     checked(&report);

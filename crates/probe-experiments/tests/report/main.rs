@@ -1,10 +1,12 @@
-//! The written page: well-formed, self-contained, complete, the same every time, and never at a loss.
+//! The written page: well-formed, self-contained, complete, the same every time, and never at a
+//! loss.
 
 mod edges;
 mod sample;
 
 use probe_experiments::report::{
-    Answer, Bound, Report, Status, Value, changes_picture, cloud_picture, frontier_picture, render, summary,
+    Answer, Bound, Report, Status, Value, changes_picture, cloud_picture, frontier_picture, render,
+    summary,
 };
 use sample::{checked, sample};
 
@@ -50,7 +52,9 @@ fn a_cloud_without_other_noise_does_not_excuse_itself() {
     let mut report = sample();
     report.cloud.as_mut().unwrap().others_noisy = false;
     let text = checked(&report);
-    assert!(text.contains("the drawn line decides every attempt") && !text.contains("some crosses lie"));
+    assert!(
+        text.contains("the drawn line decides every attempt") && !text.contains("some crosses lie")
+    );
 }
 
 #[test]
@@ -130,7 +134,10 @@ fn pictures_stand_alone() {
     ] {
         let text = svg.unwrap().standalone();
         let document = roxmltree::Document::parse(&text).expect("well-formed picture");
-        assert_eq!(document.root_element().tag_name().namespace(), Some("http://www.w3.org/2000/svg"));
+        assert_eq!(
+            document.root_element().tag_name().namespace(),
+            Some("http://www.w3.org/2000/svg")
+        );
         assert!(text.contains("<style>"));
         // Programs that are no browsers know no custom properties, and would draw all in black.
         assert!(!text.contains("var("), "{text}");

@@ -2,8 +2,8 @@
 
 use probe_core::NoiseOn;
 use probe_experiments::report::{
-    Answer, Batch, Cloud, CloudAxis, Frontier, FrontierPoint, Histogram, Method, ModelCard, PersonFeature,
-    Region, Report, Sample, Settings, Status, StatusCount, Value, render, summary,
+    Answer, Batch, Cloud, CloudAxis, Frontier, FrontierPoint, Histogram, Method, ModelCard,
+    PersonFeature, Region, Report, Sample, Settings, Status, StatusCount, Value, render, summary,
 };
 
 pub(crate) fn feature(name: &str, from: f64, to: f64) -> PersonFeature {
@@ -101,15 +101,24 @@ pub(crate) fn sample() -> Report {
 pub(crate) fn checked(report: &Report) -> String {
     let page = render(report);
     assert_eq!(page, render(report), "same data, same bytes");
-    let options = roxmltree::ParsingOptions { allow_dtd: true, ..roxmltree::ParsingOptions::default() };
-    let document = roxmltree::Document::parse_with_options(&page, options).expect("well-formed page");
+    let options =
+        roxmltree::ParsingOptions { allow_dtd: true, ..roxmltree::ParsingOptions::default() };
+    let document =
+        roxmltree::Document::parse_with_options(&page, options).expect("well-formed page");
     let mut text = String::new();
     let mut ids = std::collections::BTreeSet::new();
     for node in document.descendants() {
         let tag = node.tag_name().name();
-        assert!(!["script", "link", "img", "iframe"].contains(&tag), "{tag} in a self-contained page");
+        assert!(
+            !["script", "link", "img", "iframe"].contains(&tag),
+            "{tag} in a self-contained page"
+        );
         for attribute in node.attributes() {
-            assert!(!["href", "src"].contains(&attribute.name()), "{} points elsewhere", attribute.value());
+            assert!(
+                !["href", "src"].contains(&attribute.name()),
+                "{} points elsewhere",
+                attribute.value()
+            );
             for word in attribute.value().split(|c: char| !c.is_alphanumeric()) {
                 assert!(word != "NaN" && word != "inf", "{tag} {}", attribute.value());
             }
@@ -120,10 +129,12 @@ pub(crate) fn checked(report: &Report) -> String {
         if tag == "svg" {
             let named = node.attribute("aria-labelledby").expect("named picture");
             assert_eq!(named.split(' ').count(), 2);
-            let child =
-                |tag: &str| node.children().find(|c| c.tag_name().name() == tag).and_then(|c| c.text());
+            let child = |tag: &str| {
+                node.children().find(|c| c.tag_name().name() == tag).and_then(|c| c.text())
+            };
             assert!(
-                child("title").is_some_and(|t| !t.is_empty()) && child("desc").is_some_and(|t| !t.is_empty())
+                child("title").is_some_and(|t| !t.is_empty())
+                    && child("desc").is_some_and(|t| !t.is_empty())
             );
         }
         if node.is_text() && node.parent().is_some_and(|p| p.tag_name().name() != "style") {

@@ -1,5 +1,5 @@
-//! Columns before the first layer or tree: each comes from one input by steps that are kept, so that a cut of a tree can be moved
-//! through them, bit for bit.
+//! Columns before the first layer or tree: each comes from one input by steps that are kept, so
+//! that a cut of a tree can be moved through them, bit for bit.
 
 /// What the entries of a column or a constant are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,11 @@ impl Cell {
             Step::Multiply(0.0) => return Err("a factor of zero".to_owned()),
             Step::Divide(0.0) => return Err("division by zero".to_owned()),
             Step::Round => {}
-            Step::Add(c) | Step::From(c) | Step::Subtract(c) | Step::Multiply(c) | Step::Divide(c) => {
+            Step::Add(c)
+            | Step::From(c)
+            | Step::Subtract(c)
+            | Step::Multiply(c)
+            | Step::Divide(c) => {
                 if !c.is_finite() {
                     return Err(format!("the constant {c} is not finite"));
                 }
@@ -168,7 +172,11 @@ impl Cell {
     pub(super) fn value(&self, x: f64) -> f64 {
         let mut value = x;
         for &(step, single) in &self.steps {
-            value = if single { f64::from(in_single(step, value as f32)) } else { in_double(step, value) };
+            value = if single {
+                f64::from(in_single(step, value as f32))
+            } else {
+                in_double(step, value)
+            };
         }
         value
     }
@@ -181,10 +189,12 @@ impl Cell {
             Step::Multiply(c) | Step::Divide(c) if *c < 0.0 => !falls,
             _ => falls,
         });
-        let single = self.steps.last().is_some_and(|(step, single)| *single || *step == Step::Round);
+        let single =
+            self.steps.last().is_some_and(|(step, single)| *single || *step == Step::Round);
         let most = if single { f64::from(f32::MAX) } else { f64::MAX };
-        // All of the low values are on one side, and all of the others on the other one. What is too large for the column's type is its
-        // largest number, so that a threshold above all numbers has none above it.
+        // All of the low values are on one side, and all of the others on the other one. What is
+        // too large for the column's type is its largest number, so that a threshold above all
+        // numbers has none above it.
         let low_side = |x: f64| (self.value(x).clamp(-most, most) <= threshold) != falls;
         let (mut low, mut high) = (ordered(-f64::MAX), ordered(f64::MAX));
         let at = if low_side(f64::MAX) {
@@ -254,7 +264,8 @@ fn in_double(step: Step, x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Every split is the same on the source as on the column, on both sides of the cut and of values around it.
+    /// Every split is the same on the source as on the column, on both sides of the cut and of
+    /// values around it.
     #[test]
     fn cuts_are_moved_to_the_bit() {
         let chains: [&[Step]; 5] = [
@@ -274,10 +285,20 @@ mod tests {
                     // A value of the column itself: rows on thresholds.
                     let threshold = cell.value(f64::from(i) * 1.37);
                     let cut = cell.cut(threshold).unwrap();
-                    for x in
-                        [cut.at, cut.at.next_up(), cut.at.next_down(), f64::from(i) * 1.37, 0.0, -1e9, 1e9]
-                    {
-                        assert_eq!((x <= cut.at) != cut.falls, cell.value(x) <= threshold, "{steps:?} {x}");
+                    for x in [
+                        cut.at,
+                        cut.at.next_up(),
+                        cut.at.next_down(),
+                        f64::from(i) * 1.37,
+                        0.0,
+                        -1e9,
+                        1e9,
+                    ] {
+                        assert_eq!(
+                            (x <= cut.at) != cut.falls,
+                            cell.value(x) <= threshold,
+                            "{steps:?} {x}"
+                        );
                     }
                 }
             }
@@ -287,12 +308,16 @@ mod tests {
     /// What is too large for float32 may be small enough once it is divided.
     #[test]
     fn cuts_beyond_float32_are_found_where_steps_come_before_rounding() {
-        let cell =
-            Cell::input(0, Element::Double).then(Step::Divide(1e10)).unwrap().then(Step::Round).unwrap();
+        let cell = Cell::input(0, Element::Double)
+            .then(Step::Divide(1e10))
+            .unwrap()
+            .then(Step::Round)
+            .unwrap();
         let cut = cell.cut(f64::from(1e30_f32)).unwrap();
         assert!((cut.at / 1e40 - 1.0).abs() < 1e-6, "{}", cut.at);
         assert!(
-            cell.value(cut.at) <= f64::from(1e30_f32) && cell.value(cut.at.next_up()) > f64::from(1e30_f32)
+            cell.value(cut.at) <= f64::from(1e30_f32)
+                && cell.value(cut.at.next_up()) > f64::from(1e30_f32)
         );
     }
 

@@ -9,8 +9,8 @@ pub(super) enum Part {
     Split { feature: usize, threshold: f64, left: usize, right: usize, default_left: bool },
 }
 
-/// The tree below node 0 of `n`. Nodes that nothing leads to are left out: libraries that prune leave some behind. Fails with `twice` on a node
-/// that two ways lead to, as every cycle has one.
+/// The tree below node 0 of `n`. Nodes that nothing leads to are left out: libraries that prune
+/// leave some behind. Fails with `twice` on a node that two ways lead to, as every cycle has one.
 pub(super) fn grow(
     n: usize,
     part: impl Fn(usize) -> Result<Part>,
@@ -71,7 +71,8 @@ mod tests {
     fn a_node_with_two_ways_to_it_is_refused() {
         let error = |node: usize| Error::file("m", format!("node {node}"));
         for shape in [[0, 1], [1, 1], [1, 9]] {
-            let part = |node| Ok(if node == 0 { split(shape[0], shape[1]) } else { Part::Leaf(1.0) });
+            let part =
+                |node| Ok(if node == 0 { split(shape[0], shape[1]) } else { Part::Leaf(1.0) });
             assert!(grow(2, part, error).is_err(), "{shape:?}");
         }
     }

@@ -1,7 +1,8 @@
 //! LightGBM models, as `save_model` writes them: text of `key=value` lines, versions v3 and v4.
 //!
-//! A split is `x <= threshold` on `f64`, and the sum of the leaves times `sigmoid` is the log-odds. Where a value is missing, a split says
-//! itself what that means: nothing (NaN then counts as 0), zeros, or NaN.
+//! A split is `x <= threshold` on `f64`, and the sum of the leaves times `sigmoid` is the log-odds.
+//! Where a value is missing, a split says itself what that means: nothing (NaN then counts as 0),
+//! zeros, or NaN.
 
 mod tree;
 
@@ -46,7 +47,8 @@ impl<'a> Section<'a> {
 
     /// An error about a field, with its line where there is one.
     fn error(&self, key: &str, what: impl std::fmt::Display) -> Error {
-        let line = self.fields.get(key).map_or_else(String::new, |(number, _)| format!("line {number}: "));
+        let line =
+            self.fields.get(key).map_or_else(String::new, |(number, _)| format!("line {number}: "));
         let key = excerpt(key.as_bytes());
         Error::file(self.file, format!("{line}{}'{key}' {what}", self.name))
     }
@@ -63,20 +65,28 @@ impl<'a> Section<'a> {
     fn items<T: std::str::FromStr>(&self, key: &str, wanted: &str) -> Result<Vec<T>> {
         let read = |text: &str| {
             text.parse().map_err(|_| {
-                self.error(key, format!("has '{}', which is not {wanted}", excerpt(text.as_bytes())))
+                self.error(
+                    key,
+                    format!("has '{}', which is not {wanted}", excerpt(text.as_bytes())),
+                )
             })
         };
         self.need(key)?.split_ascii_whitespace().map(read).collect()
     }
 
     /// As many values as there are `each`.
-    fn array<T: std::str::FromStr>(&self, key: &str, n: usize, each: &str, wanted: &str) -> Result<Vec<T>> {
+    fn array<T: std::str::FromStr>(
+        &self,
+        key: &str,
+        n: usize,
+        each: &str,
+        wanted: &str,
+    ) -> Result<Vec<T>> {
         let items = self.items(key, wanted)?;
         match items.len() == n {
             true => Ok(items),
-            false => {
-                Err(self.error(key, format!("has {} values, expected {n} (one per {each})", items.len())))
-            }
+            false => Err(self
+                .error(key, format!("has {} values, expected {n} (one per {each})", items.len()))),
         }
     }
 
@@ -121,8 +131,10 @@ fn read(bytes: &[u8], origin: &str) -> Result<Imported> {
     let features: Vec<String> = header.items("feature_names", "a text")?;
     let last = header.whole("max_feature_idx")?;
     if last.checked_add(1) != Some(features.len()) {
-        let what =
-            format!("has {} names, expected max_feature_idx + 1 with max_feature_idx {last}", features.len());
+        let what = format!(
+            "has {} names, expected max_feature_idx + 1 with max_feature_idx {last}",
+            features.len()
+        );
         return Err(header.error("feature_names", what));
     }
     if header.get("tree_sizes").is_some() {
@@ -142,7 +154,8 @@ fn read(bytes: &[u8], origin: &str) -> Result<Imported> {
         if averaged { ", averaged" } else { "" },
         features.len()
     );
-    let rules = TreeRules { split: Split::AtMost, aggregate: Aggregate::Sum, base: 0.0, single: false };
+    let rules =
+        TreeRules { split: Split::AtMost, aggregate: Aggregate::Sum, base: 0.0, single: false };
     let model = Trees::new(features.len(), trees, rules, 0.0)
         .map_err(|source| Error::Core { file: origin.to_owned(), source })?;
     Ok(Imported { features, model: Arc::new(model), schema: None, about })
@@ -175,16 +188,20 @@ fn sections<'a>(text: &'a str, file: &'a str) -> Result<(Section<'a>, Vec<Sectio
             trees.last_mut().unwrap_or(&mut header).push(i + 1, line)?;
         }
     }
-    Err(Error::file(file, format!("a LightGBM model without the line '{END}': the file is cut short")))
+    Err(Error::file(
+        file,
+        format!("a LightGBM model without the line '{END}': the file is cut short"),
+    ))
 }
 
 /// The objective as the file has it, and what a margin is times the sum of the leaves.
 fn objective<'a>(header: &Section<'a>) -> Result<(&'a str, f64)> {
     const KEY: &str = "objective";
     let Some(text) = header.get(KEY) else {
-        return Err(
-            header.error(KEY, "is missing: what the scores of the model's own objective mean is not known")
-        );
+        return Err(header.error(
+            KEY,
+            "is missing: what the scores of the model's own objective mean is not known",
+        ));
     };
     let mut words = text.split_ascii_whitespace();
     let mut sigmoid = 1.0;
@@ -198,7 +215,10 @@ fn objective<'a>(header: &Section<'a>) -> Result<(&'a str, f64)> {
                     .ok_or_else(|| {
                         header.error(
                             KEY,
-                            format!("has '{}', expected a positive sigmoid", excerpt(word.as_bytes())),
+                            format!(
+                                "has '{}', expected a positive sigmoid",
+                                excerpt(word.as_bytes())
+                            ),
                         )
                     })?;
             }
@@ -207,7 +227,10 @@ fn objective<'a>(header: &Section<'a>) -> Result<(&'a str, f64)> {
         Some("cross_entropy") if words.next().is_none() => Ok((text, sigmoid)),
         _ => Err(header.error(
             KEY,
-            format!("is '{}', which is not read (read are: binary, cross_entropy)", excerpt(text.as_bytes())),
+            format!(
+                "is '{}', which is not read (read are: binary, cross_entropy)",
+                excerpt(text.as_bytes())
+            ),
         )),
     }
 }

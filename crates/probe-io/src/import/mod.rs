@@ -1,5 +1,5 @@
-//! Models of other libraries: read exactly, or refused with what stands in the way. A new format is one file here and one line in
-//! [`FORMATS`].
+//! Models of other libraries: read exactly, or refused with what stands in the way. A new format is
+//! one file here and one line in [`FORMATS`].
 
 mod columns;
 mod grown;
@@ -20,7 +20,8 @@ pub(crate) struct Imported {
     pub features: Vec<String>,
     /// Its margin; favourable is class 1.
     pub model: Arc<dyn Model>,
-    /// What the file knows of raw features, where it encodes them itself: categories and their columns. Without it, columns are numbers.
+    /// What the file knows of raw features, where it encodes them itself: categories and their
+    /// columns. Without it, columns are numbers.
     pub schema: Option<Schema>,
     /// What it is, for people: version, objective and size, to stand after the format's name.
     pub about: String,
@@ -37,8 +38,14 @@ pub(crate) struct Format {
 }
 
 /// Every format there is.
-pub(crate) const FORMATS: &[Format] =
-    &[xgboost::JSON, xgboost::UBJSON, xgboost::BINARY, lightgbm::TEXT, onnx::FORMAT, pipeline::FORMAT];
+pub(crate) const FORMATS: &[Format] = &[
+    xgboost::JSON,
+    xgboost::UBJSON,
+    xgboost::BINARY,
+    lightgbm::TEXT,
+    onnx::FORMAT,
+    pipeline::FORMAT,
+];
 
 /// The format of a file that starts with these bytes, if it is one of another library.
 pub(crate) fn format_of(head: &[u8]) -> Option<&'static Format> {

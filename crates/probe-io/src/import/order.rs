@@ -39,8 +39,9 @@ impl From<probe_core::Error> for Misfit {
 }
 
 impl Order {
-    /// Features in the order of the inputs, a category's columns in their own order. The first `sources` are the numbers of all `raws`; `used`
-    /// says of each source whether the model looks at it.
+    /// Features in the order of the inputs, a category's columns in their own order. The first
+    /// `sources` are the numbers of all `raws`; `used` says of each source whether the model looks
+    /// at it.
     pub(super) fn new(raws: &[Raw], sources: &[Source], used: &[bool]) -> Result<Self, Misfit> {
         let mut order = Self { place: vec![None; sources.len()], names: Vec::new(), schema: None };
         let mut columns_of = vec![Vec::new(); raws.len()];
@@ -55,7 +56,10 @@ impl Order {
             match &about.categories {
                 Some((categories, coding)) => {
                     if used[raw] {
-                        return Err(Misfit::Input(raw, "it is both a number and a category".to_owned()));
+                        return Err(Misfit::Input(
+                            raw,
+                            "it is both a number and a category".to_owned(),
+                        ));
                     }
                     feature.kind = Kind::Categorical;
                     feature.categories.clone_from(categories);
@@ -82,7 +86,9 @@ impl Order {
         }
         let mut seen = BTreeSet::new();
         if let Some(name) = order.names.iter().find(|name| name.is_empty() || !seen.insert(*name)) {
-            return Err(Misfit::Inputs(format!("the feature name '{name}' is empty or there twice")));
+            return Err(Misfit::Inputs(format!(
+                "the feature name '{name}' is empty or there twice"
+            )));
         }
         if !features.iter().all(|feature| feature.kind == Kind::Numeric) {
             let schema = Schema { model_input: Some(ModelInput::Raw), ..Schema::new(features) };

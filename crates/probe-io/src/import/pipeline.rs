@@ -1,4 +1,5 @@
-//! Pipelines: a model, the columns it takes, and the steps by which they come from what people have. Python objects become such a document.
+//! Pipelines: a model, the columns it takes, and the steps by which they come from what people
+//! have. Python objects become such a document.
 //!
 //! ```json
 //! {"format": "probe-pipeline", "version": 1, "source": "scikit-learn 1.9.1 Pipeline(StandardScaler, LogisticRegression)",
@@ -7,8 +8,9 @@
 //!  "model": {"format": "probe-model", "version": 1, "kind": "linear", "…": "…"}}
 //! ```
 //!
-//! Steps are in double precision; `["round"]` is to single. `model` is a native model or XGBoost's JSON, or the text of a file. A column says
-//! `"imputed": true` if missing values were replaced before it: the model then refuses them.
+//! Steps are in double precision; `["round"]` is to single. `model` is a native model or XGBoost's
+//! JSON, or the text of a file. A column says `"imputed": true` if missing values were replaced
+//! before it: the model then refuses them.
 
 use super::columns::{Cell, Element, Source, Step};
 use super::order::{Misfit, Order, Raw};
@@ -28,14 +30,16 @@ pub(super) const FORMAT: Format = Format { name: NAME, is, read };
 
 const NAME: &str = "probe-pipeline";
 const VERSION: u64 = 1;
-/// More weights than a model of people has: what a document asks for must not outgrow it without limit.
+/// More weights than a model of people has: what a document asks for must not outgrow it without
+/// limit.
 const MOST_WEIGHTS: usize = 1 << 25;
 /// Characters of `source`, which is one line for people.
 const MOST_SOURCE: usize = 300;
 
 fn is(bytes: &[u8]) -> bool {
-    let named =
-        |after: &[u8]| after.strip_prefix(b"\"").is_some_and(|text| text.starts_with(NAME.as_bytes()));
+    let named = |after: &[u8]| {
+        after.strip_prefix(b"\"").is_some_and(|text| text.starts_with(NAME.as_bytes()))
+    };
     content::first_key(bytes, &[b"format"]).is_some_and(|(_, after)| named(after))
 }
 
@@ -44,15 +48,16 @@ fn read(bytes: &[u8], origin: &str) -> Result<Imported> {
     let root = Node::root(&value, origin);
     check_format(&root)?;
     let source = read_source(&root.need("source")?)?;
-    let (inputs, columns, model) = (root.need("inputs")?, root.need("columns")?, root.need("model")?);
+    let (inputs, columns, model) =
+        (root.need("inputs")?, root.need("columns")?, root.need("model")?);
     let features = Features::read(&inputs)?;
-    let cells = columns.items()?.iter().map(|item| features.cell(item)).collect::<Result<Vec<_>>>()?;
+    let cells =
+        columns.items()?.iter().map(|item| features.cell(item)).collect::<Result<Vec<_>>>()?;
     let inner = read_model(&model)?;
     if inner.features.len() != cells.len() {
         let n = inner.features.len();
-        return Err(
-            columns.error(format!("expected {n} (one per feature of the model), found {}", cells.len()))
-        );
+        return Err(columns
+            .error(format!("expected {n} (one per feature of the model), found {}", cells.len())));
     }
     let order = Order::new(&features.raws, &features.sources, &vec![false; features.sources.len()]);
     let order = order.map_err(|misfit| match misfit {
@@ -60,7 +65,13 @@ fn read(bytes: &[u8], origin: &str) -> Result<Imported> {
         Misfit::Inputs(what) => inputs.error(what),
         Misfit::Core(error) => inputs.error(error.to_string()),
     })?;
-    let moved = Moved { features: &features, cells: &cells, order: &order, columns: &columns, model: &model };
+    let moved = Moved {
+        features: &features,
+        cells: &cells,
+        order: &order,
+        columns: &columns,
+        model: &model,
+    };
     let (moved, size) = moved.model(&*inner.model)?;
     let about = format!("of {source}, {size}, {} features", features.raws.len());
     Ok(Imported { features: order.names, model: moved, schema: order.schema, about })
@@ -80,8 +91,14 @@ fn check_format(root: &Node<'_>) -> Result<()> {
 
 fn read_source<'a>(node: &Node<'a>) -> Result<&'a str> {
     let text = node.text()?;
-    let fits = !text.is_empty() && text.chars().count() <= MOST_SOURCE && !text.chars().any(char::is_control);
-    if fits { Ok(text) } else { Err(node.expected(&format!("one line of 1 to {MOST_SOURCE} characters"))) }
+    let fits = !text.is_empty()
+        && text.chars().count() <= MOST_SOURCE
+        && !text.chars().any(char::is_control);
+    if fits {
+        Ok(text)
+    } else {
+        Err(node.expected(&format!("one line of 1 to {MOST_SOURCE} characters")))
+    }
 }
 
 /// The model inside, with errors that name the place in the whole document.
@@ -105,10 +122,9 @@ fn read_model(node: &Node<'_>) -> Result<ModelFile> {
     })?;
     match &model.schema {
         None => Ok(model),
-        Some(_) => Err(node
-            .need("schema")
-            .unwrap_or_else(|_| node.clone())
-            .error("a schema of the columns, which is not read: 'inputs' say what is known of features")),
+        Some(_) => Err(node.need("schema").unwrap_or_else(|_| node.clone()).error(
+            "a schema of the columns, which is not read: 'inputs' say what is known of features",
+        )),
     }
 }
 
@@ -167,7 +183,9 @@ impl Features {
             (Some(_), None) => Source::Code(raw),
             (None, None) => Source::Number(raw),
             (_, Some(category)) => {
-                return Err(category.error("only an input that is one-hot has columns of one category"));
+                return Err(
+                    category.error("only an input that is one-hot has columns of one category")
+                );
             }
         };
         let mut cell = match source {
@@ -175,7 +193,8 @@ impl Features {
             source => Cell::encoded(source, Element::Double),
         };
         if let Some(imputed) = node.get("imputed")? {
-            cell.imputed = imputed.value().as_bool().ok_or_else(|| imputed.expected("true or false"))?;
+            cell.imputed =
+                imputed.value().as_bool().ok_or_else(|| imputed.expected("true or false"))?;
         }
         if let Some(steps) = node.get("steps")? {
             for item in steps.items()? {
@@ -189,7 +208,9 @@ impl Features {
 fn read_input(node: &Node<'_>) -> Result<Raw> {
     node.only(&["name", "categories", "encoding"])?;
     let name = node.need("name")?;
-    let raw = |categories| Ok(Raw { name: name.text()?.to_owned(), element: Element::Double, categories });
+    let raw = |categories| {
+        Ok(Raw { name: name.text()?.to_owned(), element: Element::Double, categories })
+    };
     let Some(categories) = node.get("categories")? else {
         return match node.get("encoding")? {
             None => raw(None),
@@ -202,9 +223,8 @@ fn read_input(node: &Node<'_>) -> Result<Raw> {
         "ordinal" => Coding::Ordinal,
         "binary" => Coding::Binary,
         other => {
-            return Err(
-                encoding.error(format!("unknown encoding '{other}' (known: onehot, ordinal, binary)"))
-            );
+            return Err(encoding
+                .error(format!("unknown encoding '{other}' (known: onehot, ordinal, binary)")));
         }
     };
     let mut names = Vec::new();
@@ -215,7 +235,8 @@ fn read_input(node: &Node<'_>) -> Result<Raw> {
 }
 
 fn read_step(node: &Node<'_>) -> Result<Step> {
-    const KNOWN: &str = "[\"add\" | \"subtract\" | \"multiply\" | \"divide\", number] or [\"round\"]";
+    const KNOWN: &str =
+        "[\"add\" | \"subtract\" | \"multiply\" | \"divide\", number] or [\"round\"]";
     let items = node.items()?;
     let (name, constant) = match &items[..] {
         [name] => (name.text()?, None),
@@ -236,7 +257,10 @@ fn read_step(node: &Node<'_>) -> Result<Step> {
 fn index(node: &Node<'_>, n: usize, what: &str) -> Result<usize> {
     let found = node.value().as_u64().and_then(|value| usize::try_from(value).ok());
     found.filter(|&value| value < n).ok_or_else(|| match n {
-        0 => node.error(format!("there is no {}", what.trim_start_matches("an ").trim_start_matches("a "))),
+        0 => node.error(format!(
+            "there is no {}",
+            what.trim_start_matches("an ").trim_start_matches("a ")
+        )),
         _ => node.expected(&format!("{what} (a whole number from 0 to {})", n - 1)),
     })
 }
@@ -260,8 +284,12 @@ impl Moved<'_> {
         if let Some(mlp) = inner.as_mlp().filter(|mlp| !mlp.hidden().is_empty()) {
             let mut layers: Vec<Dense> = mlp.dense().cloned().collect();
             layers[0] = self.layer(&layers[0].weight, &layers[0].bias)?;
-            let moved = Mlp::new(layers, mlp.activation(), inner.threshold()).map_err(|e| self.fault(&e))?;
-            return Ok((Arc::new(moved), format!("network of {} hidden layers", mlp.hidden().len())));
+            let moved = Mlp::new(layers, mlp.activation(), inner.threshold())
+                .map_err(|e| self.fault(&e))?;
+            return Ok((
+                Arc::new(moved),
+                format!("network of {} hidden layers", mlp.hidden().len()),
+            ));
         }
         let Some(linear) = inner.as_linear() else {
             return Err(self
@@ -269,8 +297,8 @@ impl Moved<'_> {
                 .error(format!("a {} model, which has no place in a pipeline", inner.name())));
         };
         let layer = self.layer(linear.weights(), &[linear.bias()])?;
-        let moved =
-            Linear::new(layer.weight, layer.bias[0], inner.threshold()).map_err(|e| self.fault(&e))?;
+        let moved = Linear::new(layer.weight, layer.bias[0], inner.threshold())
+            .map_err(|e| self.fault(&e))?;
         Ok((Arc::new(moved), "linear".to_owned()))
     }
 
@@ -284,7 +312,8 @@ impl Moved<'_> {
         place.ok_or_else(|| self.columns.item(column).error("a column that the model lacks"))
     }
 
-    /// A layer with the steps before it in its weights. Those of several columns of one input add up.
+    /// A layer with the steps before it in its weights. Those of several columns of one input add
+    /// up.
     fn layer(&self, weight: &[f64], bias: &[f64]) -> Result<Dense> {
         let (n, width) = (self.cells.len(), self.order.names.len());
         if bias.len().saturating_mul(width) > MOST_WEIGHTS {
@@ -298,7 +327,8 @@ impl Moved<'_> {
             maps.push((self.place(j)?, slope, offset));
         }
         let mut layer = Dense { weight: vec![0.0; bias.len() * width], bias: bias.to_vec() };
-        let rows = weight.chunks_exact(n).zip(layer.weight.chunks_exact_mut(width)).zip(&mut layer.bias);
+        let rows =
+            weight.chunks_exact(n).zip(layer.weight.chunks_exact_mut(width)).zip(&mut layer.bias);
         for ((from, to), bias) in rows {
             for (weight, &(place, slope, offset)) in from.iter().zip(&maps) {
                 to[place] += weight * slope;
@@ -308,7 +338,8 @@ impl Moved<'_> {
         Ok(layer)
     }
 
-    /// Trees with their cuts on what people have. Where no step is in between, splits stay as they are.
+    /// Trees with their cuts on what people have. Where no step is in between, splits stay as they
+    /// are.
     fn trees(&self, inner: &Trees) -> Result<Trees> {
         let rules = inner.rules();
         let mut trees = inner.trees().to_vec();
@@ -329,8 +360,9 @@ impl Moved<'_> {
                     Split::AtMost => tree.threshold[at],
                     Split::Below => tree.threshold[at].next_down(),
                 };
-                let cut =
-                    cells[column].cut(threshold).map_err(|what| self.columns.item(column).error(what))?;
+                let cut = cells[column]
+                    .cut(threshold)
+                    .map_err(|what| self.columns.item(column).error(what))?;
                 tree.threshold[at] = cut.at;
                 if cut.falls {
                     (tree.left[at], tree.right[at]) = (tree.right[at], tree.left[at]);
@@ -343,9 +375,13 @@ impl Moved<'_> {
                 tree.default_left.clear();
             }
         }
-        let rules =
-            if untouched { rules } else { TreeRules { split: Split::AtMost, single: false, ..rules } };
-        Trees::new(self.order.names.len(), trees, rules, inner.threshold()).map_err(|e| self.fault(&e))
+        let rules = if untouched {
+            rules
+        } else {
+            TreeRules { split: Split::AtMost, single: false, ..rules }
+        };
+        Trees::new(self.order.names.len(), trees, rules, inner.threshold())
+            .map_err(|e| self.fault(&e))
     }
 
     /// A column as trees see it that round what they compare.

@@ -1,7 +1,7 @@
 //! UBJSON, the binary form of JSON that XGBoost writes.
 //!
-//! Memory is bounded by the file's size: a count is believed only where the bytes it promises are there, and containers whose
-//! items take no bytes are refused.
+//! Memory is bounded by the file's size: a count is believed only where the bytes it promises are
+//! there, and containers whose items take no bytes are refused.
 
 use crate::error::{Error, Result, excerpt};
 use serde_json::{Map, Number, Value};
@@ -9,7 +9,8 @@ use serde_json::{Map, Number, Value};
 /// Containers within containers; XGBoost nests 8 deep.
 const DEPTH: usize = 64;
 
-/// Reads a whole document. Numbers that JSON has no form for become texts such as `"NaN"`, which nothing takes for a number.
+/// Reads a whole document. Numbers that JSON has no form for become texts such as `"NaN"`, which
+/// nothing takes for a number.
 pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Value> {
     let mut reader = Reader { bytes, at: 0, file };
     let marker = reader.marker()?;
@@ -44,9 +45,10 @@ impl<'a> Reader<'a> {
 
     fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         let Some(end) = self.at.checked_add(n).filter(|&end| end <= self.bytes.len()) else {
-            return Err(
-                self.error(format!("{n} more bytes expected, {} left: the file is cut short", self.left()))
-            );
+            return Err(self.error(format!(
+                "{n} more bytes expected, {} left: the file is cut short",
+                self.left()
+            )));
         };
         let taken = &self.bytes[self.at..end];
         self.at = end;
@@ -88,7 +90,9 @@ impl<'a> Reader<'a> {
     fn length(&mut self) -> Result<usize> {
         let [marker] = self.array()?;
         match self.integer(marker)? {
-            Some(length) => usize::try_from(length).map_err(|_| self.error(format!("a length of {length}"))),
+            Some(length) => {
+                usize::try_from(length).map_err(|_| self.error(format!("a length of {length}")))
+            }
             None => Err(self.error(format!("expected a length, found {}", shown(marker)))),
         }
     }
@@ -129,13 +133,18 @@ impl<'a> Reader<'a> {
         let mut header = Header { marker: None, count: None };
         if self.peek() == Some(b'$') {
             let [_, marker] = self.array()?;
-            // Items that take no bytes could be any number of them, and other ones XGBoost does not write.
+            // Items that take no bytes could be any number of them, and other ones XGBoost does not
+            // write.
             let bytes = match marker {
                 b'i' | b'U' | b'C' => 1,
                 b'I' => 2,
                 b'l' | b'd' => 4,
                 b'L' | b'D' => 8,
-                _ => return Err(self.error(format!("a container of {}, which is not read", shown(marker)))),
+                _ => {
+                    return Err(
+                        self.error(format!("a container of {}, which is not read", shown(marker)))
+                    );
+                }
             };
             header.marker = Some(marker);
             let [hash] = self.array()?;
@@ -155,9 +164,9 @@ impl<'a> Reader<'a> {
         let count = self.length()?;
         if count.checked_mul(bytes).is_none_or(|total| total > self.left()) {
             let left = self.left();
-            return Err(
-                self.error(format!("{count} items expected, {left} bytes left: the file is cut short"))
-            );
+            return Err(self.error(format!(
+                "{count} items expected, {left} bytes left: the file is cut short"
+            )));
         }
         Ok(count)
     }
@@ -195,7 +204,9 @@ impl<'a> Reader<'a> {
             };
             let value = self.value(marker, depth)?;
             if fields.contains_key(&key) {
-                return Err(self.error(format!("the key '{}' appears twice", excerpt(key.as_bytes()))));
+                return Err(
+                    self.error(format!("the key '{}' appears twice", excerpt(key.as_bytes())))
+                );
             }
             fields.insert(key, value);
         }

@@ -1,7 +1,8 @@
 //! XGBoost models, as `save_model` writes them: JSON and UBJSON, versions 1 to 3.
 //!
-//! A split is `x < condition` on `f32`; the margin is that of the base score plus the leaves (times their weights, for `dart`). XGBoost adds in single
-//! precision, we in double: that is all by which margins differ.
+//! A split is `x < condition` on `f32`; the margin is that of the base score plus the leaves (times
+//! their weights, for `dart`). XGBoost adds in single precision, we in double: that is all by which
+//! margins differ.
 
 mod tree;
 
@@ -26,7 +27,8 @@ const MAJOR: std::ops::RangeInclusive<u64> = 1..=3;
 const OBJECTIVES: [&str; 3] = ["binary:logistic", "reg:logistic", RAW];
 /// The one whose base score is a margin itself.
 const RAW: &str = "binary:logitraw";
-/// Features that need no names in the file: each gets one, which takes memory that no byte of the file pays for.
+/// Features that need no names in the file: each gets one, which takes memory that no byte of the
+/// file pays for.
 const MOST_UNNAMED: usize = 1_000_000;
 
 fn is_json(bytes: &[u8]) -> bool {
@@ -46,7 +48,8 @@ fn read_json(bytes: &[u8], origin: &str) -> Result<Imported> {
     read(&json::parse(&numbers_as_text(content::without_mark(bytes)), origin)?, origin)
 }
 
-/// XGBoost writes `NaN` and `Infinity`, which JSON does not have, where a split needs no number. Here they become texts, as they do in UBJSON.
+/// XGBoost writes `NaN` and `Infinity`, which JSON does not have, where a split needs no number.
+/// Here they become texts, as they do in UBJSON.
 fn numbers_as_text(bytes: &[u8]) -> Cow<'_, [u8]> {
     const WORDS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
     let (mut changed, mut copied, mut at) = (Vec::new(), 0, 0);
@@ -107,7 +110,8 @@ fn read(value: &Value, origin: &str) -> Result<Imported> {
     let (model, size): (Arc<dyn Model>, String) = match kind {
         "gbtree" | "dart" => {
             let (trees, size) = read_trees(&learner, &booster, kind == "dart", features.len())?;
-            let rules = TreeRules { split: Split::Below, aggregate: Aggregate::Sum, base, single: true };
+            let rules =
+                TreeRules { split: Split::Below, aggregate: Aggregate::Sum, base, single: true };
             let model = Trees::new(features.len(), trees, rules, 0.0);
             (Arc::new(model.map_err(|error| booster.error(error.to_string()))?), size)
         }
@@ -119,13 +123,15 @@ fn read(value: &Value, origin: &str) -> Result<Imported> {
             (Arc::new(model.map_err(|error| node.error(error.to_string()))?), "linear".to_owned())
         }
         other => {
-            return Err(
-                name.error(format!("the booster '{other}' is not read (read are: gbtree, dart, gblinear)"))
-            );
+            return Err(name.error(format!(
+                "the booster '{other}' is not read (read are: gbtree, dart, gblinear)"
+            )));
         }
     };
-    let about =
-        format!("{version}, objective {objective}, booster {kind}, {size}, {} features", features.len());
+    let about = format!(
+        "{version}, objective {objective}, booster {kind}, {size}, {} features",
+        features.len()
+    );
     Ok(Imported { features, model, schema: None, about })
 }
 
@@ -138,7 +144,10 @@ fn version_of(node: &Node<'_>) -> Result<String> {
         }
         _ => {
             let (first, last) = (MAJOR.start(), MAJOR.end());
-            Err(node.error(format!("expected a version from {first} to {last}, found {}", node.value())))
+            Err(node.error(format!(
+                "expected a version from {first} to {last}, found {}",
+                node.value()
+            )))
         }
     }
 }
@@ -156,14 +165,17 @@ fn objective_of<'a>(learner: &Node<'a>) -> Result<&'a str> {
 fn features_of(learner: &Node<'_>, count: &Node<'_>) -> Result<Vec<String>> {
     let n = whole(count)?;
     let names = match learner.get("feature_names")? {
-        Some(node) => {
-            node.items()?.iter().map(|item| item.text().map(str::to_owned)).collect::<Result<Vec<_>>>()?
-        }
+        Some(node) => node
+            .items()?
+            .iter()
+            .map(|item| item.text().map(str::to_owned))
+            .collect::<Result<Vec<_>>>()?,
         None => Vec::new(),
     };
     match names.len() {
-        0 if n == 0 || n > MOST_UNNAMED => Err(count
-            .error(format!("expected 1 to {MOST_UNNAMED} features, where they have no names, found {n}"))),
+        0 if n == 0 || n > MOST_UNNAMED => Err(count.error(format!(
+            "expected 1 to {MOST_UNNAMED} features, where they have no names, found {n}"
+        ))),
         0 => Ok((0..n).map(|j| format!("f{j}")).collect()),
         found if found == n => Ok(names),
         found => {
@@ -173,13 +185,15 @@ fn features_of(learner: &Node<'_>, count: &Node<'_>) -> Result<Vec<String>> {
     }
 }
 
-/// What the base score adds to the margin, in single precision as XGBoost has it: with a base near 1 the difference is felt.
+/// What the base score adds to the margin, in single precision as XGBoost has it: with a base near
+/// 1 the difference is felt.
 fn base_margin(node: &Node<'_>, objective: &str) -> Result<f64> {
     let wrong = || node.expected("a number, as text or not, or one in brackets");
     let value = match node.value() {
         Value::String(text) => {
             let text = text.trim();
-            let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+            let inside =
+                text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
             inside.trim().parse().map_err(|_| wrong())?
         }
         Value::Array(items) => match items.as_slice() {
@@ -205,7 +219,8 @@ fn read_trees(
     dart: bool,
     n_features: usize,
 ) -> Result<(Vec<probe_core::model::Tree>, String)> {
-    let model = if dart { booster.need("gbtree")?.need("model")? } else { booster.need("model")? };
+    let model =
+        if dart { booster.need("gbtree")?.need("model")? } else { booster.need("model")? };
     let node = model.need("trees")?;
     let items = node.items()?;
     if let Some(groups) = model.get("tree_info")? {
@@ -235,17 +250,22 @@ fn read_trees(
     let size = match items.len() {
         all if all == kept => format!("{all} trees"),
         all => {
-            format!("{kept} of {all} trees (up to the best iteration, as scikit-learn's interface predicts)")
+            format!(
+                "{kept} of {all} trees (up to the best iteration, as scikit-learn's interface predicts)"
+            )
         }
     };
     Ok((trees, size))
 }
 
-/// The iteration that early stopping found best, where the file is one of the scikit-learn interface: loaded again, that predicts with the trees up
-/// to it, while a `Booster` predicts with all.
+/// The iteration that early stopping found best, where the file is one of the scikit-learn
+/// interface: loaded again, that predicts with the trees up to it, while a `Booster` predicts with
+/// all.
 fn best_iteration<'a>(learner: &Node<'a>) -> Result<Option<Node<'a>>> {
     match learner.get("attributes")? {
-        Some(attributes) if attributes.get("scikit_learn")?.is_some() => attributes.get("best_iteration"),
+        Some(attributes) if attributes.get("scikit_learn")?.is_some() => {
+            attributes.get("best_iteration")
+        }
         _ => Ok(None),
     }
 }
@@ -253,15 +273,17 @@ fn best_iteration<'a>(learner: &Node<'a>) -> Result<Option<Node<'a>>> {
 fn trees_up_to(model: &Node<'_>, best: &Node<'_>, n_trees: usize) -> Result<usize> {
     let iterations = whole(best)?.saturating_add(1);
     let trees = match model.get("iteration_indptr")? {
-        Some(ends) => ends.values()?.get(iterations).and_then(Value::as_u64).map(|end| end as usize),
+        Some(ends) => {
+            ends.values()?.get(iterations).and_then(Value::as_u64).map(|end| end as usize)
+        }
         None => {
             let each = whole(&model.need("gbtree_model_param")?.need("num_parallel_tree")?)?;
             iterations.checked_mul(each)
         }
     };
-    trees
-        .filter(|&trees| trees > 0 && trees <= n_trees)
-        .ok_or_else(|| best.error(format!("the best iteration is not among those of the {n_trees} trees")))
+    trees.filter(|&trees| trees > 0 && trees <= n_trees).ok_or_else(|| {
+        best.error(format!("the best iteration is not among those of the {n_trees} trees"))
+    })
 }
 
 /// A whole number, as text or not.

@@ -80,7 +80,8 @@ impl<'a> Node<'a> {
     /// The items of an array.
     pub(crate) fn items(&self) -> Result<Vec<Self>> {
         let array = self.value.as_array().ok_or_else(|| self.expected("an array"))?;
-        let item = |(i, value)| Self { value, file: self.file, path: format!("{}[{i}]", self.path) };
+        let item =
+            |(i, value)| Self { value, file: self.file, path: format!("{}[{i}]", self.path) };
         Ok(array.iter().enumerate().map(item).collect())
     }
 
@@ -104,17 +105,23 @@ impl<'a> Node<'a> {
 
     /// A finite number.
     pub(crate) fn number(&self) -> Result<f64> {
-        self.value.as_f64().filter(|v| v.is_finite()).ok_or_else(|| self.expected("a finite number"))
+        self.value
+            .as_f64()
+            .filter(|v| v.is_finite())
+            .ok_or_else(|| self.expected("a finite number"))
     }
 
     /// An array of exactly `n` finite numbers; `each` says what each one is for.
     pub(crate) fn numbers(&self, n: usize, each: &str) -> Result<Vec<f64>> {
         let array = self.value.as_array().ok_or_else(|| self.expected("an array of numbers"))?;
         if array.len() != n {
-            return Err(self.error(format!("expected {n} numbers (one per {each}), found {}", array.len())));
+            return Err(
+                self.error(format!("expected {n} numbers (one per {each}), found {}", array.len()))
+            );
         }
         // Paths are built for the failing item alone: weights come by the million.
-        let number = |(i, value): (usize, &'a Value)| match value.as_f64().filter(|v| v.is_finite()) {
+        let number = |(i, value): (usize, &'a Value)| match value.as_f64().filter(|v| v.is_finite())
+        {
             Some(number) => Ok(number),
             None => {
                 let item = Self { value, file: self.file, path: format!("{}[{i}]", self.path) };

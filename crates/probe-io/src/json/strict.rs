@@ -64,7 +64,9 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom(format!("{value} is not finite")))
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom(format!("{value} is not finite")))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -111,13 +113,17 @@ mod tests {
     #[test]
     fn values_are_those_of_the_plain_parser() {
         let text = r#"{"a": [1, -2, 0.1, 1e300, true, null, "x\ny"], "b": {"c": {}}}"#;
-        assert_eq!(parse(text.as_bytes(), "m").unwrap(), serde_json::from_str::<Value>(text).unwrap());
+        assert_eq!(
+            parse(text.as_bytes(), "m").unwrap(),
+            serde_json::from_str::<Value>(text).unwrap()
+        );
     }
 
     #[test]
     fn what_json_cannot_hold_is_refused_with_its_path() {
         assert!(
-            message(r#"{"layers": [{"bias": [0, 1e999]}]}"#).starts_with("m.json: $.layers[0].bias[1]: ")
+            message(r#"{"layers": [{"bias": [0, 1e999]}]}"#)
+                .starts_with("m.json: $.layers[0].bias[1]: ")
         );
         assert!(message(r#"{"a": NaN}"#).starts_with("m.json: $.a: "));
         assert!(message(r#"{"a": 1} x"#).contains("trailing"));

@@ -5,7 +5,8 @@ use crate::json::Node;
 use probe_core::Dense;
 use serde_json::{Value, json};
 
-/// One layer with its number of outputs; `weight` must have `n_in` numbers a row, `each` says what they are for.
+/// One layer with its number of outputs; `weight` must have `n_in` numbers a row, `each` says what
+/// they are for.
 pub(super) fn read(layer: &Node<'_>, n_in: usize, each: &str) -> Result<Dense> {
     layer.only(&["weight", "bias"])?;
     let mut weight = Vec::new();
@@ -20,7 +21,9 @@ pub(super) fn read(layer: &Node<'_>, n_in: usize, each: &str) -> Result<Dense> {
 pub(super) fn check_outputs(layer: &Node<'_>, dense: &Dense) -> Result<()> {
     match dense.bias.len() {
         1 | 2 => Ok(()),
-        found => Err(layer.need("weight")?.error(format!("expected 1 or 2 outputs, found {found}"))),
+        found => {
+            Err(layer.need("weight")?.error(format!("expected 1 or 2 outputs, found {found}")))
+        }
     }
 }
 

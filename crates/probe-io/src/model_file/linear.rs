@@ -1,5 +1,5 @@
-//! `"kind": "linear"`: one layer. One output is the margin itself; two are softmax logits, and the margin is
-//! `z[1] - z[0]`, folded into one weight vector.
+//! `"kind": "linear"`: one layer. One output is the margin itself; two are softmax logits, and the
+//! margin is `z[1] - z[0]`, folded into one weight vector.
 
 use super::{Kind, layers};
 use crate::error::{Error, Result};
@@ -14,7 +14,9 @@ fn read(root: &Node<'_>, n_features: usize, threshold: f64) -> Result<Arc<dyn Mo
     let node = root.need("layers")?;
     let items = node.items()?;
     let [layer] = items.as_slice() else {
-        return Err(node.error(format!("a linear model has exactly 1 layer, found {}", items.len())));
+        return Err(
+            node.error(format!("a linear model has exactly 1 layer, found {}", items.len()))
+        );
     };
     let dense = layers::read(layer, n_features, "feature")?;
     layers::check_outputs(layer, &dense)?;

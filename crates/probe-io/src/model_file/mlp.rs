@@ -1,5 +1,5 @@
-//! `"kind": "mlp"`: layers with an activation between them. The last has one output, the margin, or two softmax logits,
-//! whose difference `z[1] - z[0]` is the margin.
+//! `"kind": "mlp"`: layers with an activation between them. The last has one output, the margin, or
+//! two softmax logits, whose difference `z[1] - z[0]` is the margin.
 
 use super::{Kind, layers};
 use crate::error::{Error, Result};

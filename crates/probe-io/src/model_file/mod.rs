@@ -1,6 +1,6 @@
-//! Native model files, version 1: JSON with `format`, `version`, `kind`, `features`, what the kind needs, and an
-//! optional schema. A new kind is one file here and one line in [`KINDS`]. Files of other libraries come in through
-//! [`import`](crate::import).
+//! Native model files, version 1: JSON with `format`, `version`, `kind`, `features`, what the kind
+//! needs, and an optional schema. A new kind is one file here and one line in [`KINDS`]. Files of
+//! other libraries come in through [`import`](crate::import).
 
 mod layers;
 mod linear;
@@ -32,7 +32,8 @@ struct Kind {
     name: &'static str,
     /// Fields besides the common ones.
     fields: &'static [&'static str],
-    /// Builds the model from the document; the number of features and the threshold are read already.
+    /// Builds the model from the document; the number of features and the threshold are read
+    /// already.
     read: fn(&Node<'_>, n_features: usize, threshold: f64) -> Result<Arc<dyn Model>>,
     /// The kind's fields of a model of this kind; `None` for other models.
     write: fn(&dyn Model) -> Option<Map<String, Value>>,
@@ -50,7 +51,8 @@ pub struct ModelFile {
     pub model: Arc<dyn Model>,
     /// The schema inside the file.
     pub schema: Option<Schema>,
-    /// What the model takes where a schema does not say: scaled values, or raw ones if another library made it.
+    /// What the model takes where a schema does not say: scaled values, or raw ones if another
+    /// library made it.
     pub input: ModelInput,
     /// What another library's file is, in a few words; `None` for native files.
     pub source: Option<String>,
@@ -94,7 +96,8 @@ impl ModelFile {
             let mut known: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
             known.dedup();
             let known = known.join(", ");
-            let what = format!("not a model file: expected JSON or a model of {known}, found {content}");
+            let what =
+                format!("not a model file: expected JSON or a model of {known}, found {content}");
             return Err(Error::file(origin, what));
         }
         let value = json::parse(content::without_mark(bytes), origin)?;
@@ -133,29 +136,41 @@ impl ModelFile {
             }
         }
         let source = Some(format!("{} {about}", format.name));
-        Ok(Self { features, model, schema, input: ModelInput::Raw, source, hash: Checksum::of(bytes) })
+        Ok(Self {
+            features,
+            model,
+            schema,
+            input: ModelInput::Raw,
+            source,
+            hash: Checksum::of(bytes),
+        })
     }
 
-    /// The schema to use with this model: the one `given`, or the file's own. Where it does not say what the model takes, the file's own
-    /// schema does, or else what kind of file it is.
+    /// The schema to use with this model: the one `given`, or the file's own. Where it does not say
+    /// what the model takes, the file's own schema does, or else what kind of file it is.
     pub fn schema_with(&self, given: Option<Schema>) -> Option<Schema> {
         let own = self.schema.as_ref();
         let mut schema = given.or_else(|| own.cloned())?;
-        schema.model_input = schema.model_input.or(own.and_then(|own| own.model_input)).or(Some(self.input));
+        schema.model_input =
+            schema.model_input.or(own.and_then(|own| own.model_input)).or(Some(self.input));
         Some(schema)
     }
 
-    /// A file around a model of a native kind. Fails on other kinds, and unless there is one distinct name per input of the
-    /// model, and a schema feature per name.
-    pub fn new(features: Vec<String>, model: Arc<dyn Model>, schema: Option<Schema>) -> Result<Self> {
+    /// A file around a model of a native kind. Fails on other kinds, and unless there is one
+    /// distinct name per input of the model, and a schema feature per name.
+    pub fn new(
+        features: Vec<String>,
+        model: Arc<dyn Model>,
+        schema: Option<Schema>,
+    ) -> Result<Self> {
         let input = ModelInput::Scaled;
         let file = Self { features, model, schema, input, source: None, hash: String::new() };
         // Reading back what would be written applies every check of the reader, and gives the hash.
         Self::parse(file.to_json()?.as_bytes(), "the new model")
     }
 
-    /// The model with its decision told from outside: `negate` if class 0 is the favourable one, and another cut-off on the
-    /// (negated) margin.
+    /// The model with its decision told from outside: `negate` if class 0 is the favourable one,
+    /// and another cut-off on the (negated) margin.
     pub fn with_decision(&self, negate: bool, threshold: Option<f64>) -> Result<Arc<dyn Model>> {
         if !negate && threshold.is_none() {
             return Ok(Arc::clone(&self.model));
@@ -181,7 +196,8 @@ impl ModelFile {
 
     /// The file's text. Numbers read back to the same bits.
     pub fn to_json(&self) -> Result<String> {
-        let kind_and_fields = KINDS.iter().find_map(|kind| Some((kind, (kind.write)(&*self.model)?)));
+        let kind_and_fields =
+            KINDS.iter().find_map(|kind| Some((kind, (kind.write)(&*self.model)?)));
         let Some((kind, fields)) = kind_and_fields else {
             let what = format!("a {} model", self.model.name());
             let why = "this kind has no native file form".to_owned();
@@ -217,11 +233,15 @@ fn check_format(root: &Node<'_>) -> Result<()> {
     let format = match root.get("format")? {
         Some(node) => node,
         None if root.get("tree_info")?.is_some() => {
+            return Err(root.error(
+                "a dump of a LightGBM model, which is not read: save it as text (save_model)",
+            ));
+        }
+        None => {
             return Err(
-                root.error("a dump of a LightGBM model, which is not read: save it as text (save_model)")
+                root.error(format!("the field 'format' is missing (expected \"{FORMAT}\")"))
             );
         }
-        None => return Err(root.error(format!("the field 'format' is missing (expected \"{FORMAT}\")"))),
     };
     if format.text()? != FORMAT {
         return Err(format.error(format!("expected \"{FORMAT}\", found {}", format.value())));

@@ -1,6 +1,8 @@
-//! `"kind": "trees"`: trees as arrays indexed by node, with the rule that all of them split by and how leaves become a margin.
+//! `"kind": "trees"`: trees as arrays indexed by node, with the rule that all of them split by and
+//! how leaves become a margin.
 //!
-//! What a node does not use is ignored, `null` included: `feature` and `threshold` at a leaf, `value` elsewhere.
+//! What a node does not use is ignored, `null` included: `feature` and `threshold` at a leaf,
+//! `value` elsewhere.
 
 use super::Kind;
 use crate::error::{Error, Result};
@@ -25,7 +27,9 @@ fn read(root: &Node<'_>, n_features: usize, threshold: f64) -> Result<Arc<dyn Mo
         base: root.get("base")?.map_or(Ok(0.0), |node| node.number())?,
         single: root.get("input")?.map_or(Ok(false), |node| read_input(&node))?,
     };
-    if let Some(node) = root.get("base")?.filter(|_| rules.base != 0.0 && rules.aggregate != Aggregate::Sum) {
+    if let Some(node) =
+        root.get("base")?.filter(|_| rules.base != 0.0 && rules.aggregate != Aggregate::Sum)
+    {
         let rule = rules.aggregate.name();
         return Err(node.error(format!(
             "expected 0 with aggregate \"{rule}\" (only sums have a base), found {}",
@@ -38,11 +42,12 @@ fn read(root: &Node<'_>, n_features: usize, threshold: f64) -> Result<Arc<dyn Mo
         return Err(node.error("expected at least one tree"));
     }
     let trees = items.iter().map(|item| read_tree(item, n_features)).collect::<Result<_>>()?;
-    let model = Trees::new(n_features, trees, rules, threshold).map_err(|source| Error::Document {
-        file: node.file().to_owned(),
-        path: node.path().to_owned(),
-        what: source.to_string(),
-    })?;
+    let model =
+        Trees::new(n_features, trees, rules, threshold).map_err(|source| Error::Document {
+            file: node.file().to_owned(),
+            path: node.path().to_owned(),
+            what: source.to_string(),
+        })?;
     Ok(Arc::new(model))
 }
 
@@ -74,10 +79,11 @@ fn read_tree(node: &Node<'_>, n_features: usize) -> Result<Tree> {
         return Err(if is_leaf(i) { &lefts } else { &rights }.item(i).error(what));
     }
     one_way_to_each(&lefts, &left, &rights, &right)?;
-    let splits_on = |value: &Value, i: usize| match value.as_u64().filter(|&j| j < n_features as u64) {
-        Some(j) => Some(j as usize),
-        None => is_leaf(i).then(|| unused(value).map(|_| 0))?,
-    };
+    let splits_on =
+        |value: &Value, i: usize| match value.as_u64().filter(|&j| j < n_features as u64) {
+            Some(j) => Some(j as usize),
+            None => is_leaf(i).then(|| unused(value).map(|_| 0))?,
+        };
     let feature = format!("a feature (a whole number from 0 to {})", n_features - 1);
     let finite = "a finite number";
     Ok(Tree {
@@ -85,14 +91,9 @@ fn read_tree(node: &Node<'_>, n_features: usize) -> Result<Tree> {
         threshold: each(&node.need("threshold")?, n, finite, |value, i| {
             if is_leaf(i) { unused(value) } else { number(value) }
         })?,
-        value: each(
-            &node.need("value")?,
-            n,
-            finite,
-            |value, i| {
-                if is_leaf(i) { number(value) } else { unused(value) }
-            },
-        )?,
+        value: each(&node.need("value")?, n, finite, |value, i| {
+            if is_leaf(i) { number(value) } else { unused(value) }
+        })?,
         default_left: match node.get(DEFAULT_LEFT)? {
             None => Vec::new(),
             Some(sides) => each(&sides, n, "true or false", |value, _| value.as_bool())?,
@@ -111,7 +112,9 @@ fn each<T>(
 ) -> Result<Vec<T>> {
     let values = array.values()?;
     if values.len() != n {
-        return Err(array.error(format!("expected {n} entries (one per node), found {}", values.len())));
+        return Err(
+            array.error(format!("expected {n} entries (one per node), found {}", values.len()))
+        );
     }
     let entry = |(i, value)| read(value, i).ok_or_else(|| array.item(i).expected(expected));
     values.iter().enumerate().map(entry).collect()
@@ -136,27 +139,33 @@ fn children(array: &Node<'_>, n: usize) -> Result<Vec<i64>> {
     each(array, n, &expected, |value, _| value.as_i64().filter(is_child))
 }
 
-/// Fails where a node is the child of two, which every cycle from the root has, and on cycles apart from the root. Nodes that are cut off are
-/// otherwise let pass: libraries that prune leave some behind.
+/// Fails where a node is the child of two, which every cycle from the root has, and on cycles apart
+/// from the root. Nodes that are cut off are otherwise let pass: libraries that prune leave some
+/// behind.
 fn one_way_to_each(lefts: &Node<'_>, left: &[i64], rights: &Node<'_>, right: &[i64]) -> Result<()> {
     let mut parent: Vec<Option<usize>> = vec![None; left.len()];
     for i in 0..left.len() {
         for (array, child) in [(lefts, left[i]), (rights, right[i])] {
-            let Some(slot) = usize::try_from(child).ok().and_then(|child| parent.get_mut(child)) else {
+            let Some(slot) = usize::try_from(child).ok().and_then(|child| parent.get_mut(child))
+            else {
                 continue;
             };
             if let Some(first) = slot.replace(i) {
-                let what = format!("node {child} is a child of node {first} already: this is not a tree");
+                let what =
+                    format!("node {child} is a child of node {first} already: this is not a tree");
                 return Err(array.item(i).error(what));
             }
         }
     }
-    // With one parent at most, all that does not hang from a node without one is on a cycle or hangs from it.
+    // With one parent at most, all that does not hang from a node without one is on a cycle or
+    // hangs from it.
     let mut todo: Vec<usize> = (0..left.len()).filter(|&i| parent[i].is_none()).collect();
     let mut hangs = vec![false; left.len()];
     while let Some(i) = todo.pop() {
         hangs[i] = true;
-        todo.extend([left[i], right[i]].into_iter().filter_map(|child| usize::try_from(child).ok()));
+        todo.extend(
+            [left[i], right[i]].into_iter().filter_map(|child| usize::try_from(child).ok()),
+        );
     }
     match (0..left.len()).find(|&i| !hangs[i] && left[i] != -1) {
         Some(i) => Err(lefts.item(i).error(format!("node {i} is on a cycle: this is not a tree"))),

@@ -3,7 +3,9 @@
 use super::batch::{Cell, Column};
 use super::field::{Field, FieldKind};
 use crate::error::{Error, Result};
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_array::{
+    ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
+};
 use arrow_schema::{DataType, Schema};
 use std::sync::Arc;
 
@@ -49,7 +51,8 @@ pub(super) fn record_batch(
     };
     let arrays = columns.iter().zip(fields).map(array).collect();
     // A batch without columns has no other way to know.
-    let rows = RecordBatchOptions::new().with_row_count(Some(columns.first().map_or(0, Column::len)));
+    let rows =
+        RecordBatchOptions::new().with_row_count(Some(columns.first().map_or(0, Column::len)));
     RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &rows)
         .map_err(|error| Error::Output { column: "all".to_owned(), what: error.to_string() })
 }

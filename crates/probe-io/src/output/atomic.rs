@@ -18,9 +18,9 @@ enum Sink {
     },
 }
 
-/// An output that is a temporary file beside its target until [`AtomicOutput::commit`]; dropped before that, it leaves
-/// nothing behind and an existing target is untouched. `-` is standard output, which passes through, and so do devices
-/// and named pipes.
+/// An output that is a temporary file beside its target until [`AtomicOutput::commit`]; dropped
+/// before that, it leaves nothing behind and an existing target is untouched. `-` is standard
+/// output, which passes through, and so do devices and named pipes.
 #[derive(Debug)]
 pub struct AtomicOutput {
     sink: Sink,
@@ -32,7 +32,10 @@ impl AtomicOutput {
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         if path == Path::new("-") {
-            return Ok(Self { sink: Sink::Stdout(io::stdout()), name: "standard output".to_owned() });
+            return Ok(Self {
+                sink: Sink::Stdout(io::stdout()),
+                name: "standard output".to_owned(),
+            });
         }
         let name = path.display().to_string();
         let sink = open(path).map_err(|source| Error::io(&name, "write", source))?;
@@ -130,7 +133,8 @@ fn persist(temporary: BufWriter<NamedTempFile>, target: &Path) -> io::Result<()>
     let temporary = temporary.into_inner().map_err(io::IntoInnerError::into_error)?;
     temporary.as_file().sync_all()?;
     temporary.persist(target).map_err(|error| error.error)?;
-    // The rename itself is durable once the directory is; not every file system allows that, so no error.
+    // The rename itself is durable once the directory is; not every file system allows that, so no
+    // error.
     if let Some(Ok(directory)) = target.parent().map(File::open) {
         let _ = directory.sync_all();
     }
@@ -142,7 +146,8 @@ mod tests {
     use super::*;
 
     fn entries(directory: &Path) -> Vec<String> {
-        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+        let name =
+            |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
         let mut names: Vec<_> = fs::read_dir(directory).unwrap().map(name).collect();
         names.sort();
         names
@@ -183,10 +188,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let message = AtomicOutput::create(directory.path()).unwrap_err().to_string();
         assert!(message.contains(&directory.path().display().to_string()), "{message}");
-        assert!(message.contains("cannot write") && message.contains("is a directory"), "{message}");
+        assert!(
+            message.contains("cannot write") && message.contains("is a directory"),
+            "{message}"
+        );
         let missing = directory.path().join("no/such/dir/out.csv");
         let error = AtomicOutput::create(&missing).unwrap_err();
-        assert!(error.is_not_found() && error.to_string().contains("no/such/dir/out.csv"), "{error}");
+        assert!(
+            error.is_not_found() && error.to_string().contains("no/such/dir/out.csv"),
+            "{error}"
+        );
     }
 
     #[cfg(unix)]

@@ -11,11 +11,13 @@ use std::borrow::Cow;
 pub enum Cell<'c> {
     /// No value.
     Empty,
-    /// A number, written as the shortest text that reads back to it. NaN and infinities are written as no value.
+    /// A number, written as the shortest text that reads back to it. NaN and infinities are written
+    /// as no value.
     Number(f64),
     /// A whole number, written as one.
     Whole(i64),
-    /// A number that keeps the text it came with, which may stand for a missing one; see [`crate::Chunk::unchanged`].
+    /// A number that keeps the text it came with, which may stand for a missing one; see
+    /// [`crate::Chunk::unchanged`].
     Verbatim(Verbatim<'c>),
 }
 
@@ -64,7 +66,8 @@ pub enum Column<'c> {
     Integers(Vec<Option<i64>>),
     /// Floats.
     Floats(Vec<Cell<'c>>),
-    /// Floats that are nothing but numbers; one that is not finite is a gap. For columns by the million.
+    /// Floats that are nothing but numbers; one that is not finite is a gap. For columns by the
+    /// million.
     Numbers(Vec<f64>),
     /// Texts.
     Texts(Vec<Option<Cow<'c, str>>>),
@@ -92,7 +95,9 @@ impl<'c> Column<'c> {
     }
 
     /// Texts with gaps.
-    pub fn optional_texts<T: Into<Cow<'c, str>>>(values: impl IntoIterator<Item = Option<T>>) -> Self {
+    pub fn optional_texts<T: Into<Cow<'c, str>>>(
+        values: impl IntoIterator<Item = Option<T>>,
+    ) -> Self {
         Self::Texts(values.into_iter().map(|text| text.map(Into::into)).collect())
     }
 
@@ -191,7 +196,10 @@ impl JsonRows {
         let start = self.bytes.len();
         json::append(&mut self.bytes, row)?;
         if self.bytes.get(start) != Some(&b'{') || self.bytes.pop() != Some(b'}') {
-            return Err(Error::Output { column: "all".to_owned(), what: "a row is no object".to_owned() });
+            return Err(Error::Output {
+                column: "all".to_owned(),
+                what: "a row is no object".to_owned(),
+            });
         }
         if self.last.len() > 1 && self.bytes.len() > start + 1 {
             self.bytes.push(b',');
@@ -220,8 +228,12 @@ impl JsonRows {
 /// Fails unless the columns are what `fields` declare.
 pub fn check_columns(columns: &[Column<'_>], fields: &[Field]) -> Result<usize> {
     if columns.len() != fields.len() {
-        let what = format!("the batch has {} columns, {} are declared", columns.len(), fields.len());
-        return Err(Error::Output { column: fields.first().map_or("", Field::name).to_owned(), what });
+        let what =
+            format!("the batch has {} columns, {} are declared", columns.len(), fields.len());
+        return Err(Error::Output {
+            column: fields.first().map_or("", Field::name).to_owned(),
+            what,
+        });
     }
     let n_rows = columns.first().map_or(0, Column::len);
     for (column, field) in columns.iter().zip(fields) {
@@ -229,7 +241,11 @@ pub fn check_columns(columns: &[Column<'_>], fields: &[Field]) -> Result<usize> 
             return Err(field.error(format!("{} cells in a batch of {n_rows} rows", column.len())));
         }
         if column.kind() != field.kind() {
-            return Err(field.error(format!("{:?} cells in a {:?} column", column.kind(), field.kind())));
+            return Err(field.error(format!(
+                "{:?} cells in a {:?} column",
+                column.kind(),
+                field.kind()
+            )));
         }
         if !field.is_optional() && column.has_gap() {
             return Err(field.error("a cell without a value in a column without gaps"));

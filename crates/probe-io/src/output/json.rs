@@ -26,7 +26,12 @@ pub(super) fn encode(batch: &Batch<'_>, fields: &[Field], separator: &[u8]) -> R
 }
 
 /// A row as a flat object, fields in their declared order.
-fn append_flat(out: &mut Vec<u8>, columns: &[Column<'_>], fields: &[Field], row: usize) -> Result<()> {
+fn append_flat(
+    out: &mut Vec<u8>,
+    columns: &[Column<'_>],
+    fields: &[Field],
+    row: usize,
+) -> Result<()> {
     for (i, (column, field)) in columns.iter().zip(fields).enumerate() {
         out.push(if i == 0 { b'{' } else { b',' });
         append(out, field.name())?;
@@ -39,5 +44,6 @@ fn append_flat(out: &mut Vec<u8>, columns: &[Column<'_>], fields: &[Field], row:
 
 /// Appends any value as JSON.
 pub(super) fn append<T: serde::Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<()> {
-    serde_json::to_writer(out, value).map_err(|error| crate::Error::file("output", error.to_string()))
+    serde_json::to_writer(out, value)
+        .map_err(|error| crate::Error::file("output", error.to_string()))
 }

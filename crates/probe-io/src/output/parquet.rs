@@ -15,12 +15,14 @@ use serde_json::Value;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Cells of a row group at most; a group has to be held in memory, because its columns are written one after another.
+/// Cells of a row group at most; a group has to be held in memory, because its columns are written
+/// one after another.
 const GROUP_CELLS: usize = 1 << 21;
 /// Rows of a row group, at most and at least.
 const GROUP_ROWS: (usize, usize) = (1 << 16, 1 << 10);
 
-/// A column with its values packed and, where it has gaps, a level per row: 1 for a value, 0 for a gap.
+/// A column with its values packed and, where it has gaps, a level per row: 1 for a value, 0 for a
+/// gap.
 #[derive(Debug)]
 pub(super) struct Packed {
     levels: Option<Vec<i16>>,
@@ -40,8 +42,12 @@ pub(super) fn pack(columns: &[Column<'_>], fields: &[Field]) -> Vec<Packed> {
     let pack = |(column, field): (&Column<'_>, &Field)| {
         let levels: Option<Vec<i16>> = field.is_optional().then(|| match column {
             Column::Integers(cells) => cells.iter().map(|cell| level(cell.is_some())).collect(),
-            Column::Floats(cells) => cells.iter().map(|cell| level(cell.value().is_some())).collect(),
-            Column::Numbers(values) => values.iter().map(|value| level(value.is_finite())).collect(),
+            Column::Floats(cells) => {
+                cells.iter().map(|cell| level(cell.value().is_some())).collect()
+            }
+            Column::Numbers(values) => {
+                values.iter().map(|value| level(value.is_finite())).collect()
+            }
             Column::Texts(cells) => cells.iter().map(|cell| level(cell.is_some())).collect(),
         });
         let values = match column {
@@ -51,7 +57,11 @@ pub(super) fn pack(columns: &[Column<'_>], fields: &[Field]) -> Vec<Packed> {
                 Values::Floats(values.iter().copied().filter(|value| value.is_finite()).collect())
             }
             Column::Texts(cells) => Values::Texts(
-                cells.iter().flatten().map(|text| ByteArray::from(text.as_bytes().to_vec())).collect(),
+                cells
+                    .iter()
+                    .flatten()
+                    .map(|text| ByteArray::from(text.as_bytes().to_vec()))
+                    .collect(),
             ),
         };
         Packed { levels, values }
@@ -75,14 +85,25 @@ impl std::fmt::Debug for ParquetWriter {
 }
 
 impl ParquetWriter {
-    pub(super) fn new(output: AtomicOutput, fields: &[Field], meta: Option<&Value>) -> Result<Self> {
+    pub(super) fn new(
+        output: AtomicOutput,
+        fields: &[Field],
+        meta: Option<&Value>,
+    ) -> Result<Self> {
         let name = output.name().to_owned();
         let writer = start(output, fields, meta).map_err(|source| parquet_error(&name, source))?;
         let group_rows = (GROUP_CELLS / fields.len().max(1)).clamp(GROUP_ROWS.1, GROUP_ROWS.0);
-        Ok(Self { name, writer, pending: fields.iter().map(empty).collect(), n_pending: 0, group_rows })
+        Ok(Self {
+            name,
+            writer,
+            pending: fields.iter().map(empty).collect(),
+            n_pending: 0,
+            group_rows,
+        })
     }
 
-    /// Adds rows. Row groups end at fixed row counts, so that the file does not depend on how rows were batched.
+    /// Adds rows. Row groups end at fixed row counts, so that the file does not depend on how rows
+    /// were batched.
     pub(super) fn write(&mut self, mut columns: Vec<Packed>, n_rows: usize) -> Result<()> {
         let mut left = n_rows;
         while self.n_pending + left >= self.group_rows {
@@ -115,9 +136,15 @@ impl ParquetWriter {
             let mut group = writer.next_row_group()?;
             for column in pending.iter_mut() {
                 match &column.values {
-                    Values::Integers(values) => put::<Int64Type, _>(&mut group, values, &column.levels)?,
-                    Values::Floats(values) => put::<DoubleType, _>(&mut group, values, &column.levels)?,
-                    Values::Texts(values) => put::<ByteArrayType, _>(&mut group, values, &column.levels)?,
+                    Values::Integers(values) => {
+                        put::<Int64Type, _>(&mut group, values, &column.levels)?
+                    }
+                    Values::Floats(values) => {
+                        put::<DoubleType, _>(&mut group, values, &column.levels)?
+                    }
+                    Values::Texts(values) => {
+                        put::<ByteArrayType, _>(&mut group, values, &column.levels)?
+                    }
                 }
                 column.clear();
             }
@@ -143,7 +170,9 @@ impl Packed {
             _ => n_rows,
         };
         match (&mut self.values, &mut other.values) {
-            (Values::Integers(values), Values::Integers(more)) => values.extend(more.drain(..n_values)),
+            (Values::Integers(values), Values::Integers(more)) => {
+                values.extend(more.drain(..n_values))
+            }
             (Values::Floats(values), Values::Floats(more)) => values.extend(more.drain(..n_values)),
             (Values::Texts(values), Values::Texts(more)) => values.extend(more.drain(..n_values)),
             // Kinds were checked against the fields before packing.
@@ -189,7 +218,8 @@ fn start(
     meta: Option<&Value>,
 ) -> Result<SerializedFileWriter<AtomicOutput>, ParquetError> {
     let column = |field: &Field| {
-        let repetition = if field.is_optional() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let repetition =
+            if field.is_optional() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let (physical, logical) = match field.kind() {
             FieldKind::Integer => (Physical::INT64, None),
             FieldKind::Float => (Physical::DOUBLE, None),
@@ -206,8 +236,8 @@ fn start(
         .set_compression(Compression::SNAPPY);
     for field in fields.iter().filter(|field| field.kind() != FieldKind::Text) {
         // Numbers rarely repeat enough to pay for a dictionary.
-        properties =
-            properties.set_column_dictionary_enabled(ColumnPath::new(vec![field.name().to_owned()]), false);
+        properties = properties
+            .set_column_dictionary_enabled(ColumnPath::new(vec![field.name().to_owned()]), false);
     }
     if let Some(meta) = meta {
         let entry = KeyValue { key: "probe".to_owned(), value: Some(meta.to_string()) };

@@ -69,9 +69,14 @@ impl Encoder {
         }
         let format = match (&self.style, batch) {
             (Style::Prose(separator), Batch::Prose(texts)) => {
-                return Ok(Encoded { n_rows, body: Body::Bytes(texts.join(separator).into_bytes()) });
+                return Ok(Encoded {
+                    n_rows,
+                    body: Body::Bytes(texts.join(separator).into_bytes()),
+                });
             }
-            (Style::Table(format), Batch::Columns(_) | Batch::Objects(_) | Batch::Json(_)) => *format,
+            (Style::Table(format), Batch::Columns(_) | Batch::Objects(_) | Batch::Json(_)) => {
+                *format
+            }
             #[cfg(feature = "arrow")]
             (Style::Arrow(schema), Batch::Columns(columns)) => {
                 let batch = super::arrow::record_batch(columns, &self.fields, schema)?;
@@ -79,7 +84,8 @@ impl Encoder {
             }
             #[cfg(feature = "arrow")]
             (Style::Arrow(_), _) => {
-                let what = "rows were given as objects, which record batches cannot hold".to_owned();
+                let what =
+                    "rows were given as objects, which record batches cannot hold".to_owned();
                 return Err(Error::Output { column: "all".to_owned(), what });
             }
             (Style::Prose(_), _) | (_, Batch::Prose(_)) => {
@@ -97,7 +103,9 @@ impl Encoder {
                 Body::Bytes(bytes)
             }
             (Format::Csv, Batch::Columns(columns)) => Body::Bytes(csv::encode(columns, n_rows)),
-            (Format::Parquet, Batch::Columns(columns)) => Body::Columns(parquet::pack(columns, &self.fields)),
+            (Format::Parquet, Batch::Columns(columns)) => {
+                Body::Columns(parquet::pack(columns, &self.fields))
+            }
             (Format::Csv | Format::Parquet, _) => {
                 let what = format!("rows were given as objects, which {format} cannot hold");
                 return Err(Error::Output { column: "all".to_owned(), what });
@@ -143,8 +151,9 @@ enum Sink {
 pub type Batches = Arc<std::sync::Mutex<Vec<arrow_array::RecordBatch>>>;
 
 impl TableWriter {
-    /// Opens `path` (`-` for standard output) and declares its columns. `meta` is `meta` of a JSON document, a first
-    /// line `{"meta": …}` in JSON Lines, the key `probe` of Parquet's metadata, and has no place in CSV.
+    /// Opens `path` (`-` for standard output) and declares its columns. `meta` is `meta` of a JSON
+    /// document, a first line `{"meta": …}` in JSON Lines, the key `probe` of Parquet's metadata,
+    /// and has no place in CSV.
     pub fn create(
         path: impl AsRef<Path>,
         format: Format,
@@ -155,7 +164,9 @@ impl TableWriter {
         let output = AtomicOutput::create(path)?;
         let encoder = Encoder { style: Style::Table(format), fields: fields.into() };
         let sink = match format {
-            Format::Parquet => Sink::Parquet(Box::new(ParquetWriter::new(output, &encoder.fields, meta)?)),
+            Format::Parquet => {
+                Sink::Parquet(Box::new(ParquetWriter::new(output, &encoder.fields, meta)?))
+            }
             _ => Sink::Text(output),
         };
         let (mut opening, mut first) = (Vec::new(), Vec::new());
@@ -187,7 +198,10 @@ impl TableWriter {
 
     /// Keeps record batches in memory, in `batches`, of the schema that is returned.
     #[cfg(feature = "arrow")]
-    pub fn create_arrow(fields: Vec<Field>, batches: Batches) -> Result<(Self, Arc<arrow_schema::Schema>)> {
+    pub fn create_arrow(
+        fields: Vec<Field>,
+        batches: Batches,
+    ) -> Result<(Self, Arc<arrow_schema::Schema>)> {
         check_distinct(&fields)?;
         let schema = Arc::new(super::arrow::schema(&fields));
         let encoder = Encoder { style: Style::Arrow(Arc::clone(&schema)), fields: fields.into() };
@@ -227,7 +241,8 @@ impl TableWriter {
             (Body::Columns(columns), Sink::Parquet(writer)) => writer.write(columns, n_rows)?,
             (Body::Bytes(bytes), Sink::Text(_)) => {
                 if n_rows > 0 {
-                    let before = if self.rows == 0 { self.first.clone() } else { self.between.clone() };
+                    let before =
+                        if self.rows == 0 { self.first.clone() } else { self.between.clone() };
                     self.put(&before)?;
                 }
                 self.put(&bytes)?;

@@ -77,8 +77,13 @@ impl Cells {
     }
 }
 
-/// Guesses a schema from the columns of a table. Names in `immutable` are taken as given; so are those that look like what nobody can change.
-pub fn infer_schema(reader: TableReader, target: Option<&str>, immutable: &[String]) -> Result<Inferred> {
+/// Guesses a schema from the columns of a table. Names in `immutable` are taken as given; so are
+/// those that look like what nobody can change.
+pub fn infer_schema(
+    reader: TableReader,
+    target: Option<&str>,
+    immutable: &[String],
+) -> Result<Inferred> {
     let file = reader.name().to_owned();
     let header = reader.header().to_vec();
     let wanted = Columns { ids: header.clone(), ignore_extra: true, ..Columns::default() };
@@ -102,7 +107,11 @@ pub fn infer_schema(reader: TableReader, target: Option<&str>, immutable: &[Stri
     }
     for name in immutable.iter().map(String::as_str).chain(target) {
         if !header.iter().any(|known| known == name) {
-            return Err(Error::MissingColumn { file, column: name.to_owned(), hint: String::new() });
+            return Err(Error::MissingColumn {
+                file,
+                column: name.to_owned(),
+                hint: String::new(),
+            });
         }
     }
     let (mut features, mut notes) = (Vec::new(), Vec::new());
@@ -127,12 +136,19 @@ pub fn infer_schema(reader: TableReader, target: Option<&str>, immutable: &[Stri
 
 /// The value of a target that stands for yes, where there are two and one of them plainly does.
 pub fn obvious_favourable(values: &BTreeSet<&str>) -> Option<&'static str> {
-    let obvious = ["1", "1.0", "yes", "Yes", "true", "True"].into_iter().find(|v| values.contains(v));
+    let obvious =
+        ["1", "1.0", "yes", "Yes", "true", "True"].into_iter().find(|v| values.contains(v));
     obvious.filter(|_| values.len() == 2)
 }
 
 /// One column as a feature; `None` where it is of no use to a model.
-fn feature(name: &str, cells: &Cells, n_rows: u64, fixed: bool, notes: &mut Vec<String>) -> Option<Feature> {
+fn feature(
+    name: &str,
+    cells: &Cells,
+    n_rows: u64,
+    fixed: bool,
+    notes: &mut Vec<String>,
+) -> Option<Feature> {
     let mut feature = Feature::numeric(name);
     if cells.missing > 0 {
         notes.push(format!("'{name}' is missing in {} of {n_rows} rows", cells.missing));
@@ -147,14 +163,19 @@ fn feature(name: &str, cells: &Cells, n_rows: u64, fixed: bool, notes: &mut Vec<
         && cells.texts.contains_key("1");
     if !cells.numbers || two_codes {
         if cells.texts.len() > MOST_CATEGORIES {
-            notes.push(format!("'{name}' holds more than {MOST_CATEGORIES} different texts and is left out"));
+            notes.push(format!(
+                "'{name}' holds more than {MOST_CATEGORIES} different texts and is left out"
+            ));
             return None;
         }
         feature.kind = Kind::Categorical;
         feature.categories = cells.texts.keys().cloned().collect();
         feature.encoding = (feature.categories.len() == 2).then_some(Coding::Binary);
-        if let Some((rare, n)) = cells.texts.iter().min_by_key(|(_, n)| **n).filter(|(_, n)| **n < 10) {
-            notes.push(format!("'{name}': only {n} rows have '{rare}'; a model knows little of it"));
+        if let Some((rare, n)) =
+            cells.texts.iter().min_by_key(|(_, n)| **n).filter(|(_, n)| **n < 10)
+        {
+            notes
+                .push(format!("'{name}': only {n} rows have '{rare}'; a model knows little of it"));
         }
     } else {
         if cells.whole {
@@ -167,8 +188,11 @@ fn feature(name: &str, cells: &Cells, n_rows: u64, fixed: bool, notes: &mut Vec<
         } else {
             feature.scale = Some([cells.low, cells.high]);
             let step = round_step((cells.high - cells.low) / STEPS);
-            feature.step =
-                if cells.whole { Some(step.max(1.0)).filter(|step| *step > 1.0) } else { Some(step) };
+            feature.step = if cells.whole {
+                Some(step.max(1.0)).filter(|step| *step > 1.0)
+            } else {
+                Some(step)
+            };
             // A bound between two steps could not be told.
             let step = feature.step().unwrap_or(1.0);
             feature.min = Some((cells.low / step).floor() * step);
@@ -187,7 +211,10 @@ fn feature(name: &str, cells: &Cells, n_rows: u64, fixed: bool, notes: &mut Vec<
 fn round_step(step: f64) -> f64 {
     let power = step.log10().floor();
     let unit = 10f64.powf(power);
-    let times = [5.0, 2.0, 1.0].into_iter().find(|times| times * unit <= step * (1.0 + 1e-9)).unwrap_or(1.0);
+    let times = [5.0, 2.0, 1.0]
+        .into_iter()
+        .find(|times| times * unit <= step * (1.0 + 1e-9))
+        .unwrap_or(1.0);
     // Exact tenths, hundredths and so on.
     if power < 0.0 { times / 10f64.powf(-power) } else { times * unit }
 }
@@ -196,7 +223,9 @@ fn round_step(step: f64) -> f64 {
 fn looks_fixed(name: &str) -> bool {
     let lower = name.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| FIXED.iter().any(|fixed| word == *fixed || (fixed.len() > 4 && word.starts_with(fixed))))
+    words.any(|word| {
+        FIXED.iter().any(|fixed| word == *fixed || (fixed.len() > 4 && word.starts_with(fixed)))
+    })
 }
 
 #[cfg(test)]

@@ -29,7 +29,10 @@ pub fn parse_schema(bytes: &[u8], origin: &str) -> Result<Schema> {
         Content::Json if body.trim_ascii_start().starts_with(b"{") => json::parse(body, origin)?,
         Content::Json | Content::Text(_) => parse_toml(body, origin)?,
         other => {
-            return Err(Error::file(origin, format!("not a schema: expected TOML or JSON, found {other}")));
+            return Err(Error::file(
+                origin,
+                format!("not a schema: expected TOML or JSON, found {other}"),
+            ));
         }
     };
     from_value(&Node::root(&value, origin))
@@ -53,14 +56,15 @@ pub(crate) fn from_value(node: &Node<'_>) -> Result<Schema> {
     refuse_unknown(node)?;
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(node.value(), &mut track);
-    let schema: Schema = serde::Deserialize::deserialize(tracked).map_err(|error: serde_json::Error| {
-        let inner = document_path(&track.path());
-        Error::Document {
-            file: node.file().to_owned(),
-            path: format!("{}{}", node.path(), &inner[1..]),
-            what: error.to_string(),
-        }
-    })?;
+    let schema: Schema =
+        serde::Deserialize::deserialize(tracked).map_err(|error: serde_json::Error| {
+            let inner = document_path(&track.path());
+            Error::Document {
+                file: node.file().to_owned(),
+                path: format!("{}{}", node.path(), &inner[1..]),
+                what: error.to_string(),
+            }
+        })?;
     schema.check().map_err(|source| Error::Core { file: node.file().to_owned(), source })?;
     Ok(schema)
 }
@@ -91,8 +95,9 @@ fn refuse_unknown(node: &Node<'_>) -> Result<()> {
 fn parse_toml(bytes: &[u8], origin: &str) -> Result<Value> {
     let text = std::str::from_utf8(bytes).map_err(|_| Error::file(origin, "not UTF-8 text"))?;
     let table: toml::Table = toml::from_str(text).map_err(|error| {
-        let line =
-            error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        let line = error
+            .span()
+            .map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         Error::file(origin, format!("line {line}: {}", error.message().replace('\n', ", ")))
     })?;
     to_json(toml::Value::Table(table), "$", origin)
@@ -100,14 +105,19 @@ fn parse_toml(bytes: &[u8], origin: &str) -> Result<Value> {
 
 /// TOML has infinities, NaN and dates, which no schema field takes.
 fn to_json(value: toml::Value, path: &str, origin: &str) -> Result<Value> {
-    let refuse = |what: String| Error::Document { file: origin.to_owned(), path: path.to_owned(), what };
+    let refuse =
+        |what: String| Error::Document { file: origin.to_owned(), path: path.to_owned(), what };
     Ok(match value {
         toml::Value::String(text) => text.into(),
         toml::Value::Integer(number) => number.into(),
         toml::Value::Boolean(flag) => flag.into(),
         toml::Value::Float(number) if number.is_finite() => number.into(),
-        toml::Value::Float(number) => return Err(refuse(format!("{number} is not a finite number"))),
-        toml::Value::Datetime(date) => return Err(refuse(format!("the date {date} has no meaning here"))),
+        toml::Value::Float(number) => {
+            return Err(refuse(format!("{number} is not a finite number")));
+        }
+        toml::Value::Datetime(date) => {
+            return Err(refuse(format!("the date {date} has no meaning here")));
+        }
         toml::Value::Array(items) => {
             let item = |(i, item)| to_json(item, &format!("{path}[{i}]"), origin);
             Value::Array(items.into_iter().enumerate().map(item).collect::<Result<_>>()?)

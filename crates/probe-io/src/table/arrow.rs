@@ -1,4 +1,5 @@
-//! Arrow in: batches that are in memory already. Slices of them are handed out, and decoded by whoever works on them.
+//! Arrow in: batches that are in memory already. Slices of them are handed out, and decoded by
+//! whoever works on them.
 
 use super::plan::ColumnPlan;
 use super::records::ChunkLimit;
@@ -7,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::output::FieldKind;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
-    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema};
@@ -44,7 +45,10 @@ impl ArrowReader {
     pub(crate) fn check(&self, plan: &ColumnPlan) -> Result<()> {
         let refuse = |column: usize, wanted: &str| {
             let (name, kind) = (&plan.header()[column], &self.types[column]);
-            Err(Error::file(&self.file, format!("column '{name}' of type {kind} cannot be read as {wanted}")))
+            Err(Error::file(
+                &self.file,
+                format!("column '{name}' of type {kind} cannot be read as {wanted}"),
+            ))
         };
         for (j, &column) in plan.feature_columns().iter().enumerate() {
             let kind = &self.types[column];
@@ -106,7 +110,9 @@ impl ArrowRows {
 /// The values of a column, by what they are.
 fn typed(values: &ArrayRef) -> TypedColumn {
     fn texts<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> TypedColumn {
-        TypedColumn::Texts(texts.map(|text| text.map(|text| text.as_bytes().to_vec().into())).collect())
+        TypedColumn::Texts(
+            texts.map(|text| text.map(|text| text.as_bytes().to_vec().into())).collect(),
+        )
     }
     match values.data_type() {
         DataType::Utf8 => texts(values.as_string::<i32>().iter()),
@@ -130,7 +136,8 @@ fn typed(values: &ArrayRef) -> TypedColumn {
             numbers_into(values, 0, &mut numbers);
             let number = |row: usize| (!values.is_null(row)).then(|| numbers.numbers[row]);
             if kind.is_integer() {
-                let whole = |row: usize| if values.is_null(row) { None } else { integer(values, row) };
+                let whole =
+                    |row: usize| if values.is_null(row) { None } else { integer(values, row) };
                 TypedColumn::Integers((0..values.len()).map(whole).collect())
             } else {
                 TypedColumn::Floats((0..values.len()).map(number).collect())
@@ -180,7 +187,8 @@ fn keys(values: &ArrayRef) -> Vec<Option<usize>> {
     keys.map(|(row, key)| (!values.is_null(row)).then_some(key)).collect()
 }
 
-/// Writes the values of a column of numbers as feature `j`; of other columns, which are refused before the first row, nothing.
+/// Writes the values of a column of numbers as feature `j`; of other columns, which are refused
+/// before the first row, nothing.
 fn numbers_into(values: &ArrayRef, j: usize, cells: &mut TypedCells) {
     fn put<T: ArrowPrimitiveType>(
         values: &ArrayRef,
@@ -235,7 +243,9 @@ fn options_into(values: &ArrayRef, j: usize, categories: &[String], cells: &mut 
         categories: &[String],
         cells: &mut TypedCells,
     ) {
-        texts.enumerate().for_each(|(row, text)| cells.set_category(row, j, text.as_slice(), categories));
+        texts
+            .enumerate()
+            .for_each(|(row, text)| cells.set_category(row, j, text.as_slice(), categories));
     }
     match values.data_type() {
         DataType::Utf8 => put(values.as_string::<i32>().iter(), j, categories, cells),

@@ -97,15 +97,17 @@ impl Chunk {
         }
     }
 
-    /// The features as numbers, row after row in the plan's order, replacing what `out` held; NaN where a value is missing and may be;
-    /// categories as the columns of the plan's encoding. Fails on the first other cell, in row order, that is not a finite number or a category of
-    /// its feature.
+    /// The features as numbers, row after row in the plan's order, replacing what `out` held; NaN
+    /// where a value is missing and may be; categories as the columns of the plan's encoding. Fails
+    /// on the first other cell, in row order, that is not a finite number or a category of its
+    /// feature.
     pub fn numbers_into(&self, out: &mut Vec<f64>) -> Result<()> {
         self.features_into(out)?;
         let Some(encoding) = self.plan.encoding() else { return Ok(()) };
         let mut columns = vec![0.0; self.n_rows() * encoding.n_columns()];
-        let rows =
-            out.chunks_exact(self.plan.n_features()).zip(columns.chunks_exact_mut(encoding.n_columns()));
+        let rows = out
+            .chunks_exact(self.plan.n_features())
+            .zip(columns.chunks_exact_mut(encoding.n_columns()));
         rows.for_each(|(row, columns)| encoding.encode_into(row, columns));
         *out = columns;
         Ok(())
@@ -121,7 +123,8 @@ impl Chunk {
             Cells::Json(text) => self.parse_into(text, json_number, |cell| cell == b"null", out),
             Cells::Typed(cells) => {
                 let refused = |(at, value): (usize, &f64)| {
-                    !(value.is_finite() || (value.is_nan() && self.plan.may_be_missing(at % n_features)))
+                    !(value.is_finite()
+                        || (value.is_nan() && self.plan.may_be_missing(at % n_features)))
                 };
                 match cells.numbers.iter().enumerate().position(refused) {
                     None => {
@@ -132,12 +135,21 @@ impl Chunk {
                         let value = cells.numbers[at];
                         let text = match cells.unknown(at) {
                             Some(text) => {
-                                return Err(self.no_category(at / n_features, at % n_features, text));
+                                return Err(self.no_category(
+                                    at / n_features,
+                                    at % n_features,
+                                    text,
+                                ));
                             }
                             None if cells.is_null(at) => "null".to_owned(),
                             None => value.to_string(),
                         };
-                        Err(self.not_a_number(at / n_features, at % n_features, text, value.is_nan()))
+                        Err(self.not_a_number(
+                            at / n_features,
+                            at % n_features,
+                            text,
+                            value.is_nan(),
+                        ))
                     }
                 }
             }
@@ -223,13 +235,15 @@ impl Chunk {
         let column = self.plan.feature_columns()[feature];
         match &self.cells {
             Cells::Csv(text) => Some(text.cell(row, column)),
-            Cells::Json(text) => Some(text.cell(row, column)).filter(|cell| number::parse(cell).is_some()),
+            Cells::Json(text) => {
+                Some(text.cell(row, column)).filter(|cell| number::parse(cell).is_some())
+            }
             Cells::Typed(_) => None,
         }
     }
 
-    /// An output cell for a feature that kept its `value`: the file's own text where there is one, so that what a
-    /// person did not change comes back byte for byte.
+    /// An output cell for a feature that kept its `value`: the file's own text where there is one,
+    /// so that what a person did not change comes back byte for byte.
     #[inline]
     pub fn unchanged(&self, row: usize, feature: usize, value: f64) -> Cell<'_> {
         match self.cell_text(row, feature) {
@@ -267,11 +281,19 @@ impl Chunk {
                     .map(|id| if let Id::Integer(value) = id { Some(value) } else { None })
                     .collect(),
             ),
-            FieldKind::Float => Column::Floats(
-                ids.into_iter()
-                    .map(|id| if let Id::Float(value) = id { Cell::Number(value) } else { Cell::Empty })
-                    .collect(),
-            ),
+            FieldKind::Float => {
+                Column::Floats(
+                    ids.into_iter()
+                        .map(|id| {
+                            if let Id::Float(value) = id {
+                                Cell::Number(value)
+                            } else {
+                                Cell::Empty
+                            }
+                        })
+                        .collect(),
+                )
+            }
             FieldKind::Text => Column::Texts(ids.into_iter().map(id_text).collect()),
         })
     }
@@ -301,7 +323,9 @@ fn json_number(text: &[u8]) -> Option<f64> {
 fn json_id(text: &[u8]) -> Option<Id<'_>> {
     match text {
         b"null" => Some(Id::Null),
-        [b'"', inner @ .., b'"'] if memchr::memchr(b'\\', inner).is_none() => utf8(inner).map(Id::Text),
+        [b'"', inner @ .., b'"'] if memchr::memchr(b'\\', inner).is_none() => {
+            utf8(inner).map(Id::Text)
+        }
         _ => match serde_json::from_slice(text).ok()? {
             Value::String(text) => Some(Id::Text(text.into())),
             value => Some(value.as_i64().map_or(Id::Json(value), Id::Integer)),

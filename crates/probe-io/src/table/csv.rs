@@ -6,7 +6,8 @@ use super::text::{TextCells, place_of};
 use crate::error::{Error, Result};
 use memchr::{memchr, memchr_iter};
 
-/// Splits a run of records into rows of `n_columns` cells. A ragged record ends the rows and is returned beside them.
+/// Splits a run of records into rows of `n_columns` cells. A ragged record ends the rows and is
+/// returned beside them.
 pub(crate) fn decode(raw: RawText, n_columns: usize, file: &str) -> (TextCells, Option<Error>) {
     let mut spans = Vec::with_capacity(raw.records.len() * n_columns);
     let mut extra = Vec::new();
@@ -23,7 +24,8 @@ pub(crate) fn decode(raw: RawText, n_columns: usize, file: &str) -> (TextCells, 
         if found != n_columns {
             spans.truncate(before);
             let place = place_of(&raw, row, true);
-            ragged = Some(Error::Ragged { file: file.to_owned(), place, expected: n_columns, found });
+            ragged =
+                Some(Error::Ragged { file: file.to_owned(), place, expected: n_columns, found });
             break;
         }
     }
@@ -36,7 +38,9 @@ pub(crate) fn header(raw: &RawText, file: &str) -> Result<Vec<String>> {
     let (start, end) = raw.records[0];
     split_quoted(&raw.data, start, end, &mut spans, &mut extra);
     let all = [raw.data.as_slice(), &extra].concat();
-    let name = |&(start, end): &(u32, u32)| match std::str::from_utf8(&all[start as usize..end as usize]) {
+    let name = |&(start, end): &(u32, u32)| match std::str::from_utf8(
+        &all[start as usize..end as usize],
+    ) {
         Ok(name) if name.contains('\r') => {
             Err(Error::file(file, "lines end in bare carriage returns: save with \\n or \\r\\n"))
         }
@@ -57,9 +61,15 @@ fn split_plain(data: &[u8], start: u32, end: u32, spans: &mut Vec<(u32, u32)>) {
     spans.push((cell, end));
 }
 
-/// Cells of any record. Quoted cells lose their quotes; those with doubled quotes, or with text after the closing
-/// quote, are unescaped into `extra`, whose offsets start at the data's end.
-fn split_quoted(data: &[u8], start: u32, end: u32, spans: &mut Vec<(u32, u32)>, extra: &mut Vec<u8>) {
+/// Cells of any record. Quoted cells lose their quotes; those with doubled quotes, or with text
+/// after the closing quote, are unescaped into `extra`, whose offsets start at the data's end.
+fn split_quoted(
+    data: &[u8],
+    start: u32,
+    end: u32,
+    spans: &mut Vec<(u32, u32)>,
+    extra: &mut Vec<u8>,
+) {
     let record = &data[..end as usize];
     let mut pos = start as usize;
     loop {
@@ -115,14 +125,16 @@ mod tests {
                 let (mut spans, mut extra) = (Vec::new(), Vec::new());
                 split_quoted(&raw.data, start, end, &mut spans, &mut extra);
                 let all = [raw.data.as_slice(), &extra].concat();
-                found.push(spans.iter().map(|s| all[s.0 as usize..s.1 as usize].to_vec()).collect());
+                found
+                    .push(spans.iter().map(|s| all[s.0 as usize..s.1 as usize].to_vec()).collect());
             }
         }
         found
     }
 
     fn theirs(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text);
+        let mut reader =
+            csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text);
         let cells = |record: csv::ByteRecord| record.iter().map(<[u8]>::to_vec).collect();
         reader.byte_records().map(|record| cells(record.unwrap())).collect()
     }
@@ -145,7 +157,8 @@ mod tests {
     proptest! {
         #[test]
         fn cells_are_those_of_the_csv_crate(text in "([a,b\" ]|\"\"|\n|\r\n){0,60}", rows in 1usize..4) {
-            // An open quote is an error here and runs to the end there; a stray CR cannot arise from this alphabet.
+            // An open quote is an error here and runs to the end there; a stray CR cannot arise
+            // from this alphabet.
             let mut framing = Framing::Csv;
             let bytes = text.as_bytes();
             let mut pos = 0;

@@ -89,6 +89,8 @@ mod tests {
         for format in Format::ALL {
             assert_eq!(format.name().parse::<Format>().unwrap(), format);
         }
-        assert!("xlsx".parse::<Format>().unwrap_err().to_string().contains("csv, json, jsonl, parquet"));
+        assert!(
+            "xlsx".parse::<Format>().unwrap_err().to_string().contains("csv, json, jsonl, parquet")
+        );
     }
 }

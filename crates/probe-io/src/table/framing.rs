@@ -1,4 +1,5 @@
-//! Where records end in a byte stream. Framing is all that the reader thread does to text; cells are split by workers.
+//! Where records end in a byte stream. Framing is all that the reader thread does to text; cells
+//! are split by workers.
 
 use memchr::{memchr, memchr2};
 
@@ -80,7 +81,8 @@ fn csv(data: &[u8], start: usize, eof: bool) -> Frame {
         if data[at] == b'\n' {
             return line(data, start, at, at + 1);
         }
-        // A quote opens a quoted cell only at the cell's start; elsewhere it is a character like any other.
+        // A quote opens a quoted cell only at the cell's start; elsewhere it is a character like
+        // any other.
         if at > start && data[at - 1] != b',' {
             pos = at + 1;
             continue;
@@ -93,7 +95,8 @@ fn csv(data: &[u8], start: usize, eof: bool) -> Frame {
     }
 }
 
-/// The quote that ends the quoted text from `pos` on; doubled quotes stand for one and do not end it.
+/// The quote that ends the quoted text from `pos` on; doubled quotes stand for one and do not end
+/// it.
 pub(crate) fn closing_quote(data: &[u8], mut pos: usize) -> Option<usize> {
     loop {
         let at = pos + memchr(b'"', &data[pos..])?;
@@ -120,9 +123,9 @@ fn array(state: &mut ArrayState, data: &[u8], pos: usize, eof: bool) -> Frame {
             *state = ArrayState::First;
             Frame::Blank(start + 1)
         }
-        (ArrayState::Before, _) => {
-            Frame::Bad("expected an array of objects: [{…}, …] (one object a line is jsonl)".to_owned())
-        }
+        (ArrayState::Before, _) => Frame::Bad(
+            "expected an array of objects: [{…}, …] (one object a line is jsonl)".to_owned(),
+        ),
         (ArrayState::First | ArrayState::Later, b']') => {
             *state = ArrayState::After;
             Frame::Blank(start + 1)

@@ -1,4 +1,5 @@
-//! JSON objects into cells. A cell is its value's text as it stands in the file: quotes of texts included.
+//! JSON objects into cells. A cell is its value's text as it stands in the file: quotes of texts
+//! included.
 
 use super::plan::ColumnPlan;
 use super::records::RawText;
@@ -20,8 +21,8 @@ pub(crate) fn header(raw: &RawText, file: &str, lines: bool) -> Result<Vec<Strin
     Ok(entries.into_iter().map(|(key, _)| key.into_owned()).collect())
 }
 
-/// Cells of a run of records, in the order of the plan's header. A faulty record ends the rows and is returned beside
-/// them. `lines`: whether rows have line numbers.
+/// Cells of a run of records, in the order of the plan's header. A faulty record ends the rows and
+/// is returned beside them. `lines`: whether rows have line numbers.
 pub(crate) fn decode(raw: RawText, plan: &ColumnPlan, lines: bool) -> (TextCells, Option<Error>) {
     let n_columns = plan.header().len();
     let (mut spans, mut extra) = (Vec::with_capacity(raw.records.len() * n_columns), Vec::new());
@@ -84,7 +85,9 @@ fn decode_record(
 type Entry<'a> = (Cow<'a, str>, &'a RawValue);
 
 fn parse(record: &[u8]) -> Result<Vec<Entry<'_>>, String> {
-    serde_json::from_slice::<Entries<'_>>(record).map(|entries| entries.0).map_err(|error| error.to_string())
+    serde_json::from_slice::<Entries<'_>>(record)
+        .map(|entries| entries.0)
+        .map_err(|error| error.to_string())
 }
 
 /// An object's entries in order.
@@ -108,7 +111,8 @@ impl<'de> Visitor<'de> for EntriesVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<'de>, A::Error> {
         let mut entries = Vec::new();
         while let Some(Key(key)) = map.next_key()? {
-            let value = map.next_value().map_err(|error| A::Error::custom(format!("'{key}': {error}")))?;
+            let value =
+                map.next_value().map_err(|error| A::Error::custom(format!("'{key}': {error}")))?;
             entries.push((key, value));
         }
         Ok(Entries(entries))

@@ -1,4 +1,5 @@
-//! Tables in: a header first, then owned chunks of rows whose cells are decoded by whoever works on them.
+//! Tables in: a header first, then owned chunks of rows whose cells are decoded by whoever works on
+//! them.
 
 #[cfg(feature = "arrow")]
 mod arrow;

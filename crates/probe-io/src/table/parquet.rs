@@ -1,5 +1,5 @@
-//! Parquet in, through the column readers: a few thousand records of each wanted column at a time, so that memory
-//! grows neither with the row groups nor with the file.
+//! Parquet in, through the column readers: a few thousand records of each wanted column at a time,
+//! so that memory grows neither with the row groups nor with the file.
 
 use super::plan::ColumnPlan;
 use super::records::ChunkLimit;
@@ -75,7 +75,8 @@ impl ParquetReader {
 
     /// Rows of all row groups.
     pub(crate) fn n_rows(&self) -> Result<u64> {
-        let rows = self.reader.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()));
+        let rows =
+            self.reader.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()));
         let negative = |_| Error::file(&self.file, "a row group has a negative number of rows");
         rows.sum::<std::result::Result<u64, _>>().map_err(negative)
     }
@@ -95,8 +96,9 @@ impl ParquetReader {
             let schema = self.reader.metadata().file_metadata().schema_descr();
             let descriptor = schema.column(column);
             let physical = descriptor.physical_type();
-            let logical =
-                descriptor.logical_type_ref().map_or_else(String::new, |logical| format!(" {logical:?}"));
+            let logical = descriptor
+                .logical_type_ref()
+                .map_or_else(String::new, |logical| format!(" {logical:?}"));
             let name = &plan.header()[column];
             Error::file(
                 &self.file,
@@ -117,7 +119,11 @@ impl ParquetReader {
     }
 
     /// The next rows; `None` at the end.
-    pub(crate) fn next(&mut self, plan: &ColumnPlan, limit: ChunkLimit) -> Result<Option<TypedCells>> {
+    pub(crate) fn next(
+        &mut self,
+        plan: &ColumnPlan,
+        limit: ChunkLimit,
+    ) -> Result<Option<TypedCells>> {
         let file = Arc::clone(&self.file);
         guarded(&file, || self.read_rows(plan, limit))
     }
@@ -156,10 +162,12 @@ impl ParquetReader {
     fn open_group(&mut self, plan: &ColumnPlan) -> Result<Group, ParquetError> {
         let group = self.reader.get_row_group(self.next_group)?;
         self.next_group += 1;
-        let rows_left = usize::try_from(group.metadata().num_rows())
-            .map_err(|_| ParquetError::General("a row group has a negative number of rows".to_owned()))?;
+        let rows_left = usize::try_from(group.metadata().num_rows()).map_err(|_| {
+            ParquetError::General("a row group has a negative number of rows".to_owned())
+        })?;
         let wanted = plan.feature_columns().iter().chain(plan.id_columns());
-        let columns = wanted.map(|&column| group.get_column_reader(column)).collect::<Result<_, _>>()?;
+        let columns =
+            wanted.map(|&column| group.get_column_reader(column)).collect::<Result<_, _>>()?;
         Ok(Group { columns, rows_left })
     }
 }
@@ -167,13 +175,21 @@ impl ParquetReader {
 /// Reads the next `n` values of a column.
 fn read(reader: &mut ColumnReader, kind: Kind, n: usize) -> Result<TypedColumn, ParquetError> {
     Ok(match reader {
-        ColumnReader::DoubleColumnReader(reader) => TypedColumn::Floats(values(reader, n, |value| value)?),
-        ColumnReader::FloatColumnReader(reader) => TypedColumn::Floats(values(reader, n, f64::from)?),
-        ColumnReader::BoolColumnReader(reader) => TypedColumn::Booleans(values(reader, n, |value| value)?),
+        ColumnReader::DoubleColumnReader(reader) => {
+            TypedColumn::Floats(values(reader, n, |value| value)?)
+        }
+        ColumnReader::FloatColumnReader(reader) => {
+            TypedColumn::Floats(values(reader, n, f64::from)?)
+        }
+        ColumnReader::BoolColumnReader(reader) => {
+            TypedColumn::Booleans(values(reader, n, |value| value)?)
+        }
         ColumnReader::Int32ColumnReader(reader) if kind == Kind::Unsigned => {
             TypedColumn::Integers(values(reader, n, |value| i64::from(value.cast_unsigned()))?)
         }
-        ColumnReader::Int32ColumnReader(reader) => TypedColumn::Integers(values(reader, n, i64::from)?),
+        ColumnReader::Int32ColumnReader(reader) => {
+            TypedColumn::Integers(values(reader, n, i64::from)?)
+        }
         ColumnReader::Int64ColumnReader(reader) => {
             let integers = values(reader, n, |value| value)?;
             if kind == Kind::Unsigned && integers.iter().flatten().any(|&value| value < 0) {
@@ -181,9 +197,13 @@ fn read(reader: &mut ColumnReader, kind: Kind, n: usize) -> Result<TypedColumn, 
             }
             TypedColumn::Integers(integers)
         }
-        ColumnReader::ByteArrayColumnReader(reader) => TypedColumn::Texts(values(reader, n, |value| value)?),
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            TypedColumn::Texts(values(reader, n, |value| value)?)
+        }
         ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
-            return Err(ParquetError::General("a column has a type that cannot be read".to_owned()));
+            return Err(ParquetError::General(
+                "a column has a type that cannot be read".to_owned(),
+            ));
         }
     })
 }
@@ -194,7 +214,8 @@ fn values<T: DataType, V>(
     convert: impl Fn(T::T) -> V,
 ) -> Result<Vec<Option<V>>, ParquetError> {
     let (mut present, mut levels) = (Vec::with_capacity(n), Vec::with_capacity(n));
-    let (n_records, n_values, n_levels) = reader.read_records(n, Some(&mut levels), None, &mut present)?;
+    let (n_records, n_values, n_levels) =
+        reader.read_records(n, Some(&mut levels), None, &mut present)?;
     if n_records != n {
         return Err(ParquetError::General(format!("a column ends {} rows early", n - n_records)));
     }
@@ -202,9 +223,11 @@ fn values<T: DataType, V>(
         return Ok(present.into_iter().map(|value| Some(convert(value))).collect());
     }
     // Fewer values than rows: the highest level that occurs marks a value, any lower one a null.
-    let highest = if n_values == 0 { i16::MAX } else { levels.iter().copied().max().unwrap_or(i16::MAX) };
+    let highest =
+        if n_values == 0 { i16::MAX } else { levels.iter().copied().max().unwrap_or(i16::MAX) };
     let mut present = present.into_iter();
-    let mut place = |level: &i16| if *level == highest { present.next().map(&convert) } else { None };
+    let mut place =
+        |level: &i16| if *level == highest { present.next().map(&convert) } else { None };
     debug_assert_eq!(n_levels, n);
     Ok(levels.iter().map(&mut place).collect())
 }
@@ -228,7 +251,10 @@ fn kind_of(column: &ColumnDescriptor) -> Kind {
         (Type::BOOLEAN, _) => Kind::Boolean,
         (
             Type::INT32 | Type::INT64,
-            ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64,
+            ConvertedType::UINT_8
+            | ConvertedType::UINT_16
+            | ConvertedType::UINT_32
+            | ConvertedType::UINT_64,
         ) => Kind::Unsigned,
         (
             Type::INT32 | Type::INT64,
@@ -246,8 +272,9 @@ fn kind_of(column: &ColumnDescriptor) -> Kind {
     }
 }
 
-/// Runs a step of the Parquet library. It asserts some of what a sound file guarantees, so that a damaged one can make
-/// it panic; that is an error of the file, and the reader is not used again after it.
+/// Runs a step of the Parquet library. It asserts some of what a sound file guarantees, so that a
+/// damaged one can make it panic; that is an error of the file, and the reader is not used again
+/// after it.
 fn guarded<T>(file: &str, step: impl FnOnce() -> Result<T, ParquetError>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(step)) {
         Ok(Ok(value)) => Ok(value),

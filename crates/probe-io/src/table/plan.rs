@@ -15,9 +15,11 @@ pub struct Columns {
     pub ids: Vec<String>,
     /// Whether other columns are passed over instead of refused.
     pub ignore_extra: bool,
-    /// How features become columns, where some are categories: `features` are then those of the encoding.
+    /// How features become columns, where some are categories: `features` are then those of the
+    /// encoding.
     pub encoding: Option<Arc<Encoding>>,
-    /// By feature, why a missing value is refused; `None` where it is read, as NaN. Empty where no reason is known and none is read.
+    /// By feature, why a missing value is refused; `None` where it is read, as NaN. Empty where no
+    /// reason is known and none is read.
     pub missing: Vec<Option<&'static str>>,
 }
 
@@ -53,9 +55,10 @@ impl ColumnPlan {
             header.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
         let mut taken = vec![false; header.len()];
         let mut find = |name: &String| match index.get(name.as_str()) {
-            Some(&i) if taken[i] => {
-                Err(Error::file(file, format!("column '{name}' is asked for twice, as a feature or an id")))
-            }
+            Some(&i) if taken[i] => Err(Error::file(
+                file,
+                format!("column '{name}' is asked for twice, as a feature or an id"),
+            )),
             Some(&i) => {
                 taken[i] = true;
                 Ok(i)
@@ -68,8 +71,12 @@ impl ColumnPlan {
         };
         let features = wanted.features.iter().map(&mut find).collect::<Result<Vec<_>>>()?;
         let ids = wanted.ids.iter().map(&mut find).collect::<Result<Vec<_>>>()?;
-        if let (false, Some(extra)) = (wanted.ignore_extra, taken.iter().position(|&taken| !taken)) {
-            return Err(Error::UnexpectedColumn { file: file.to_owned(), column: header[extra].clone() });
+        if let (false, Some(extra)) = (wanted.ignore_extra, taken.iter().position(|&taken| !taken))
+        {
+            return Err(Error::UnexpectedColumn {
+                file: file.to_owned(),
+                column: header[extra].clone(),
+            });
         }
         Ok(Self {
             file: file.to_owned(),
@@ -123,7 +130,8 @@ impl ColumnPlan {
         self.missing.get(j).is_some_and(Option::is_none)
     }
 
-    /// Why a missing value of feature `j` is refused, where there is more to say than that it is no number.
+    /// Why a missing value of feature `j` is refused, where there is more to say than that it is no
+    /// number.
     pub(crate) fn refuses_missing(&self, j: usize) -> Option<&'static str> {
         self.missing.get(j).copied().flatten()
     }
@@ -178,16 +186,22 @@ pub(crate) fn check_distinct(header: &[String], file: &str) -> Result<()> {
     }
 }
 
-/// How alike names are, at least, of which one is taken for a slip of the pen: one letter in four may differ.
+/// How alike names are, at least, of which one is taken for a slip of the pen: one letter in four
+/// may differ.
 const ALIKE: f64 = 0.75;
 
-/// A guess at which column was meant: the one that nobody asked for whose name is most alike, whatever its case, spaces, underscores or hyphens.
+/// A guess at which column was meant: the one that nobody asked for whose name is most alike,
+/// whatever its case, spaces, underscores or hyphens.
 fn hint(name: &str, header: &[String], wanted: &Columns) -> String {
     let bare = |text: &str| -> String {
-        text.chars().filter(|c| !matches!(c, ' ' | '_' | '-')).flat_map(char::to_lowercase).collect()
+        text.chars()
+            .filter(|c| !matches!(c, ' ' | '_' | '-'))
+            .flat_map(char::to_lowercase)
+            .collect()
     };
-    let free =
-        header.iter().filter(|column| !wanted.features.contains(column) && !wanted.ids.contains(column));
+    let free = header
+        .iter()
+        .filter(|column| !wanted.features.contains(column) && !wanted.ids.contains(column));
     let close = free
         .map(|column| (strsim::normalized_damerau_levenshtein(&bare(column), &bare(name)), column))
         .filter(|(alike, _)| *alike >= ALIKE)
@@ -211,9 +225,18 @@ mod tests {
         names.iter().map(|&name| name.to_owned()).collect()
     }
 
-    fn plan(header: &[&str], features: &[&str], ids: &[&str], ignore_extra: bool) -> Result<ColumnPlan> {
-        let wanted =
-            Columns { features: names(features), ids: names(ids), ignore_extra, ..Columns::default() };
+    fn plan(
+        header: &[&str],
+        features: &[&str],
+        ids: &[&str],
+        ignore_extra: bool,
+    ) -> Result<ColumnPlan> {
+        let wanted = Columns {
+            features: names(features),
+            ids: names(ids),
+            ignore_extra,
+            ..Columns::default()
+        };
         ColumnPlan::new("p.csv", &names(header), &wanted, |_| FieldKind::Text)
     }
 
@@ -232,7 +255,10 @@ mod tests {
 
     #[test]
     fn missing_and_unexpected_columns_are_named() {
-        assert_eq!(message(plan(&["a"], &["a", "income"], &[], false)), "p.csv: no column 'income'");
+        assert_eq!(
+            message(plan(&["a"], &["a", "income"], &[], false)),
+            "p.csv: no column 'income'"
+        );
         assert_eq!(
             message(plan(&["a", "Net Income"], &["a", "net_income"], &[], false)),
             "p.csv: no column 'net_income' (did you mean 'Net Income'?)"
@@ -242,7 +268,10 @@ mod tests {
             "p.csv: no column 'savings' (did you mean 'saving'?)"
         );
         // Not a column that is asked for itself, nor one that is merely as short.
-        assert_eq!(message(plan(&["x101"], &["x101", "x100"], &[], false)), "p.csv: no column 'x100'");
+        assert_eq!(
+            message(plan(&["x101"], &["x101", "x100"], &[], false)),
+            "p.csv: no column 'x100'"
+        );
         assert_eq!(message(plan(&["x2"], &["x1"], &[], false)), "p.csv: no column 'x1'");
         assert!(message(plan(&["a;b"], &["a", "b"], &[], false)).contains("separated by ';'"));
         assert_eq!(

@@ -50,9 +50,13 @@ impl TableReader {
         }
     }
 
-    /// Reads a table from any stream; `name` stands for it in errors. Parquet needs random access and goes through a
-    /// temporary file.
-    pub fn from_read(name: &str, mut input: impl Read + Send + 'static, format: Format) -> Result<Self> {
+    /// Reads a table from any stream; `name` stands for it in errors. Parquet needs random access
+    /// and goes through a temporary file.
+    pub fn from_read(
+        name: &str,
+        mut input: impl Read + Send + 'static,
+        format: Format,
+    ) -> Result<Self> {
         if format != Format::Parquet {
             return Self::from_text(name.into(), Box::new(input), format);
         }
@@ -95,20 +99,32 @@ impl TableReader {
         let reader = ParquetReader::new(Arc::clone(&file), input)?;
         let header = reader.header();
         check_distinct(&header, &file)?;
-        Ok(Self { file, format: Format::Parquet, header, source: Source::Parquet(Box::new(reader)) })
+        Ok(Self {
+            file,
+            format: Format::Parquet,
+            header,
+            source: Source::Parquet(Box::new(reader)),
+        })
     }
 
-    /// Reads batches that are in memory already, without copying them; `name` stands for them in errors. All must have `schema`.
+    /// Reads batches that are in memory already, without copying them; `name` stands for them in
+    /// errors. All must have `schema`.
     #[cfg(feature = "arrow")]
     pub fn from_arrow(
         name: &str,
         schema: &arrow_schema::Schema,
         batches: Vec<arrow_array::RecordBatch>,
     ) -> Result<Self> {
-        let header: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let header: Vec<String> =
+            schema.fields().iter().map(|field| field.name().clone()).collect();
         check_distinct(&header, name)?;
         let reader = ArrowReader::new(name, schema, batches);
-        Ok(Self { file: name.into(), format: Format::Parquet, header, source: Source::Arrow(reader) })
+        Ok(Self {
+            file: name.into(),
+            format: Format::Parquet,
+            header,
+            source: Source::Arrow(reader),
+        })
     }
 
     /// Column names in the file's order.
@@ -126,7 +142,8 @@ impl TableReader {
         self.format
     }
 
-    /// Counts the rows, in bounded memory and without looking into them; a faulty row may only show when it is read.
+    /// Counts the rows, in bounded memory and without looking into them; a faulty row may only show
+    /// when it is read.
     pub fn count_rows(self) -> Result<u64> {
         match self.source {
             Source::Parquet(reader) => reader.n_rows(),
@@ -142,7 +159,8 @@ impl TableReader {
         }
     }
 
-    /// Picks columns; the rows can then be read. Fails on missing and, unless ignored, on unexpected columns.
+    /// Picks columns; the rows can then be read. Fails on missing and, unless ignored, on
+    /// unexpected columns.
     pub fn select(self, wanted: &Columns) -> Result<Chunks> {
         let kind_of = |column| match &self.source {
             Source::Text(_) => FieldKind::Text,
@@ -159,11 +177,19 @@ impl TableReader {
             reader.check(&plan)?;
         }
         let (plan, limit) = (Arc::new(plan), ChunkLimit::default());
-        Ok(Chunks { plan, source: self.source, format: self.format, limit, failed: None, ended: false })
+        Ok(Chunks {
+            plan,
+            source: self.source,
+            format: self.format,
+            limit,
+            failed: None,
+            ended: false,
+        })
     }
 }
 
-/// A stream of chunks. As an iterator it decodes on the spot; [`Chunks::next_raw`] leaves that to the caller's threads.
+/// A stream of chunks. As an iterator it decodes on the spot; [`Chunks::next_raw`] leaves that to
+/// the caller's threads.
 #[derive(Debug)]
 pub struct Chunks {
     plan: Arc<ColumnPlan>,
@@ -230,8 +256,8 @@ impl Chunks {
 }
 
 impl RawChunk {
-    /// Splits the rows into cells. A faulty row is returned as an error beside the good rows before it, so that
-    /// errors can be told in row order.
+    /// Splits the rows into cells. A faulty row is returned as an error beside the good rows before
+    /// it, so that errors can be told in row order.
     pub fn decode(self) -> (Chunk, Option<Error>) {
         let Self { plan, content } = self;
         let (cells, error) = match content {

@@ -96,11 +96,13 @@ impl RecordReader {
                 Frame::Blank(next) => pos = next,
                 Frame::Finished => break,
                 Frame::More if data.len() - pos > RECORD_LIMIT => {
-                    let what = format!("longer than {} MiB (is a quote left open?)", RECORD_LIMIT >> 20);
+                    let what =
+                        format!("longer than {} MiB (is a quote left open?)", RECORD_LIMIT >> 20);
                     self.fail(&data[..pos], records.len(), what);
                     break;
                 }
-                // A long record is framed anew each time: reading ever larger pieces keeps that linear.
+                // A long record is framed anew each time: reading ever larger pieces keeps that
+                // linear.
                 Frame::More => {
                     let want = READ.max(data.len() - pos);
                     if let Err(error) = self.fill(&mut data, want) {
@@ -162,7 +164,11 @@ impl RecordReader {
     fn check_content(&self, data: &[u8]) -> Result<()> {
         match content::recognise(data) {
             Content::Empty => Err(Error::Empty { file: self.file.to_string() }),
-            found @ (Content::Parquet | Content::Gzip | Content::Zip | Content::Utf16 | Content::Pickle) => {
+            found @ (Content::Parquet
+            | Content::Gzip
+            | Content::Zip
+            | Content::Utf16
+            | Content::Pickle) => {
                 Err(Error::file(&self.file, format!("expected text, found {found}")))
             }
             _ => Ok(()),
@@ -171,8 +177,10 @@ impl RecordReader {
 
     fn fail(&mut self, before: &[u8], n_records: usize, what: String) {
         let line = !matches!(self.framing, Framing::Array(_));
-        let place =
-            Place { row: self.row + n_records as u64, line: line.then(|| self.line + count_lines(before)) };
+        let place = Place {
+            row: self.row + n_records as u64,
+            line: line.then(|| self.line + count_lines(before)),
+        };
         self.failed = Some(Error::Record { file: self.file.to_string(), place, what });
     }
 }

@@ -16,7 +16,8 @@ pub(crate) struct TextCells {
 }
 
 impl TextCells {
-    /// `spans` holds whole rows of cells within the run's data followed by `extra`; later records are dropped.
+    /// `spans` holds whole rows of cells within the run's data followed by `extra`; later records
+    /// are dropped.
     pub(crate) fn new(
         raw: RawText,
         extra: &[u8],

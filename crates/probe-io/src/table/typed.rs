@@ -68,9 +68,15 @@ impl TypedCells {
         rows.zip(values).for_each(|(row, value)| row[j] = value);
     }
 
-    /// The category of feature `j` that one of the texts for a value names; the first of them stands for the value in errors. None without
-    /// texts.
-    pub(crate) fn set_category(&mut self, row: usize, j: usize, texts: &[&str], categories: &[String]) {
+    /// The category of feature `j` that one of the texts for a value names; the first of them
+    /// stands for the value in errors. None without texts.
+    pub(crate) fn set_category(
+        &mut self,
+        row: usize,
+        j: usize,
+        texts: &[&str],
+        categories: &[String],
+    ) {
         let named = |text: &&str| {
             let text = text.trim_matches([' ', '\t']);
             categories.iter().position(|category| category == text)
@@ -83,12 +89,24 @@ impl TypedCells {
     }
 
     /// The same of a number, as `2` or `2.0`.
-    pub(crate) fn set_number_category(&mut self, row: usize, j: usize, value: f64, categories: &[String]) {
+    pub(crate) fn set_number_category(
+        &mut self,
+        row: usize,
+        j: usize,
+        value: f64,
+        categories: &[String],
+    ) {
         self.set_category(row, j, &[&value.to_string(), &format!("{value:?}")], categories);
     }
 
     /// The same of a truth value, as JSON writes it or Python.
-    pub(crate) fn set_bool_category(&mut self, row: usize, j: usize, value: bool, categories: &[String]) {
+    pub(crate) fn set_bool_category(
+        &mut self,
+        row: usize,
+        j: usize,
+        value: bool,
+        categories: &[String],
+    ) {
         let texts = if value { ["true", "True"] } else { ["false", "False"] };
         self.set_category(row, j, &texts, categories);
     }
@@ -117,7 +135,9 @@ impl TypedCells {
         Some(match &self.ids[k] {
             TypedColumn::Integers(values) => values[row].map_or(Id::Null, Id::Integer),
             TypedColumn::Floats(values) => values[row].map_or(Id::Null, Id::Float),
-            TypedColumn::Booleans(values) => values[row].map_or(Id::Null, |value| Id::Json(value.into())),
+            TypedColumn::Booleans(values) => {
+                values[row].map_or(Id::Null, |value| Id::Json(value.into()))
+            }
             TypedColumn::Texts(values) => match &values[row] {
                 Some(bytes) => Id::Text(std::str::from_utf8(bytes.data()).ok()?.into()),
                 None => Id::Null,
@@ -141,7 +161,10 @@ impl TypedColumn {
             }
             Self::Booleans(values) => {
                 let number = |value: bool| f64::from(u8::from(value));
-                values.iter().enumerate().for_each(|(row, value)| cells.set(row, j, value.map(number)));
+                values
+                    .iter()
+                    .enumerate()
+                    .for_each(|(row, value)| cells.set(row, j, value.map(number)));
             }
             // Refused before the first row.
             Self::Texts(values) => (0..values.len()).for_each(|row| cells.set(row, j, None)),
@@ -153,13 +176,17 @@ impl TypedColumn {
         for row in 0..cells.n_rows {
             match self {
                 Self::Texts(values) => {
-                    let text = values[row].as_ref().map(|text| String::from_utf8_lossy(text.data()));
+                    let text =
+                        values[row].as_ref().map(|text| String::from_utf8_lossy(text.data()));
                     cells.set_category(row, j, text.as_deref().as_slice(), categories);
                 }
                 Self::Integers(values) => match values[row] {
-                    Some(value) => {
-                        cells.set_category(row, j, &[&value.to_string(), &format!("{value}.0")], categories)
-                    }
+                    Some(value) => cells.set_category(
+                        row,
+                        j,
+                        &[&value.to_string(), &format!("{value}.0")],
+                        categories,
+                    ),
                     None => cells.set_category(row, j, &[], categories),
                 },
                 Self::Floats(values) => match values[row] {

@@ -27,8 +27,8 @@ impl Table {
     }
 }
 
-/// Reads `features` (all columns but the target where `None`) and the `target` column of a whole table. With an encoding they are its features,
-/// categories as their numbers.
+/// Reads `features` (all columns but the target where `None`) and the `target` column of a whole
+/// table. With an encoding they are its features, categories as their numbers.
 pub fn read_table(
     path: impl AsRef<Path>,
     format: Option<Format>,

@@ -1,14 +1,15 @@
 //! Lower bounds on the l2 optimum from Lagrange duality, to test the enumeration of KKT points.
 //!
-//! For any price $\nu \ge 0$ of score, $\nu\,\mathrm{gap} + \sum_j \min_\delta (c_j^2\delta^2 - \nu w_j\delta)$ bounds
-//! the squared cost from below, whatever $\nu$ is and however it was found.
+//! For any price $\nu \ge 0$ of score, $\nu\,\mathrm{gap} + \sum_j \min_\delta (c_j^2\delta^2 - \nu
+//! w_j\delta)$ bounds the squared cost from below, whatever $\nu$ is and however it was found.
 
 use super::view::{Column, View, add};
 use super::{Instance, Norm, solve};
 use crate::{Mixed, Shape, assert_close};
 use probe_core::{Purpose, Seed};
 
-/// Least $c^2\delta^2 - \nu w\delta$ over the column's room: at an end, at the person's value, or where flat.
+/// Least $c^2\delta^2 - \nu w\delta$ over the column's room: at an end, at the person's value, or
+/// where flat.
 fn cheapest_at(column: &Column, price: f64) -> f64 {
     let (up, down) = column.unit_costs();
     let flat = [up, down].map(|c| column.x + 0.5 * price * column.weight / (c * c));
@@ -43,7 +44,8 @@ fn lower_bound(instance: &Instance, enough: f64) -> f64 {
         let spent = setting.moves.iter().fold(0.0, |t, &m| add(Norm::L2, t, m));
         let base = view.columns.iter().fold(setting.score, |s, c| s + c.weight * c.x);
         for set in 0..1_usize << view.columns.len() {
-            let fits = view.columns.iter().enumerate().all(|(k, c)| set >> k & 1 == 1 || c.may_stay());
+            let fits =
+                view.columns.iter().enumerate().all(|(k, c)| set >> k & 1 == 1 || c.may_stay());
             if fits && setting.changes + set.count_ones() as usize <= view.most {
                 lowest = lowest.min(spent + bound(&view, view.needed(set) - base, set, enough));
             }
@@ -61,7 +63,12 @@ fn duality_proves_the_l2_optima() {
         match solve(&it, Norm::L2) {
             Some(best) => {
                 let bound = lower_bound(&it, 1e6).sqrt();
-                assert_close!(bound, best.cost, Mixed { relative: 1e-7, absolute: 1e-7 }, "{it:#?}");
+                assert_close!(
+                    bound,
+                    best.cost,
+                    Mixed { relative: 1e-7, absolute: 1e-7 },
+                    "{it:#?}"
+                );
                 proved += 1;
             }
             None => assert!(lower_bound(&it, 1e6) > 1e5, "{it:#?}"),

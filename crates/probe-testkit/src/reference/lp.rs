@@ -1,16 +1,20 @@
-//! The continuous part by a general LP solver, one problem per choice of options and set of changed columns.
+//! The continuous part by a general LP solver, one problem per choice of options and set of changed
+//! columns.
 
 use super::view::{View, add};
 use super::{OutOfScope, Reference};
 use crate::instance::{Instance, Norm};
-use microlp::{ComparisonOp, Error, LinearExpr, OptimizationDirection, Problem, Solution, Variable};
+use microlp::{
+    ComparisonOp, Error, LinearExpr, OptimizationDirection, Problem, Solution, Variable,
+};
 
 /// Solves, telling "infeasible" from "failed".
 pub(super) fn optimum(problem: &Problem) -> Result<Option<Solution>, OutOfScope> {
     match problem.solve() {
-        Ok(outcome) => {
-            outcome.into_solution().map(Some).map_err(|_| OutOfScope("the solver stopped early".to_owned()))
-        }
+        Ok(outcome) => outcome
+            .into_solution()
+            .map(Some)
+            .map_err(|_| OutOfScope("the solver stopped early".to_owned())),
         Err(Error::Infeasible) => Ok(None),
         Err(error) => Err(OutOfScope(error.to_string())),
     }
@@ -23,7 +27,8 @@ pub(super) fn sum_of(terms: &[(Variable, f64)]) -> LinearExpr {
     expr
 }
 
-/// Like [`solve`](super::solve), for l1 and linf, with all continuous problems handed to an LP solver.
+/// Like [`solve`](super::solve), for l1 and linf, with all continuous problems handed to an LP
+/// solver.
 pub fn solve_lp(instance: &Instance, norm: Norm) -> Result<Option<Reference>, OutOfScope> {
     if norm == Norm::L2 {
         return Err(OutOfScope("l2 is not linear".to_owned()));
@@ -34,12 +39,15 @@ pub fn solve_lp(instance: &Instance, norm: Norm) -> Result<Option<Reference>, Ou
         let spent = setting.moves.iter().fold(0.0, |t, &m| add(norm, t, m));
         for set in 0..1_usize << view.columns.len() {
             let changes = setting.changes + set.count_ones() as usize;
-            let fits = view.columns.iter().enumerate().all(|(k, c)| set >> k & 1 == 1 || c.may_stay());
+            let fits =
+                view.columns.iter().enumerate().all(|(k, c)| set >> k & 1 == 1 || c.may_stay());
             if changes > view.most || !fits {
                 continue;
             }
             let found = continuous(&view, setting.score, spent, set, norm)?;
-            if let Some((cost, values)) = found.filter(|(c, _)| best.as_ref().is_none_or(|b| *c < b.cost)) {
+            if let Some((cost, values)) =
+                found.filter(|(c, _)| best.as_ref().is_none_or(|b| *c < b.cost))
+            {
                 let mut point = setting.point.clone();
                 view.columns.iter().zip(values).for_each(|(c, v)| point[c.index] = v);
                 best = Some(Reference { cost, point });
@@ -49,7 +57,8 @@ pub fn solve_lp(instance: &Instance, norm: Norm) -> Result<Option<Reference>, Ou
     Ok(best)
 }
 
-/// Least cost and values of the numeric columns when only those in `set` may leave the person's value.
+/// Least cost and values of the numeric columns when only those in `set` may leave the person's
+/// value.
 fn continuous(
     view: &View,
     score: f64,
@@ -59,8 +68,8 @@ fn continuous(
 ) -> Result<Option<(f64, Vec<f64>)>, OutOfScope> {
     let mut problem = Problem::new(OptimizationDirection::Minimize);
     let per_move = if norm == Norm::L1 { 1.0 } else { 0.0 };
-    let largest =
-        problem.add_var(1.0 - per_move, (if norm == Norm::Linf { spent } else { 0.0 }, f64::INFINITY));
+    let largest = problem
+        .add_var(1.0 - per_move, (if norm == Norm::Linf { spent } else { 0.0 }, f64::INFINITY));
     let (mut moves, mut gains, mut base) = (Vec::new(), Vec::new(), score);
     for (k, c) in view.columns.iter().enumerate() {
         base += c.weight * c.x;
@@ -68,8 +77,10 @@ fn continuous(
             continue;
         }
         let (cost_up, cost_down) = c.unit_costs();
-        let up = problem.add_var(per_move * cost_up, ((c.low - c.x).max(0.0), (c.high - c.x).max(0.0)));
-        let down = problem.add_var(per_move * cost_down, ((c.x - c.high).max(0.0), (c.x - c.low).max(0.0)));
+        let up =
+            problem.add_var(per_move * cost_up, ((c.low - c.x).max(0.0), (c.high - c.x).max(0.0)));
+        let down = problem
+            .add_var(per_move * cost_down, ((c.x - c.high).max(0.0), (c.x - c.low).max(0.0)));
         if norm == Norm::Linf {
             let terms = [(largest, 1.0), (up, -cost_up), (down, -cost_down)];
             problem.add_constraint(sum_of(&terms), ComparisonOp::Ge, 0.0);

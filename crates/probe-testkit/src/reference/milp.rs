@@ -1,4 +1,5 @@
-//! The whole problem as one mixed-integer program, written from the instance and not from the enumeration's view.
+//! The whole problem as one mixed-integer program, written from the instance and not from the
+//! enumeration's view.
 
 use super::lp::{optimum, sum_of};
 use super::view::quantile;
@@ -14,7 +15,8 @@ struct Moves {
 
 /// Solves l1 or linf with groups and limited changes as one MILP.
 ///
-/// Out of scope: l2, noise on changed columns, and limited changes where a column has infinite room (no big M).
+/// Out of scope: l2, noise on changed columns, and limited changes where a column has infinite room
+/// (no big M).
 pub fn solve_milp(instance: &Instance, norm: Norm) -> Result<Option<Reference>, OutOfScope> {
     let refuse = |why: &str| Err(OutOfScope(why.to_owned()));
     let n = instance.n_columns();
@@ -53,8 +55,16 @@ pub fn solve_milp(instance: &Instance, norm: Norm) -> Result<Option<Reference>, 
                 return refuse("limited changes in an infinite room");
             }
             let changes = problem.add_binary_var(0.0);
-            problem.add_constraint(sum_of(&[(up, 1.0), (changes, -high.max(0.0))]), ComparisonOp::Le, 0.0);
-            problem.add_constraint(sum_of(&[(down, 1.0), (changes, low.min(0.0))]), ComparisonOp::Le, 0.0);
+            problem.add_constraint(
+                sum_of(&[(up, 1.0), (changes, -high.max(0.0))]),
+                ComparisonOp::Le,
+                0.0,
+            );
+            problem.add_constraint(
+                sum_of(&[(down, 1.0), (changes, low.min(0.0))]),
+                ComparisonOp::Le,
+                0.0,
+            );
             counted.push((changes, 1.0));
         }
         moves.push(Moves { up, down });
@@ -69,10 +79,15 @@ pub fn solve_milp(instance: &Instance, norm: Norm) -> Result<Option<Reference>, 
             // The column ends at its indicator: x + up − down = takes.
             let ends = [(moves[c].up, 1.0), (moves[c].down, -1.0), (takes, -1.0)];
             problem.add_constraint(sum_of(&ends), ComparisonOp::Eq, -instance.person[c]);
-            let allowed = group.allowed.is_empty() || from.is_some_and(|from| group.allowed[from][to]);
+            let allowed =
+                group.allowed.is_empty() || from.is_some_and(|from| group.allowed[from][to]);
             if from == Some(to) {
                 let leaves = problem.add_binary_var(0.0);
-                problem.add_constraint(sum_of(&[(takes, 1.0), (leaves, 1.0)]), ComparisonOp::Eq, 1.0);
+                problem.add_constraint(
+                    sum_of(&[(takes, 1.0), (leaves, 1.0)]),
+                    ComparisonOp::Eq,
+                    1.0,
+                );
                 counted.push((leaves, 1.0));
             } else if fixed || !allowed {
                 problem.add_constraint(sum_of(&[(takes, 1.0)]), ComparisonOp::Eq, 0.0);

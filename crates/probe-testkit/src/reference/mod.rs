@@ -1,18 +1,20 @@
 //! Exact optima by brute force.
 //!
-//! For l1 and l2 every candidate of a complete list is tried: within one choice of options and one set of changed
-//! columns, the needed score is a constant and the problem convex, so its optimum is
+//! For l1 and l2 every candidate of a complete list is tried: within one choice of options and one
+//! set of changed columns, the needed score is a constant and the problem convex, so its optimum is
 //!
-//! - l1: a vertex of (cell of the box cut along the person's values) ∩ {score ≥ needed}: every column stays or is at an
-//!   end of its room, but for one at most, which takes up the rest;
-//! - l2: a KKT point: every column stays, is at an end, or moves by $\tau w_j/c_j^2$ with one common $\tau$.
+//! - l1: a vertex of (cell of the box cut along the person's values) ∩ {score ≥ needed}: every
+//!   column stays or is at an end of its room, but for one at most, which takes up the rest;
+//! - l2: a KKT point: every column stays, is at an end, or moves by $\tau w_j/c_j^2$ with one
+//!   common $\tau$.
 //!
-//! The cheapest feasible candidate is the optimum; no multiplier need be checked, since a feasible candidate that is
-//! not optimal only loses. For linf the least level is found by bisection for each set of changed columns. Columns are
-//! never sorted. [`solve_lp`] and [`solve_milp`] hand the same problems to a general solver.
+//! The cheapest feasible candidate is the optimum; no multiplier need be checked, since a feasible
+//! candidate that is not optimal only loses. For linf the least level is found by bisection for
+//! each set of changed columns. Columns are never sorted. [`solve_lp`] and [`solve_milp`] hand the
+//! same problems to a general solver.
 //!
-//! Noise on changed columns: a column counted as changed that in fact stays only raises the needed score (see
-//! [`Instance::faults`]), so taking each set's closure changes nothing.
+//! Noise on changed columns: a column counted as changed that in fact stays only raises the needed
+//! score (see [`Instance::faults`]), so taking each set's closure changes nothing.
 
 #[cfg(test)]
 mod dual;
@@ -52,7 +54,8 @@ pub fn solve(instance: &Instance, norm: Norm) -> Option<Reference> {
         } else {
             let search = Search { view: &view, setting, norm };
             let mut values: Vec<f64> = view.columns.iter().map(|c| c.x).collect();
-            let node = Node { score: setting.score, total, changes: setting.changes, set: 0, rest: 0 };
+            let node =
+                Node { score: setting.score, total, changes: setting.changes, set: 0, rest: 0 };
             search.branch(0, node, &mut values, &mut best);
         }
     }
@@ -75,7 +78,8 @@ impl Incumbent {
     }
 }
 
-/// A partly decided candidate: what the decided columns add up to, which changed, and which take up the rest.
+/// A partly decided candidate: what the decided columns add up to, which changed, and which take up
+/// the rest.
 #[derive(Clone, Copy)]
 struct Node {
     score: f64,
@@ -130,14 +134,18 @@ impl Search<'_> {
             return;
         }
         let gap = needed - node.score;
-        // For l2 all moves raise the score; a negative gap would make the costs used here the wrong ones.
+        // For l2 all moves raise the score; a negative gap would make the costs used here the wrong
+        // ones.
         if self.norm == Norm::L2 && gap < 0.0 {
             return;
         }
-        let undecided = || self.view.columns.iter().enumerate().filter(|(k, _)| node.rest >> k & 1 == 1);
-        // One column: a move of gap / w. Several: moves in proportion to w / c², with w'moves = gap.
-        let share =
-            |weight: f64, cost: f64| if self.norm == Norm::L1 { weight } else { weight / (cost * cost) };
+        let undecided =
+            || self.view.columns.iter().enumerate().filter(|(k, _)| node.rest >> k & 1 == 1);
+        // One column: a move of gap / w. Several: moves in proportion to w / c², with w'moves =
+        // gap.
+        let share = |weight: f64, cost: f64| {
+            if self.norm == Norm::L1 { weight } else { weight / (cost * cost) }
+        };
         let gain: f64 = undecided().map(|(_, c)| c.weight * share(c.weight, c.useful_cost())).sum();
         let (mut total, mut values) = (node.total, values.to_vec());
         for (k, column) in undecided() {
@@ -150,10 +158,12 @@ impl Search<'_> {
     }
 }
 
-/// The value of a column that helps most at a largest weighted move of `level`, which must let it into its room.
+/// The value of a column that helps most at a largest weighted move of `level`, which must let it
+/// into its room.
 fn best_within(column: &view::Column, level: f64) -> f64 {
     let (up, down) = column.unit_costs();
-    let (low, high) = (column.low.max(column.x - level / down), column.high.min(column.x + level / up));
+    let (low, high) =
+        (column.low.max(column.x - level / down), column.high.min(column.x + level / up));
     if column.weight > 0.0 {
         high.max(column.low)
     } else if column.weight < 0.0 {
@@ -168,20 +178,24 @@ fn level(view: &View, setting: &Setting, total: f64, best: &mut Incumbent) {
     let n = view.columns.len();
     for set in 0..1_usize << n {
         let changed = |k: usize| set >> k & 1 == 1;
-        let possible = |(k, c): (usize, &view::Column)| if changed(k) { c.may_move() } else { c.may_stay() };
+        let possible =
+            |(k, c): (usize, &view::Column)| if changed(k) { c.may_move() } else { c.may_stay() };
         if setting.changes + set.count_ones() as usize > view.most
             || !view.columns.iter().enumerate().all(possible)
         {
             continue;
         }
         let values = |level: f64| -> Vec<f64> {
-            let at = |(k, c): (usize, &view::Column)| if changed(k) { best_within(c, level) } else { c.x };
+            let at = |(k, c): (usize, &view::Column)| {
+                if changed(k) { best_within(c, level) } else { c.x }
+            };
             view.columns.iter().enumerate().map(at).collect()
         };
         let enough = |level: f64| {
             let terms = view.columns.iter().zip(values(level));
             // A column without weight may have an infinite room.
-            let gain = |(c, v): (&view::Column, f64)| if c.weight == 0.0 { 0.0 } else { c.weight * v };
+            let gain =
+                |(c, v): (&view::Column, f64)| if c.weight == 0.0 { 0.0 } else { c.weight * v };
             view.enough(setting.score + terms.map(gain).sum::<f64>(), view.needed(set))
         };
         // What strict bounds and groups force is spent in any case.

@@ -1,8 +1,8 @@
 //! The lowest rate anyone can reach, without and with a budget.
 //!
-//! Within one choice of options and one set of changed columns the noise is fixed, so the lowest rate is where the
-//! score is highest: without a budget at ends of the rooms, with one at a vertex (l1), a KKT point (l2) or, for linf,
-//! with every column as far as the budget lets it.
+//! Within one choice of options and one set of changed columns the noise is fixed, so the lowest
+//! rate is where the score is highest: without a budget at ends of the rooms, with one at a vertex
+//! (l1), a KKT point (l2) or, for linf, with every column as far as the budget lets it.
 
 use super::best_within;
 use super::view::{Column, ROUNDING, Setting, View, add};
@@ -11,8 +11,8 @@ use crate::instance::{Instance, Norm};
 /// The lowest rate within reach.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Best {
-    /// The rate; where nothing favourable is in reach under noise on changed columns it is the best of the candidates
-    /// only, since then more noise helps and the infimum need not be attained.
+    /// The rate; where nothing favourable is in reach under noise on changed columns it is the best
+    /// of the candidates only, since then more noise helps and the infimum need not be attained.
     pub rate: f64,
     /// The score there.
     pub score: f64,
@@ -39,7 +39,8 @@ pub fn best_rate(instance: &Instance) -> Option<Best> {
     search(&view, f64::INFINITY, Norm::L1)
 }
 
-/// The lowest rate over all admissible points that cost at most `budget`; `None` if there is no such point.
+/// The lowest rate over all admissible points that cost at most `budget`; `None` if there is no
+/// such point.
 pub fn max_robust(instance: &Instance, budget: f64, norm: Norm) -> Option<Best> {
     search(&View::new(instance)?, budget, norm)
 }
@@ -113,7 +114,8 @@ impl Reach<'_> {
     /// Spends what is left on the undecided columns.
     fn finish(&self, node: Node, values: &[f64], best: &mut Option<Best>) {
         let left = (self.allowed - node.total).max(0.0);
-        let undecided = || self.view.columns.iter().enumerate().filter(|(k, _)| node.rest >> k & 1 == 1);
+        let undecided =
+            || self.view.columns.iter().enumerate().filter(|(k, _)| node.rest >> k & 1 == 1);
         // Moves in proportion to w / c² (l2), whose weighted moves w / c have this sum of squares.
         let squares: f64 = undecided().map(|(_, c)| (c.weight / c.useful_cost()).powi(2)).sum();
         let mut values = values.to_vec();
@@ -143,7 +145,8 @@ impl Reach<'_> {
                 if changed(k) { best_within(c, self.allowed) } else { c.x }
             };
             let values: Vec<f64> = (0..self.view.columns.len()).map(at).collect();
-            // Only what is forced can be too dear; the rest is cut to the budget, up to the rounding of x + move.
+            // Only what is forced can be too dear; the rest is cut to the budget, up to the
+            // rounding of x + move.
             let forced = |c: &Column| c.move_to(c.x.max(c.low).min(c.high));
             if self.affordable(columns().fold(spent, |t, (_, c)| add(self.norm, t, forced(c)))) {
                 self.offer(set, &values, best);
@@ -164,7 +167,8 @@ impl Reach<'_> {
             f64::NEG_INFINITY
         };
         let favourable = self.view.enough(score, self.view.least);
-        let better = |old: &Best| (favourable, margin, score) > (old.favourable, old.margin, old.score);
+        let better =
+            |old: &Best| (favourable, margin, score) > (old.favourable, old.margin, old.score);
         if best.as_ref().is_none_or(better) {
             let rate = 0.5 * libm::erfc(margin * std::f64::consts::FRAC_1_SQRT_2);
             let mut point = self.setting.point.clone();

@@ -1,4 +1,5 @@
-//! An instance taken apart: numeric columns, group settings, and the score each set of changes needs.
+//! An instance taken apart: numeric columns, group settings, and the score each set of changes
+//! needs.
 
 use crate::instance::{Direction, Instance, Mask, Norm};
 
@@ -90,7 +91,8 @@ pub(super) struct View {
     pub(super) settings: Vec<Setting>,
     /// Most changes allowed.
     pub(super) most: usize,
-    /// Score needed by the set of changed columns (bit per entry of `columns`); one entry if it does not matter.
+    /// Score needed by the set of changed columns (bit per entry of `columns`); one entry if it
+    /// does not matter.
     needed: Vec<f64>,
     /// Mean and standard deviation of the noise in the score, likewise.
     noise: Vec<(f64, f64)>,
@@ -111,14 +113,19 @@ pub(super) fn quantile(r: f64) -> f64 {
         if mid <= low || mid >= high {
             return mid;
         }
-        if 0.5 * libm::erfc(mid * std::f64::consts::FRAC_1_SQRT_2) > r { low = mid } else { high = mid }
+        if 0.5 * libm::erfc(mid * std::f64::consts::FRAC_1_SQRT_2) > r {
+            low = mid
+        } else {
+            high = mid
+        }
     }
 }
 
 /// The admissible values of column `j`; `None` if there are none.
 fn interval(instance: &Instance, j: usize) -> Option<(f64, f64)> {
     let (f, x) = (&instance.features[j], instance.person[j]);
-    let (mut low, mut high) = if instance.strict { (f.low, f.high) } else { (f.low.min(x), f.high.max(x)) };
+    let (mut low, mut high) =
+        if instance.strict { (f.low, f.high) } else { (f.low.min(x), f.high.max(x)) };
     if !f.mutable || f.direction == Direction::Increase {
         low = low.max(x);
     }
@@ -139,22 +146,38 @@ impl View {
             let (low, high) = interval(instance, j)?;
             let f = &instance.features[j];
             let (weight, x) = (instance.weights[j], instance.person[j]);
-            columns.push(Column { index: j, weight, x, low, high, up: f.cost_up, down: f.cost_down });
+            columns.push(Column {
+                index: j,
+                weight,
+                x,
+                low,
+                high,
+                up: f.cost_up,
+                down: f.cost_down,
+            });
         }
         let noisy_sets: Vec<Vec<usize>> = match instance.noise.mask {
             Mask::All => vec![(0..n).collect()],
-            Mask::Mutable => vec![(0..n).filter(|&j| !in_group[j] && instance.features[j].mutable).collect()],
+            Mask::Mutable => {
+                vec![(0..n).filter(|&j| !in_group[j] && instance.features[j].mutable).collect()]
+            }
             Mask::Changed => (0..1_usize << columns.len())
                 .map(|set| {
-                    (0..columns.len()).filter(|k| set >> k & 1 == 1).map(|k| columns[k].index).collect()
+                    (0..columns.len())
+                        .filter(|k| set >> k & 1 == 1)
+                        .map(|k| columns[k].index)
+                        .collect()
                 })
                 .collect(),
         };
         let z = quantile(instance.rate);
-        let noise: Vec<(f64, f64)> = noisy_sets.iter().map(|set| noise_along(instance, set)).collect();
+        let noise: Vec<(f64, f64)> =
+            noisy_sets.iter().map(|set| noise_along(instance, set)).collect();
         let least = instance.least_score();
-        let needed =
-            noise.iter().map(|&(mean, sd)| needed_score(mean, sd, z, instance.rate, least)).collect();
+        let needed = noise
+            .iter()
+            .map(|&(mean, sd)| needed_score(mean, sd, z, instance.rate, least))
+            .collect();
         let terms = instance.weights.iter().zip(&instance.person).map(|(w, x)| (w * x).abs());
         Some(Self {
             settings: settings(instance, &in_group),
@@ -208,7 +231,8 @@ fn settings(instance: &Instance, in_group: &[bool]) -> Vec<Setting> {
         let from = group.columns.iter().position(|&c| instance.person[c] == 1.0);
         let options = (0..group.columns.len()).filter(|&to| {
             Some(to) == from
-                || (!fixed && from.is_some_and(|from| group.allowed.is_empty() || group.allowed[from][to]))
+                || (!fixed
+                    && from.is_some_and(|from| group.allowed.is_empty() || group.allowed[from][to]))
         });
         points = options
             .flat_map(|to| {

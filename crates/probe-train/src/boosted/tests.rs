@@ -7,7 +7,13 @@ fn names(n: usize) -> Vec<String> {
     (0..n).map(|j| format!("x{j}")).collect()
 }
 
-fn fit(params: BoostedParams, x: &[f64], n_cols: usize, favourable: &[bool], seed: u64) -> BoostedFit {
+fn fit(
+    params: BoostedParams,
+    x: &[f64],
+    n_cols: usize,
+    favourable: &[bool],
+    seed: u64,
+) -> BoostedFit {
     let rows = Rows::new(x, n_cols).unwrap();
     BoostedTrainer::new(params).unwrap().fit(rows, &names(n_cols), favourable, Seed(seed)).unwrap()
 }
@@ -30,7 +36,8 @@ fn a_tree_is_the_one_worked_out_by_hand() {
     // At the start p = 1/4: slopes 1/4, 1/4, 1/4, -3/4, curvatures 3/16.
     let x = [0.0, 1.0, 2.0, 3.0];
     let favourable = [false, false, false, true];
-    let stump = BoostedParams { trees: 1, depth: 1, min_child_weight: 0.0, ..BoostedParams::default() };
+    let stump =
+        BoostedParams { trees: 1, depth: 1, min_child_weight: 0.0, ..BoostedParams::default() };
     let found = fit(stump, &x, 1, &favourable, 0);
     let tree = &found.model.trees()[0];
     let base = -(3f64.ln());
@@ -60,7 +67,12 @@ fn a_tree_is_the_one_worked_out_by_hand() {
 }
 
 /// The tree as `(threshold, value)` in preorder, by trying every cut of every feature.
-fn brute(rows: &[(&[f64], [f64; 2])], params: &BoostedParams, depth: usize, out: &mut Vec<(f64, f64)>) {
+fn brute(
+    rows: &[(&[f64], [f64; 2])],
+    params: &BoostedParams,
+    depth: usize,
+    out: &mut Vec<(f64, f64)>,
+) {
     let total = |part: &mut dyn Iterator<Item = &(&[f64], [f64; 2])>| {
         part.fold([0.0, 0.0], |sum, (_, pair)| [sum[0] + pair[0], sum[1] + pair[1]])
     };
@@ -85,8 +97,9 @@ fn brute(rows: &[(&[f64], [f64; 2])], params: &BoostedParams, depth: usize, out:
         None => out.push((0.0, -params.learning_rate * whole[0] / (whole[1] + params.l2))),
         Some((_, j, last)) => {
             out.push((last, 0.0));
-            let side =
-                |left: bool| rows.iter().filter(|(x, _)| (x[j] <= last) == left).copied().collect::<Vec<_>>();
+            let side = |left: bool| {
+                rows.iter().filter(|(x, _)| (x[j] <= last) == left).copied().collect::<Vec<_>>()
+            };
             brute(&side(true), params, depth - 1, out);
             brute(&side(false), params, depth - 1, out);
         }
@@ -95,13 +108,14 @@ fn brute(rows: &[(&[f64], [f64; 2])], params: &BoostedParams, depth: usize, out:
 
 #[test]
 fn trees_are_those_of_trying_every_cut() {
-    // Whole numbers: cuts of the whole column lie half above the last value of a node's left side, or further up where the
-    // node has no row there.
+    // Whole numbers: cuts of the whole column lie half above the last value of a node's left side,
+    // or further up where the node has no row there.
     let mut stream = Seed(5).stream(Purpose::Data, 1);
     let x: Vec<f64> = (0..3 * 500).map(|_| (stream.uniform() * 60.0).floor()).collect();
     let favourable: Vec<bool> =
         x.chunks(3).map(|x| x[0] + 0.02 * x[1] * x[1] + 10.0 * stream.normal() > 55.0).collect();
-    let params = BoostedParams { trees: 3, depth: 5, learning_rate: 0.3, ..BoostedParams::default() };
+    let params =
+        BoostedParams { trees: 3, depth: 5, learning_rate: 0.3, ..BoostedParams::default() };
     let found = fit(params, &x, 3, &favourable, 0);
     let mut scores = vec![found.model.rules().base; 500];
     for tree in found.model.trees() {
@@ -151,7 +165,8 @@ fn exclusive_or_takes_two_levels() {
         favourable.extend(vec![a != b; n]);
     }
     let right = |depth: usize| {
-        let model = fit(BoostedParams { depth, ..BoostedParams::default() }, &x, 2, &favourable, 0).model;
+        let model =
+            fit(BoostedParams { depth, ..BoostedParams::default() }, &x, 2, &favourable, 0).model;
         let right = |(x, yes): &(&[f64], bool)| (model.score(x).unwrap() > 0.0) == *yes;
         x.chunks(2).zip(favourable.iter().copied()).filter(right).count()
     };
@@ -165,7 +180,8 @@ fn bins_hold_about_as_many_rows_each() {
     let bins = Bins::of(&Levels::of(Rows::new(&x, 1).unwrap())[0], 8);
     assert_eq!(bins.cuts, (1..8).map(|k| f64::from(k) * 1250.0 - 0.5).collect::<Vec<_>>());
     assert!(x.iter().zip(&bins.codes).all(|(x, &code)| code as usize == (*x / 1250.0) as usize));
-    // Half of the rows have one value, which takes a bin to itself; the others share the rest evenly.
+    // Half of the rows have one value, which takes a bin to itself; the others share the rest
+    // evenly.
     let x: Vec<f64> = (0..10_000).map(|i| f64::from(if i < 5000 { 0 } else { i })).collect();
     let bins = Bins::of(&Levels::of(Rows::new(&x, 1).unwrap())[0], 6);
     assert_eq!(bins.cuts, [2500.0, 5999.5, 6999.5, 7999.5, 8999.5]);
@@ -174,7 +190,11 @@ fn bins_hold_about_as_many_rows_each() {
     assert_eq!((bins.cuts, bins.codes), (vec![1.5, 2.5], vec![2, 0, 2, 1]));
     let x: Vec<f64> = (0..70_000).map(|i| f64::from(i % 300)).collect();
     let bins = Bins::of(&Levels::of(Rows::new(&x, 1).unwrap())[0], 256);
-    assert!(bins.cuts.len() <= 255 && bins.cuts.is_sorted() && bins.cuts.len() > 140, "{}", bins.cuts.len());
+    assert!(
+        bins.cuts.len() <= 255 && bins.cuts.is_sorted() && bins.cuts.len() > 140,
+        "{}",
+        bins.cuts.len()
+    );
     assert_eq!(*bins.codes.iter().max().unwrap() as usize, bins.cuts.len());
 }
 
@@ -222,7 +242,9 @@ fn on_the_built_in_data_it_is_about_as_good_as_the_regression() {
     let data = credit::generate(6000, Seed(0));
     let run = |learner: Learner| {
         let params = FitParams { learner, ..FitParams::default() };
-        fit_model(&data.labelled().unwrap(), Some(&credit::schema()), &params, Seed(0)).unwrap().report
+        fit_model(&data.labelled().unwrap(), Some(&credit::schema()), &params, Seed(0))
+            .unwrap()
+            .report
     };
     let linear = run(Learner::Linear(LogisticParams::default())).test.unwrap();
     let report = run(Learner::Boosted(BoostedParams::default()));
@@ -247,32 +269,51 @@ fn bad_input_is_named() {
     );
     assert_eq!(message(BoostedParams { depth: 0, ..plain }), "depth must be from 1 to 64, got 0");
     assert_eq!(message(BoostedParams { bins: 1, ..plain }), "bins must be from 2 to 256, got 1");
-    assert_eq!(message(BoostedParams { bins: 257, ..plain }), "bins must be from 2 to 256, got 257");
-    assert_eq!(message(BoostedParams { rows: 0.0, ..plain }), "rows must be above 0 and at most 1, got 0");
+    assert_eq!(
+        message(BoostedParams { bins: 257, ..plain }),
+        "bins must be from 2 to 256, got 257"
+    );
+    assert_eq!(
+        message(BoostedParams { rows: 0.0, ..plain }),
+        "rows must be above 0 and at most 1, got 0"
+    );
     assert!(message(BoostedParams { columns: 1.5, ..plain }).starts_with("columns must be"));
-    assert!(message(BoostedParams { learning_rate: f64::NAN, ..plain }).starts_with("learning_rate must be"));
+    assert!(
+        message(BoostedParams { learning_rate: f64::NAN, ..plain })
+            .starts_with("learning_rate must be")
+    );
     assert!(message(BoostedParams { l2: -1.0, ..plain }).starts_with("l2 must be"));
     assert!(
-        message(BoostedParams { min_child_weight: f64::INFINITY, ..plain }).starts_with("min_child_weight")
+        message(BoostedParams { min_child_weight: f64::INFINITY, ..plain })
+            .starts_with("min_child_weight")
     );
     let attempt = |params: BoostedParams, x: &[f64], favourable: &[bool]| {
         let trainer = BoostedTrainer::new(params).unwrap();
-        trainer.fit(Rows::new(x, 2).unwrap(), &names(2), favourable, Seed(0)).unwrap_err().to_string()
+        trainer
+            .fit(Rows::new(x, 2).unwrap(), &names(2), favourable, Seed(0))
+            .unwrap_err()
+            .to_string()
     };
     let x = [0.0, 1.0, 1.0, 0.0, 0.5, 0.5];
     assert!(attempt(plain, &x, &[true; 3]).contains("all 3 rows are favourable"));
     assert!(attempt(plain, &x, &[true, false]).contains("expected 3, found 2"));
     let nan = [0.0, 1.0, 1.0, f64::NAN, 0.5, 0.5];
-    assert_eq!(attempt(plain, &nan, &[true, false, true]), "row 1, feature 'x1': NaN is not a finite number");
+    assert_eq!(
+        attempt(plain, &nan, &[true, false, true]),
+        "row 1, feature 'x1': NaN is not a finite number"
+    );
     // Fitted to half of the rows with steps far too long, some rows end up infinitely wrong.
     let (x, favourable) = disc(200, 4);
     let wild = BoostedParams { learning_rate: 1e308, l2: 0.0, min_child_weight: 0.0, ..plain };
-    assert!(attempt(wild, &x, &favourable).starts_with("the training ran off to infinity in epoch "));
+    assert!(
+        attempt(wild, &x, &favourable).starts_with("the training ran off to infinity in epoch ")
+    );
 }
 
 #[test]
 fn settings_read_back_and_unknown_ones_are_refused() {
-    let learner: Learner = serde_json::from_str(r#"{"kind": "boosted", "depth": 3, "rows": 0.5}"#).unwrap();
+    let learner: Learner =
+        serde_json::from_str(r#"{"kind": "boosted", "depth": 3, "rows": 0.5}"#).unwrap();
     let expected = BoostedParams { depth: 3, rows: 0.5, ..BoostedParams::default() };
     assert_eq!(learner, Learner::Boosted(expected));
     assert!(serde_json::from_str::<Learner>(r#"{"kind": "boosted", "hidden": [3]}"#).is_err());

@@ -1,8 +1,9 @@
 //! The built-in data set: applicants for a consumer loan and whether they were approved.
 //!
-//! The people are invented, so the data set has no licence and no privacy to mind; the numbers are plausible for a euro
-//! country. Two hidden traits tie the columns together: *affluence* (people who earn much also save much) and *prudence*
-//! (people who pay late also use up their card, apply often and save little). Both are standard normal and independent.
+//! The people are invented, so the data set has no licence and no privacy to mind; the numbers are
+//! plausible for a euro country. Two hidden traits tie the columns together: *affluence* (people
+//! who earn much also save much) and *prudence* (people who pay late also use up their card, apply
+//! often and save little). Both are standard normal and independent.
 //!
 //! | feature | unit | range | distribution | approval, if it rises |
 //! |---|---|---|---|---|
@@ -22,15 +23,18 @@
 //! | `education` | `school`, `vocational`, `degree` | | in this order; more with income | rises |
 //! | `purpose` | `car`, `home`, `holiday`, `business` | of the loan | independent | most for `home`, least for `holiday` |
 //!
-//! Values beyond a range count as its end. A category stands as its number in a row. Correlations: savings, housing cost and debt rise with income. Where prudence is low,
-//! savings are low, and debt, card use, late payments and applications are high. Time with the employer and credit
+//! Values beyond a range count as its end. A category stands as its number in a row. Correlations:
+//! savings, housing cost and debt rise with income. Where prudence is low, savings are low, and
+//! debt, card use, late payments and applications are high. Time with the employer and credit
 //! history grow with age.
 //!
-//! `approved` is `yes` for about two thirds. It is drawn with a probability that is monotone in every feature but not
-//! linear: logarithms of money, debt and housing cost as shares of income, card use mostly above 30 %, the first late payment more
-//! than the fifth (see [`approval_log_odds`]). A logistic regression on the columns as they are has an AUC of 0.88
-//! (0.84 to 0.90 when judged on a test part of only 1,000 rows). With 2,000 rows or more each of its weights has the sign
-//! of the last column, in every seed tried, so that nobody is told to take on debt.
+//! `approved` is `yes` for about two thirds. It is drawn with a probability that is monotone in
+//! every feature but not linear: logarithms of money, debt and housing cost as shares of income,
+//! card use mostly above 30 %, the first late payment more than the fifth (see
+//! [`approval_log_odds`]). A logistic regression on the columns as they are has an AUC of 0.88
+//! (0.84 to 0.90 when judged on a test part of only 1,000 rows). With 2,000 rows or more each of
+//! its weights has the sign of the last column, in every seed tried, so that nobody is told to take
+//! on debt.
 
 mod person;
 mod rule;
@@ -116,7 +120,8 @@ impl CreditData {
         if self.approved[row] { FAVOURABLE } else { UNFAVOURABLE }
     }
 
-    /// The data as [`fit_model`](crate::fit_model) takes it. Fails only if `rows` was changed to something uneven.
+    /// The data as [`fit_model`](crate::fit_model) takes it. Fails only if `rows` was changed to
+    /// something uneven.
     pub fn labelled(&self) -> Result<Labelled<'_>> {
         Ok(Labelled {
             names: &self.names,
@@ -128,7 +133,8 @@ impl CreditData {
     }
 }
 
-/// Draws `n` people. The same seed gives the same people to the bit, and the first ones are the same for every `n`.
+/// Draws `n` people. The same seed gives the same people to the bit, and the first ones are the
+/// same for every `n`.
 ///
 /// ```
 /// use probe_core::Seed;
@@ -152,11 +158,13 @@ pub fn generate(n: usize, seed: Seed) -> CreditData {
 
 /// What the columns mean and what an applicant can do about them.
 ///
-/// Age, the length of the credit history and the purpose of the loan are not up to the applicant. Everything else moves in the direction that
-/// helps: income, savings and time with the employer up, the other numbers down; a home may become one's own, work permanent, and
-/// education only more. People are told whole hundreds of euros, whole tens of housing cost, and whole numbers of anything else. Costs are
-/// per unit of scaled change, that is for crossing the whole range: paying off debt is the yardstick (1), a late payment is forgotten only
-/// after two years (3), earning more is hardest (4). Scales and upper bounds are left to training.
+/// Age, the length of the credit history and the purpose of the loan are not up to the applicant.
+/// Everything else moves in the direction that helps: income, savings and time with the employer
+/// up, the other numbers down; a home may become one's own, work permanent, and education only
+/// more. People are told whole hundreds of euros, whole tens of housing cost, and whole numbers of
+/// anything else. Costs are per unit of scaled change, that is for crossing the whole range: paying
+/// off debt is the yardstick (1), a late payment is forgotten only after two years (3), earning
+/// more is hardest (4). Scales and upper bounds are left to training.
 pub fn schema() -> Schema {
     use Direction::{Decrease, Increase};
     let fixed = |name: &str, unit: &str| Feature {
@@ -189,7 +197,8 @@ pub fn schema() -> Schema {
         ("permanent", &[]),
         ("self-employed", &["permanent"]),
     ];
-    let homes: &[(&str, &[&str])] = &[("rented", &["owned"]), ("owned", &[]), ("with family", &["owned"])];
+    let homes: &[(&str, &[&str])] =
+        &[("rented", &["owned"]), ("owned", &[]), ("with family", &["owned"])];
     Schema {
         target: Some(TARGET.to_owned()),
         favourable: Some(FAVOURABLE.to_owned()),
@@ -207,7 +216,12 @@ pub fn schema() -> Schema {
             fixed("credit_history_years", "years"),
             Feature { transitions: becomes(homes), cost: 0.4, ..choice(0) },
             Feature { transitions: becomes(work), cost: 0.08, ..choice(1) },
-            Feature { encoding: Some(Coding::Ordinal), direction: Increase, cost: 0.3, ..choice(2) },
+            Feature {
+                encoding: Some(Coding::Ordinal),
+                direction: Increase,
+                cost: 0.3,
+                ..choice(2)
+            },
             Feature { mutable: false, ..choice(3) },
         ])
     }

@@ -3,7 +3,8 @@
 use super::N_FEATURES;
 use probe_core::Stream;
 
-/// Draws one person's features, in the order of [`super::FEATURES`]: numbers by one stream, choices by another.
+/// Draws one person's features, in the order of [`super::FEATURES`]: numbers by one stream, choices
+/// by another.
 pub(super) fn draw(stream: &mut Stream, choices: &mut Stream) -> [f64; N_FEATURES] {
     let affluence = stream.normal();
     let prudence = stream.normal();
@@ -92,7 +93,8 @@ fn savings(stream: &mut Stream, age: f64, affluence: f64, prudence: f64) -> f64 
     if u < has_none {
         return 0.0;
     }
-    let log = libm::log(6_000.0) + 0.45 * affluence + 0.55 * prudence + 0.02 * (age - 42.0) + 0.6 * z;
+    let log =
+        libm::log(6_000.0) + 0.45 * affluence + 0.55 * prudence + 0.02 * (age - 42.0) + 0.6 * z;
     to_nearest(libm::exp(log).min(60_000.0), 100.0)
 }
 
@@ -112,7 +114,8 @@ fn housing_cost(stream: &mut Stream, income: f64) -> f64 {
     to_nearest(libm::exp(log).clamp(250.0, 2_000.0), 10.0)
 }
 
-/// By inversion: the count at which the summed probabilities pass a uniform number. For small means.
+/// By inversion: the count at which the summed probabilities pass a uniform number. For small
+/// means.
 fn poisson(stream: &mut Stream, mean: f64) -> f64 {
     let u = stream.uniform();
     let (mut count, mut mass) = (0.0, libm::exp(-mean));

@@ -33,7 +33,8 @@ fn share(values: &[f64], holds: impl Fn(f64) -> bool) -> f64 {
 fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let mean = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
     let (ma, mb) = (mean(a), mean(b));
-    let sum = |f: &dyn Fn(f64, f64) -> f64| a.iter().zip(b).map(|(x, y)| f(x - ma, y - mb)).sum::<f64>();
+    let sum =
+        |f: &dyn Fn(f64, f64) -> f64| a.iter().zip(b).map(|(x, y)| f(x - ma, y - mb)).sum::<f64>();
     sum(&|x, y| x * y) / (sum(&|x, _| x * x) * sum(&|_, y| y * y)).sqrt()
 }
 
@@ -65,8 +66,11 @@ fn values_are_in_their_ranges_and_on_their_grids() {
         // The documented range is used: at least nine tenths of it.
         assert!(most - least >= 0.9 * (high - low), "{name}: {least} to {most}");
     }
-    let (age, employed, history) =
-        (column(&data, "age"), column(&data, "months_employed"), column(&data, "credit_history_years"));
+    let (age, employed, history) = (
+        column(&data, "age"),
+        column(&data, "months_employed"),
+        column(&data, "credit_history_years"),
+    );
     assert!(age.iter().zip(&employed).all(|(age, months)| *months <= 12.0 * (age - 18.0)));
     assert!(age.iter().zip(&history).all(|(age, years)| *years <= age - 18.0));
 }
@@ -88,13 +92,21 @@ fn marginals_are_as_documented() {
     between("median housing cost", median(column("housing_cost")), 700.0, 800.0);
     between("median card use", median(column("card_utilisation")), 27.0, 33.0);
     between("no late payment", share(&column("late_payments"), |v| v == 0.0), 0.45, 0.58);
-    between("mean applications", column("credit_applications").iter().sum::<f64>() / 20_000.0, 0.9, 1.1);
+    between(
+        "mean applications",
+        column("credit_applications").iter().sum::<f64>() / 20_000.0,
+        0.9,
+        1.1,
+    );
     between("mean accounts", column("open_accounts").iter().sum::<f64>() / 20_000.0, 3.3, 3.7);
     between("median employment", median(column("months_employed")), 50.0, 72.0);
     // Capped values stay rare: they must not look like a class of their own.
-    for (name, cap) in
-        [("income", 100_000.0), ("savings", 60_000.0), ("debt", 40_000.0), ("housing_cost", 2_000.0)]
-    {
+    for (name, cap) in [
+        ("income", 100_000.0),
+        ("savings", 60_000.0),
+        ("debt", 40_000.0),
+        ("housing_cost", 2_000.0),
+    ] {
         between("share at the cap", share(&column(name), |v| v >= cap), -1.0, 0.02);
     }
     let approved = data.approved.iter().filter(|&&yes| yes).count() as f64 / 20_000.0;
@@ -135,7 +147,10 @@ fn approval_is_monotone_in_every_feature() {
             // Age stops counting at 60 and history at 25 years.
             let saturated = (name == "age" && person[0] >= 60.0)
                 || (name == "credit_history_years" && person[10] >= 25.0);
-            assert!(if saturated { change.abs() < 1e-12 } else { sign * change > 0.0 }, "{name}: {change}");
+            assert!(
+                if saturated { change.abs() < 1e-12 } else { sign * change > 0.0 },
+                "{name}: {change}"
+            );
         }
     }
 }
@@ -146,9 +161,13 @@ fn a_trained_model_is_good_and_every_weight_has_its_documented_sign() {
     for seed in 0..10 {
         for n in [2_000, DEFAULT_ROWS] {
             let data = generate(n, Seed(seed));
-            let trained =
-                fit_model(&data.labelled().unwrap(), Some(&schema), &FitParams::default(), Seed(seed))
-                    .unwrap();
+            let trained = fit_model(
+                &data.labelled().unwrap(),
+                Some(&schema),
+                &FitParams::default(),
+                Seed(seed),
+            )
+            .unwrap();
             assert!(trained.report.converged);
             // Numbers first, then the columns of categories.
             for ((name, .., sign), weight) in
@@ -164,7 +183,9 @@ fn a_trained_model_is_good_and_every_weight_has_its_documented_sign() {
     }
     let data = generate(50_000, Seed(0));
     let report =
-        fit_model(&data.labelled().unwrap(), Some(&schema), &FitParams::default(), Seed(0)).unwrap().report;
+        fit_model(&data.labelled().unwrap(), Some(&schema), &FitParams::default(), Seed(0))
+            .unwrap()
+            .report;
     let auc = report.test.unwrap().auc.unwrap();
     assert!((0.865..0.89).contains(&auc), "{auc}");
 }
@@ -179,7 +200,10 @@ fn the_schema_fits_the_data_and_moves_only_for_the_better() {
         assert_eq!(feature.mutable, name != "age" && name != "credit_history_years");
         assert!(feature.unit.is_some());
         if feature.mutable {
-            assert_eq!(feature.direction, if sign > 0.0 { Direction::Increase } else { Direction::Decrease });
+            assert_eq!(
+                feature.direction,
+                if sign > 0.0 { Direction::Increase } else { Direction::Decrease }
+            );
             assert_eq!(feature.min, Some(low), "{name}");
         }
     }
@@ -201,11 +225,15 @@ fn categories_are_as_documented() {
     near("employment", "permanent", 0.55, 0.68);
     near("employment", "none", 0.02, 0.12);
     near("purpose", "home", 0.28, 0.32);
-    assert!((0..data.n_rows()).all(|row| (N_NUMBERS..N_FEATURES).all(|k| data.category(row, k).is_some())));
+    assert!(
+        (0..data.n_rows())
+            .all(|row| (N_NUMBERS..N_FEATURES).all(|k| data.category(row, k).is_some()))
+    );
     assert_eq!(data.category(0, 0), None);
     // Whoever has been with an employer for long has work.
     assert!(
-        (0..data.n_rows()).all(|row| data.person(row)[9] < 3.0 || data.category(row, 12) != Some("none"))
+        (0..data.n_rows())
+            .all(|row| data.person(row)[9] < 3.0 || data.category(row, 12) != Some("none"))
     );
 }
 
@@ -213,7 +241,8 @@ fn categories_are_as_documented() {
 fn a_trained_model_orders_the_categories() {
     let data = generate(50_000, Seed(1));
     let trained =
-        fit_model(&data.labelled().unwrap(), Some(&schema()), &FitParams::default(), Seed(1)).unwrap();
+        fit_model(&data.labelled().unwrap(), Some(&schema()), &FitParams::default(), Seed(1))
+            .unwrap();
     let names = trained.schema.column_names();
     let linear = trained.model.as_linear().unwrap();
     let weight = |name: &str| linear.weights()[names.iter().position(|n| n == name).unwrap()];

@@ -2,10 +2,12 @@ use super::*;
 use crate::metrics::auc;
 use probe_core::{Direction, ModelInput};
 
-/// 200 rows of income (EUR), age (years) and a constant; favourable if income is high, with exceptions.
+/// 200 rows of income (EUR), age (years) and a constant; favourable if income is high, with
+/// exceptions.
 fn data() -> (Vec<String>, Vec<f64>, Vec<bool>) {
     let names = ["income", "age", "constant"].map(str::to_owned).to_vec();
-    let row = |i: usize| [10_000.0 + ((i * 73) % 200) as f64 * 250.0, 20.0 + ((i * 31) % 50) as f64, 5.0];
+    let row =
+        |i: usize| [10_000.0 + ((i * 73) % 200) as f64 * 250.0, 20.0 + ((i * 31) % 50) as f64, 5.0];
     let favourable = (0..200).map(|i| (i * 73) % 200 + (i * 17) % 60 > 130).collect();
     (names, (0..200).flat_map(row).collect(), favourable)
 }
@@ -26,7 +28,8 @@ fn scale_and_range_come_from_the_training_rows_alone() {
     // An extreme value in a test row must not show.
     rows[3 * split.test[7]] = 9e9;
     let trained =
-        fit_model(&labelled(&names, &rows, &favourable), None, &FitParams::default(), Seed(3)).unwrap();
+        fit_model(&labelled(&names, &rows, &favourable), None, &FitParams::default(), Seed(3))
+            .unwrap();
     let income = |row: &usize| rows[3 * row];
     let low = split.train.iter().map(income).fold(f64::INFINITY, f64::min);
     let high = split.train.iter().map(income).fold(0.0, f64::max);
@@ -37,7 +40,10 @@ fn scale_and_range_come_from_the_training_rows_alone() {
     assert_eq!(schema.features[2].range, Some([5.0, 5.0]));
     assert_eq!(schema.features[2].scale, Some([5.0, 6.0]));
     assert_eq!(weights(&trained)[2], 0.0);
-    assert_eq!((schema.target.as_deref(), schema.favourable.as_deref()), (Some("approved"), Some("yes")));
+    assert_eq!(
+        (schema.target.as_deref(), schema.favourable.as_deref()),
+        (Some("approved"), Some("yes"))
+    );
     assert_eq!((trained.report.n_train, trained.report.n_test), (160, 40));
     let n_yes = favourable.iter().filter(|&&yes| yes).count();
     assert_eq!(trained.report.share_favourable, n_yes as f64 / 200.0);
@@ -47,7 +53,8 @@ fn scale_and_range_come_from_the_training_rows_alone() {
 fn the_report_is_of_the_model_that_is_returned() {
     let (names, rows, favourable) = data();
     let trained =
-        fit_model(&labelled(&names, &rows, &favourable), None, &FitParams::default(), Seed(0)).unwrap();
+        fit_model(&labelled(&names, &rows, &favourable), None, &FitParams::default(), Seed(0))
+            .unwrap();
     assert!(trained.report.converged);
     let split = Split::stratified(&favourable, 0.2, Seed(0)).unwrap();
     let space = trained.schema.space();
@@ -109,7 +116,8 @@ fn keeps_what_the_schema_says_and_its_order() {
 fn all_rows_may_be_used_for_training() {
     let (names, rows, favourable) = data();
     let params = FitParams { test_share: 0.0, ..FitParams::default() };
-    let report = fit_model(&labelled(&names, &rows, &favourable), None, &params, Seed(0)).unwrap().report;
+    let report =
+        fit_model(&labelled(&names, &rows, &favourable), None, &params, Seed(0)).unwrap().report;
     assert_eq!((report.n_train, report.n_test, report.test), (200, 0, None));
 }
 
@@ -129,11 +137,17 @@ fn bad_input_is_named() {
     wider.features.push(Feature::numeric("debt"));
     assert!(attempt(&good, Some(&wider)).contains("'debt'"));
     let twice = ["income", "age", "age"].map(str::to_owned);
-    assert!(attempt(&Labelled { names: &twice, ..good }, None).contains("an earlier feature has that name"));
-    assert!(attempt(&Labelled { names: &names[..2], ..good }, None).contains("expected 3, found 2"));
+    assert!(
+        attempt(&Labelled { names: &twice, ..good }, None)
+            .contains("an earlier feature has that name")
+    );
+    assert!(
+        attempt(&Labelled { names: &names[..2], ..good }, None).contains("expected 3, found 2")
+    );
     let all_yes = [true; 200];
     assert!(
-        attempt(&Labelled { favourable: &all_yes, ..good }, None).contains("all 200 rows are favourable")
+        attempt(&Labelled { favourable: &all_yes, ..good }, None)
+            .contains("all 200 rows are favourable")
     );
     let bad = FitParams { test_share: 1.0, ..params.clone() };
     assert!(fit_model(&good, None, &bad, Seed(0)).is_err());

@@ -4,7 +4,13 @@ use probe_core::{Model, ModelInput};
 
 /// One tree on all rows, all features competing.
 fn cart(depth: usize) -> ForestParams {
-    ForestParams { trees: 1, depth, bootstrap: false, features: Some(usize::MAX), ..ForestParams::default() }
+    ForestParams {
+        trees: 1,
+        depth,
+        bootstrap: false,
+        features: Some(usize::MAX),
+        ..ForestParams::default()
+    }
 }
 
 fn names(n: usize) -> Vec<String> {
@@ -30,8 +36,8 @@ const MIDDLE: [bool; 5] = [false, false, true, true, false];
 
 #[test]
 fn a_tree_is_the_one_worked_out_by_hand() {
-    // (a² + b²) / (a + b) of both sides: 3 at 1.5, 2 + 5/3 at 2.5, 5/3 + 1 at 3.5, 3 at 4.5. Then, of 3, 4 and 5, 2 at 3.5 and
-    // 3 at 4.5.
+    // (a² + b²) / (a + b) of both sides: 3 at 1.5, 2 + 5/3 at 2.5, 5/3 + 1 at 3.5, 3 at 4.5. Then,
+    // of 3, 4 and 5, 2 at 3.5 and 3 at 4.5.
     let model = fit(cart(6), &FIVE, 1, &MIDDLE, 0);
     let tree = &model.trees()[0];
     assert_eq!(tree.threshold, [2.5, 0.0, 4.5, 0.0, 0.0]);
@@ -163,7 +169,9 @@ fn on_the_built_in_data_it_is_nearly_as_good_as_the_regression() {
     let data = credit::generate(6000, Seed(0));
     let run = |learner: Learner| {
         let params = FitParams { learner, ..FitParams::default() };
-        fit_model(&data.labelled().unwrap(), Some(&credit::schema()), &params, Seed(0)).unwrap().report
+        fit_model(&data.labelled().unwrap(), Some(&credit::schema()), &params, Seed(0))
+            .unwrap()
+            .report
     };
     let linear = run(Learner::Linear(LogisticParams::default())).test.unwrap();
     let report = run(Learner::Forest(ForestParams::default()));
@@ -207,17 +215,29 @@ fn bad_input_is_named() {
     );
     assert_eq!(message(ForestParams { depth: 0, ..plain }), "depth must be from 1 to 64, got 0");
     assert_eq!(message(ForestParams { depth: 65, ..plain }), "depth must be from 1 to 64, got 65");
-    assert_eq!(message(ForestParams { min_leaf: 0, ..plain }), "min_leaf must be at least 1, got 0");
-    assert_eq!(message(ForestParams { features: Some(0), ..plain }), "features must be at least 1, got 0");
+    assert_eq!(
+        message(ForestParams { min_leaf: 0, ..plain }),
+        "min_leaf must be at least 1, got 0"
+    );
+    assert_eq!(
+        message(ForestParams { features: Some(0), ..plain }),
+        "features must be at least 1, got 0"
+    );
     let attempt = |x: &[f64], favourable: &[bool]| {
         let trainer = ForestTrainer::new(plain).unwrap();
-        trainer.fit(Rows::new(x, 2).unwrap(), &names(2), favourable, Seed(0)).unwrap_err().to_string()
+        trainer
+            .fit(Rows::new(x, 2).unwrap(), &names(2), favourable, Seed(0))
+            .unwrap_err()
+            .to_string()
     };
     let x = [0.0, 1.0, 1.0, 0.0, 0.5, 0.5];
     assert!(attempt(&x, &[true; 3]).contains("all 3 rows are favourable"));
     assert!(attempt(&x, &[true, false]).contains("expected 3, found 2"));
     let nan = [0.0, 1.0, 1.0, f64::NAN, 0.5, 0.5];
-    assert_eq!(attempt(&nan, &[true, false, true]), "row 1, feature 'x1': NaN is not a finite number");
+    assert_eq!(
+        attempt(&nan, &[true, false, true]),
+        "row 1, feature 'x1': NaN is not a finite number"
+    );
     // Nothing to tell rows apart by: leaves without splits.
     let model = fit(
         ForestParams { trees: 3, bootstrap: false, ..plain },
@@ -231,7 +251,8 @@ fn bad_input_is_named() {
 
 #[test]
 fn settings_read_back_and_unknown_ones_are_refused() {
-    let learner: Learner = serde_json::from_str(r#"{"kind": "forest", "trees": 20, "features": 3}"#).unwrap();
+    let learner: Learner =
+        serde_json::from_str(r#"{"kind": "forest", "trees": 20, "features": 3}"#).unwrap();
     let expected = ForestParams { trees: 20, features: Some(3), ..ForestParams::default() };
     assert_eq!(learner, Learner::Forest(expected));
     assert!(serde_json::from_str::<Learner>(r#"{"kind": "forest", "learning_rate": 3}"#).is_err());

@@ -39,24 +39,51 @@ fn reference_data() -> (Vec<f64>, Vec<bool>) {
 fn works_like_scikit_learn() {
     let (x, favourable) = reference_data();
     let known = [
-        (1.0, false, [1.5758842106372923, -1.2429829225344196, 0.349_313_445_168_311], -1.0981747147624839),
-        (0.1, false, [5.259941042777467, -2.720606224367887, 0.2953249943146249], -2.7727831033939014),
-        (1.0, true, [1.5827279459767718, -1.2515076442246547, 0.35209580510738886], -0.9687759591432131),
-        (0.0, false, [29.484552937630585, -14.210619243956653, -0.060781043646860336], -14.69038611442092),
+        (
+            1.0,
+            false,
+            [1.5758842106372923, -1.2429829225344196, 0.349_313_445_168_311],
+            -1.0981747147624839,
+        ),
+        (
+            0.1,
+            false,
+            [5.259941042777467, -2.720606224367887, 0.2953249943146249],
+            -2.7727831033939014,
+        ),
+        (
+            1.0,
+            true,
+            [1.5827279459767718, -1.2515076442246547, 0.35209580510738886],
+            -0.9687759591432131,
+        ),
+        (
+            0.0,
+            false,
+            [29.484552937630585, -14.210619243956653, -0.060781043646860336],
+            -14.69038611442092,
+        ),
     ];
     for (l2, balanced, weights, bias) in known {
-        let fit = fit(&x, 3, &favourable, LogisticParams { l2, balanced, ..LogisticParams::default() });
+        let fit =
+            fit(&x, 3, &favourable, LogisticParams { l2, balanced, ..LogisticParams::default() });
         assert!(fit.converged && fit.iterations < 15, "{fit:?}");
-        // The reference stops at a gradient of about 1e-14 times the rows; 1e-9 of the largest weight is ample.
+        // The reference stops at a gradient of about 1e-14 times the rows; 1e-9 of the largest
+        // weight is ample.
         let bound = 1e-9 * weights[0];
         for (found, known) in fit.model.weights().iter().zip(weights) {
             assert!((found - known).abs() < bound, "l2 {l2}: {found} for {known}");
         }
-        assert!((fit.model.bias() - bias).abs() < bound, "l2 {l2}: bias {} for {bias}", fit.model.bias());
+        assert!(
+            (fit.model.bias() - bias).abs() < bound,
+            "l2 {l2}: bias {} for {bias}",
+            fit.model.bias()
+        );
     }
 }
 
-/// The gradient of the penalised objective in the original columns, intercept last, written out plainly.
+/// The gradient of the penalised objective in the original columns, intercept last, written out
+/// plainly.
 fn gradient(x: &[f64], n_cols: usize, favourable: &[bool], l2: f64, model: &Linear) -> Vec<f64> {
     let mut g: Vec<f64> = model.weights().iter().map(|w| l2 * w).chain([0.0]).collect();
     for (row, &yes) in x.chunks(n_cols).zip(favourable) {
@@ -99,7 +126,8 @@ fn gradient_vanishes_whatever_the_units() {
     }
 }
 
-/// One far outlier of the wrong class: here full Newton steps overshoot until the Hessian is singular.
+/// One far outlier of the wrong class: here full Newton steps overshoot until the Hessian is
+/// singular.
 #[test]
 fn steps_are_halved_where_full_ones_diverge() {
     let x: Vec<f64> = (0..200).map(|i| f64::from(i) / 100.0 - 1.0).chain([30.0]).collect();
@@ -117,7 +145,8 @@ fn constant_columns_get_no_weight_and_change_nothing() {
     let widened: Vec<f64> = x.chunks(3).flat_map(|r| [r[0], 0.1, r[1], 0.0, r[2], -7e9]).collect();
     for l2 in [0.0, 1.0] {
         let params = LogisticParams { l2, ..LogisticParams::default() };
-        let (plain, wide) = (fit(&x, 3, &favourable, params), fit(&widened, 6, &favourable, params));
+        let (plain, wide) =
+            (fit(&x, 3, &favourable, params), fit(&widened, 6, &favourable, params));
         let w = wide.model.weights();
         assert!(wide.converged);
         assert_eq!([w[1], w[3], w[5]], [0.0; 3]);
@@ -125,7 +154,10 @@ fn constant_columns_get_no_weight_and_change_nothing() {
             .iter()
             .zip(plain.model.weights().iter().chain([&plain.model.bias()]))
         {
-            assert!((found - known).abs() < 1e-10 * known.abs().max(1.0), "l2 {l2}: {found} for {known}");
+            assert!(
+                (found - known).abs() < 1e-10 * known.abs().max(1.0),
+                "l2 {l2}: {found} for {known}"
+            );
         }
     }
 }
@@ -175,13 +207,15 @@ fn same_bits_on_any_number_of_threads() {
     };
     let (one, many) = (on(1), on(4));
     assert_eq!(one, many);
-    let bits = |fit: &LogisticFit| fit.model.weights().iter().map(|w| w.to_bits()).collect::<Vec<_>>();
+    let bits =
+        |fit: &LogisticFit| fit.model.weights().iter().map(|w| w.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&one), bits(&many));
 }
 
 #[test]
 fn estimates_the_weights_that_made_the_data() {
-    // True weights 1, 1/2, 1/3; information per row is E[p(1-p) z²] > 0.14, so the standard error is below 0.012.
+    // True weights 1, 1/2, 1/3; information per row is E[p(1-p) z²] > 0.14, so the standard error
+    // is below 0.012.
     let (x, favourable) = simulated(50_000, &[1.0; 3], 3);
     let fitted = fit(&x, 3, &favourable, LogisticParams::default());
     for (j, w) in fitted.model.weights().iter().enumerate() {
@@ -192,7 +226,8 @@ fn estimates_the_weights_that_made_the_data() {
 #[test]
 fn one_step_is_not_enough_and_says_so() {
     let (x, favourable) = reference_data();
-    let fitted = fit(&x, 3, &favourable, LogisticParams { max_iterations: 1, ..LogisticParams::default() });
+    let fitted =
+        fit(&x, 3, &favourable, LogisticParams { max_iterations: 1, ..LogisticParams::default() });
     assert!(!fitted.converged && fitted.iterations == 1);
 }
 

@@ -5,7 +5,8 @@ use crate::metrics::RowLoss;
 use probe_core::math::vectorised;
 use probe_core::{Activation, Dense, Mlp, Stream};
 
-/// Per layer, the weights as `[inputs][outputs]`, so that inner loops run over outputs, then the biases.
+/// Per layer, the weights as `[inputs][outputs]`, so that inner loops run over outputs, then the
+/// biases.
 #[derive(Debug, Clone)]
 pub(super) struct Net {
     pub(super) parameters: Vec<f64>,
@@ -47,7 +48,8 @@ pub(super) struct Room {
 
 impl Room {
     pub(super) fn new(net: &Net, n_rows: usize) -> Self {
-        let all = || net.shapes.iter().map(|shape| vec![0.0; n_rows * shape.n_out]).collect::<Vec<_>>();
+        let all =
+            || net.shapes.iter().map(|shape| vec![0.0; n_rows * shape.n_out]).collect::<Vec<_>>();
         Self { before: all(), after: all(), delta: all() }
     }
 }
@@ -129,14 +131,16 @@ impl Net {
         }
     }
 
-    /// The sum of the losses; their derivatives by the outputs, divided by the number of rows, go to the last delta.
+    /// The sum of the losses; their derivatives by the outputs, divided by the number of rows, go
+    /// to the last delta.
     #[inline(always)]
     fn loss(&self, favourable: &[bool], class_weights: [f64; 2], room: &mut Room) -> f64 {
         let last = self.shapes.len() - 1;
         let n_out = self.shapes[last].n_out;
         let share = 1.0 / favourable.len() as f64;
         let mut total = 0.0;
-        let rows = room.before[last].chunks_exact(n_out).zip(room.delta[last].chunks_exact_mut(n_out));
+        let rows =
+            room.before[last].chunks_exact(n_out).zip(room.delta[last].chunks_exact_mut(n_out));
         for ((z, delta), &yes) in rows.zip(favourable) {
             let weight = class_weights[usize::from(yes)];
             let margin = if n_out == 2 { z[1] - z[0] } else { z[0] };
@@ -160,7 +164,9 @@ impl Net {
             let (weight_gradient, bias_gradient) = shape.of_mut(gradient);
             weight_gradient.fill(0.0);
             bias_gradient.fill(0.0);
-            for (values, delta) in input.chunks_exact(shape.n_in).zip(delta.chunks_exact(shape.n_out)) {
+            for (values, delta) in
+                input.chunks_exact(shape.n_in).zip(delta.chunks_exact(shape.n_out))
+            {
                 add_scaled(bias_gradient, 1.0, delta);
                 for (value, g) in values.iter().zip(weight_gradient.chunks_exact_mut(shape.n_out)) {
                     // Units that are off, and scaled inputs at their lower end.
@@ -171,10 +177,13 @@ impl Net {
             }
             let Some(below) = below.last_mut() else { continue };
             let weight = shape.of(&self.parameters).0;
-            let rows =
-                below.chunks_exact_mut(shape.n_in).zip(room.before[index - 1].chunks_exact(shape.n_in));
+            let rows = below
+                .chunks_exact_mut(shape.n_in)
+                .zip(room.before[index - 1].chunks_exact(shape.n_in));
             for ((below, z), delta) in rows.zip(delta.chunks_exact(shape.n_out)) {
-                for ((b, z), weights) in below.iter_mut().zip(z).zip(weight.chunks_exact(shape.n_out)) {
+                for ((b, z), weights) in
+                    below.iter_mut().zip(z).zip(weight.chunks_exact(shape.n_out))
+                {
                     *b = self.activation.derivative(*z) * probe_core::math::dot(weights, delta);
                 }
             }

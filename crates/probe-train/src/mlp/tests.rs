@@ -21,18 +21,28 @@ fn fit(params: MlpParams, x: &[f64], favourable: &[bool], seed: u64) -> MlpFit {
 }
 
 fn quick() -> MlpParams {
-    MlpParams { hidden: vec![16], epochs: 60, batch: 32, learning_rate: 0.01, ..MlpParams::default() }
+    MlpParams {
+        hidden: vec![16],
+        epochs: 60,
+        batch: 32,
+        learning_rate: 0.01,
+        ..MlpParams::default()
+    }
 }
 
 #[test]
 fn the_loss_falls_and_the_disc_is_learned() {
     let (x, favourable) = disc(1500, &mut Seed(1).stream(Purpose::Data, 0));
-    for (activation, outputs) in [(Activation::Relu, 2), (Activation::Tanh, 1), (Activation::Gelu, 2)] {
-        let found = fit(MlpParams { activation, outputs, patience: 0, ..quick() }, &x, &favourable, 0);
+    for (activation, outputs) in
+        [(Activation::Relu, 2), (Activation::Tanh, 1), (Activation::Gelu, 2)]
+    {
+        let found =
+            fit(MlpParams { activation, outputs, patience: 0, ..quick() }, &x, &favourable, 0);
         assert_eq!((found.history.len(), found.kept_epoch), (60, 60));
         assert_eq!(found.model.last().n_out(), outputs);
         let loss = |epoch: usize| found.history[epoch].loss;
-        // Before any learning the loss is about ln 2; a linear score cannot get below the entropy of the classes, 0.67.
+        // Before any learning the loss is about ln 2; a linear score cannot get below the entropy
+        // of the classes, 0.67.
         assert!(loss(5) < loss(0) && loss(59) < 0.3, "{activation}: {} … {}", loss(0), loss(59));
         let inside = found.model.score(&[0.5, 0.5]).unwrap();
         let outside = found.model.score(&[0.05, 0.95]).unwrap();
@@ -77,7 +87,12 @@ fn a_penalty_shrinks_and_balanced_classes_move_the_cut() {
     assert!(norm(&shrunk) < 0.5 * norm(&plain), "{} {}", norm(&shrunk), norm(&plain));
     let yes = |fit: &MlpFit| x.chunks(2).filter(|p| fit.model.score(p).unwrap() > 0.0).count();
     let balanced = fit(MlpParams { balanced: true, ..params }, &x, &favourable, 0);
-    assert!(yes(&balanced) > 200 && yes(&balanced) > 3 * yes(&plain), "{} {}", yes(&balanced), yes(&plain));
+    assert!(
+        yes(&balanced) > 200 && yes(&balanced) > 3 * yes(&plain),
+        "{} {}",
+        yes(&balanced),
+        yes(&plain)
+    );
 }
 
 #[test]
@@ -86,7 +101,8 @@ fn on_the_built_in_data_it_is_as_good_as_the_regression() {
     let auc = |learner: Learner| {
         let params = FitParams { learner, ..FitParams::default() };
         let trained =
-            fit_model(&data.labelled().unwrap(), Some(&credit::schema()), &params, Seed(0)).unwrap();
+            fit_model(&data.labelled().unwrap(), Some(&credit::schema()), &params, Seed(0))
+                .unwrap();
         assert!(trained.report.converged && trained.report.iterations > 0);
         trained.report.test.unwrap().auc.unwrap()
     };
@@ -119,16 +135,28 @@ fn a_network_of_raw_input_is_the_same_function() {
 #[test]
 fn bad_input_is_named() {
     let message = |params: MlpParams| MlpTrainer::new(params).unwrap_err().to_string();
-    assert_eq!(message(MlpParams { hidden: vec![5, 0], ..quick() }), "hidden [1] must be at least 1, got 0");
+    assert_eq!(
+        message(MlpParams { hidden: vec![5, 0], ..quick() }),
+        "hidden [1] must be at least 1, got 0"
+    );
     assert_eq!(message(MlpParams { outputs: 3, ..quick() }), "outputs must be 1 or 2, got 3");
-    assert!(message(MlpParams { learning_rate: f64::NAN, ..quick() }).starts_with("learning_rate must be"));
+    assert!(
+        message(MlpParams { learning_rate: f64::NAN, ..quick() })
+            .starts_with("learning_rate must be")
+    );
     assert!(message(MlpParams { epochs: 0, ..quick() }).starts_with("epochs must be"));
     assert!(message(MlpParams { batch: 0, ..quick() }).starts_with("batch must be"));
     assert!(message(MlpParams { l2: -1.0, ..quick() }).starts_with("l2 must be"));
-    assert!(message(MlpParams { validation_share: 1.0, ..quick() }).starts_with("validation_share must be"));
+    assert!(
+        message(MlpParams { validation_share: 1.0, ..quick() })
+            .starts_with("validation_share must be")
+    );
     let attempt = |params: MlpParams, x: &[f64], favourable: &[bool]| {
         let trainer = MlpTrainer::new(params).unwrap();
-        trainer.fit(Rows::new(x, 2).unwrap(), &names(), favourable, Seed(0)).unwrap_err().to_string()
+        trainer
+            .fit(Rows::new(x, 2).unwrap(), &names(), favourable, Seed(0))
+            .unwrap_err()
+            .to_string()
     };
     let x = [0.0, 1.0, 1.0, 0.0, 0.5, 0.5];
     assert!(attempt(quick(), &x, &[true; 3]).contains("all 3 rows are favourable"));
@@ -137,7 +165,10 @@ fn bad_input_is_named() {
     let target = [true, false, true];
     assert_eq!(attempt(quick(), &nan, &target), "row 1, feature 'b': NaN is not a finite number");
     let huge = MlpParams { hidden: vec![usize::MAX / 2, 3], ..quick() };
-    assert!(attempt(huge, &x, &target).starts_with("number of weights must be at most a hundred million"));
+    assert!(
+        attempt(huge, &x, &target)
+            .starts_with("number of weights must be at most a hundred million")
+    );
     let wild = MlpParams { learning_rate: 1e300, patience: 0, ..quick() };
     assert!(attempt(wild, &x, &target).starts_with("the training ran off to infinity in epoch "));
 }
@@ -146,7 +177,8 @@ fn bad_input_is_named() {
 fn settings_read_back_and_unknown_ones_are_refused() {
     let params = MlpParams::default();
     let learner: Learner =
-        serde_json::from_str(r#"{"kind": "mlp", "hidden": [8, 4], "activation": "leaky_relu"}"#).unwrap();
+        serde_json::from_str(r#"{"kind": "mlp", "hidden": [8, 4], "activation": "leaky_relu"}"#)
+            .unwrap();
     let expected = MlpParams { hidden: vec![8, 4], activation: Activation::LeakyRelu, ..params };
     assert_eq!(learner, Learner::Mlp(expected));
     assert!(serde_json::from_str::<Learner>(r#"{"kind": "mlp", "layers": 3}"#).is_err());

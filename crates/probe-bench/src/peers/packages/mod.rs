@@ -1,6 +1,8 @@
-//! Packages of the Python registry that a user would try, asked about the same people before the same models.
+//! Packages of the Python registry that a user would try, asked about the same people before the
+//! same models.
 //!
-//! None of them knows a rate: they are asked for another decision, as they are made for, and what they achieve is measured here.
+//! None of them knows a rate: they are asked for another decision, as they are made for, and what
+//! they achieve is measured here.
 
 mod render;
 mod server;
@@ -23,7 +25,8 @@ const RATE: f64 = 0.1;
 const PEOPLE: usize = 20;
 /// Standard errors above the target that make it missed.
 const SIGMAS: f64 = 4.0;
-/// Less than this is no change, and not outside: a package that rounds to the sixth decimal changes nothing.
+/// Less than this is no change, and not outside: a package that rounds to the sixth decimal changes
+/// nothing.
 const CLOSE: f64 = 1e-5;
 const PROBE: &str = "probe";
 
@@ -56,7 +59,12 @@ const PEERS: [Peer; 13] = [
     peer(("older", "nice", "proximity"), "NICEx proximity", false, ALL),
     peer(("older", "recourse", "cplex"), "actionable-recourse", true, &["linear"]),
     peer(("oldest", "omnixai", "gld"), "omnixai MACE", true, ALL),
-    peer(("tensorflow", "alibi", "counterfactual"), "alibi Counterfactual", false, &["linear", "network"]),
+    peer(
+        ("tensorflow", "alibi", "counterfactual"),
+        "alibi Counterfactual",
+        false,
+        &["linear", "network"],
+    ),
     peer(("tensorflow", "alibi", "proto"), "alibi CounterfactualProto", false, ALL),
 ];
 
@@ -117,7 +125,8 @@ pub(super) fn section(options: &Options) -> Result<report::Part> {
         ModelFile::new(adult.names.clone(), subject.model.clone(), None)?
             .save(folder.join(model_file(subject)))?;
         for fixed in [&none, &fixed] {
-            let mut task = Task { adult: &adult, subject, fixed, ours: Vec::new(), folder: folder.clone() };
+            let mut task =
+                Task { adult: &adult, subject, fixed, ours: Vec::new(), folder: folder.clone() };
             rows.push(task.solve()?);
             let asked = |peer: &&Peer| {
                 format!("{}, {}", subject.title, peer.name).contains(&options.only)
@@ -170,15 +179,18 @@ impl Task<'_> {
         Ok(self.row(PROBE.to_owned(), Ok(measured)))
     }
 
-    /// Our answers to the first `n` people, processor seconds per person on one thread, the engine prepared, and of its preparation.
+    /// Our answers to the first `n` people, processor seconds per person on one thread, the engine
+    /// prepared, and of its preparation.
     fn ours(&self, n: usize) -> Result<(Vec<Answer>, f64, f64)> {
         let (engine, preparation) = time(|| self.adult.engine(self.subject, self.fixed, RATE))?;
         let rows = Rows::new(&self.subject.people[..n * self.d()], self.d())?;
         let mut answers = vec![Answer::new(self.d()); rows.n_rows()];
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-        // Errors that everybody's certificates read are drawn when they are first needed: preparation, too.
+        // Errors that everybody's certificates read are drawn when they are first needed:
+        // preparation, too.
         let ((), first) = one.install(|| time(|| Ok(engine.recourse_into(rows, &mut answers)?)))?;
-        let took = one.install(|| median_of(3, 2.0, || Ok(engine.recourse_into(rows, &mut answers)?)))?;
+        let took =
+            one.install(|| median_of(3, 2.0, || Ok(engine.recourse_into(rows, &mut answers)?)))?;
         let n = answers.len() as f64;
         Ok((answers, took.cpu / n, preparation.cpu + (first.cpu - took.cpu).max(0.0)))
     }
@@ -186,7 +198,8 @@ impl Task<'_> {
     /// A package that fails says why, and nothing else stops.
     fn compare(&self, peer: &Peer, options: &Options) -> Row {
         let environment = format!("{}/{}", server::FOLDER, peer.environment);
-        match python::environment(&environment).and_then(|python| self.ask(&python, peer, options)) {
+        match python::environment(&environment).and_then(|python| self.ask(&python, peer, options))
+        {
             Ok((version, measured)) => self.row(format!("{} ({version})", peer.name), Ok(measured)),
             Err(error) => self.row(peer.name.to_owned(), Err(format!("{error:#}"))),
         }
@@ -196,7 +209,8 @@ impl Task<'_> {
         // By the clock, on a machine that may be busy.
         let patience = 120.0 + 20.0 * options.timeout;
         let mut server = Server::start(python, peer.package, peer.method)?;
-        let [model, train] = [self.folder.join(model_file(self.subject)), self.folder.join("train.csv")];
+        let [model, train] =
+            [self.folder.join(model_file(self.subject)), self.folder.join("train.csv")];
         let ready = server.prepare(&model, &train, self.fixed, patience)?;
         self.adult.check_margins(self.subject, &ready.margins)?;
         let people = self.people();
@@ -210,11 +224,14 @@ impl Task<'_> {
             options.repeats(),
             || Ok(self.ours(n)?.1),
             || {
-                // The first turn was all of them; others ask some again, for what the machine makes of the same work now.
+                // The first turn was all of them; others ask some again, for what the machine makes
+                // of the same work now.
                 let again = match std::mem::take(&mut first) {
                     true => None,
                     false => Some(
-                        server.answer(&people[..n.div_ceil(4)], options.timeout / 4.0, patience)?.seconds,
+                        server
+                            .answer(&people[..n.div_ceil(4)], options.timeout / 4.0, patience)?
+                            .seconds,
                     ),
                 };
                 Ok(seconds_a_person(&all.seconds, again.as_deref()))
@@ -237,13 +254,17 @@ impl Task<'_> {
             .collect();
         let only: Vec<&[f64]> = given.iter().map(|(_, point)| *point).collect();
         let rates = (self.subject.rates)(&only);
-        let count =
-            |holds: &dyn Fn(&[f64], &[f64]) -> bool| given.iter().filter(|(x, p)| holds(x, p)).count();
-        let cost =
-            |person: &[f64], point: &[f64]| person.iter().zip(point).map(|(x, p)| (x - p).abs()).sum::<f64>();
+        let count = |holds: &dyn Fn(&[f64], &[f64]) -> bool| {
+            given.iter().filter(|(x, p)| holds(x, p)).count()
+        };
+        let cost = |person: &[f64], point: &[f64]| {
+            person.iter().zip(point).map(|(x, p)| (x - p).abs()).sum::<f64>()
+        };
         let both = || {
             let three = people.iter().zip(points).zip(&self.ours);
-            three.filter_map(|((person, theirs), ours)| Some((*person, theirs.as_deref()?, ours.as_deref()?)))
+            three.filter_map(|((person, theirs), ours)| {
+                Some((*person, theirs.as_deref()?, ours.as_deref()?))
+            })
         };
         let changes = |person: &[f64], point: &[f64]| {
             person.iter().zip(point).filter(|(x, p)| (*x - *p).abs() > CLOSE).count()
@@ -251,12 +272,16 @@ impl Task<'_> {
         Measured {
             people: points.len(),
             answered: given.len(),
-            flips: count(&|_, point| self.subject.model.score(point).is_ok_and(|score| score > 0.0)),
+            flips: count(&|_, point| {
+                self.subject.model.score(point).is_ok_and(|score| score > 0.0)
+            }),
             holds: rates.iter().filter(|(rate, error)| *rate <= RATE + SIGMAS * error).count(),
             rate: mean(rates.iter().map(|(rate, _)| *rate)),
             cost_to_ours: mean(both().map(|(x, theirs, _)| cost(x, theirs)))
                 / mean(both().map(|(x, _, ours)| cost(x, ours))),
-            broken: count(&|person, point| self.fixed.iter().any(|&j| (person[j] - point[j]).abs() > CLOSE)),
+            broken: count(&|person, point| {
+                self.fixed.iter().any(|&j| (person[j] - point[j]).abs() > CLOSE)
+            }),
             outside: count(&|_, point| point.iter().any(|x| !(-CLOSE..=1.0 + CLOSE).contains(x))),
             changed: mean(given.iter().map(|(person, point)| changes(person, point) as f64)),
             seconds,
@@ -266,7 +291,8 @@ impl Task<'_> {
     }
 }
 
-/// Mean over all people of a first turn; in a later one that asks some of them `again`, as much more or less as these took then.
+/// Mean over all people of a first turn; in a later one that asks some of them `again`, as much
+/// more or less as these took then.
 fn seconds_a_person(all: &[f64], again: Option<&[f64]>) -> f64 {
     let whole = mean(all.iter().copied());
     again.map_or(whole, |again| {

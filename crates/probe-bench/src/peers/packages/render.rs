@@ -83,7 +83,8 @@ pub(super) fn line(row: &Row) -> String {
     }
 }
 
-/// How many times as long theirs takes for an answer that holds r; `None` for ours, and where there is none.
+/// How many times as long theirs takes for an answer that holds r; `None` for ours, and where there
+/// is none.
 fn per_holding(m: &Measured) -> Option<f64> {
     let ratio = m.ratio?;
     (m.holds > 0).then(|| ratio.median * m.people as f64 / m.holds as f64)
@@ -102,7 +103,8 @@ pub(super) fn figures(rows: &[Row]) -> report::Figures {
         if let Some(ratio) = per_holding(measured) {
             figures.insert(format!("{name}_per_holding"), figure(ratio));
         }
-        figures.insert(format!("{name}_holds"), format!("{} of {}", measured.holds, measured.people));
+        figures
+            .insert(format!("{name}_holds"), format!("{} of {}", measured.holds, measured.people));
     }
     // In all its settings, whether or not something must stay.
     let dice: Vec<&Measured> = rows
@@ -151,10 +153,18 @@ mod tests {
         let m = measured(2);
         assert!((per_holding(&m).unwrap() - 100.0).abs() < 1e-9);
         assert_eq!(per_holding(&measured(0)), None);
-        let row = Row { model: "forest", fixed: false, name: "some random (1.0)".to_owned(), outcome: Ok(m) };
+        let row = Row {
+            model: "forest",
+            fixed: false,
+            name: "some random (1.0)".to_owned(),
+            outcome: Ok(m),
+        };
         let cells = "| forest | no | some random (1.0) | 10 | 8 | 8 | 2 | 0.250 | 1.50 | 1, 2 | 3.0 | 200 (1.0) | 20 (20 to 20) | 100 |";
         assert_eq!(line(&row), cells);
-        assert_eq!(line(&row).matches('|').count(), HEADER.lines().next().unwrap().matches('|').count());
+        assert_eq!(
+            line(&row).matches('|').count(),
+            HEADER.lines().next().unwrap().matches('|').count()
+        );
         assert_eq!(figures(&[row])["some_random_forest_holds"], "2 of 10");
     }
 
@@ -176,12 +186,18 @@ mod tests {
         let outcome = Err("no | answer".to_owned());
         let row = Row { model: "linear", fixed: true, name: "other".to_owned(), outcome };
         assert!(line(&row).contains("failed: no / answer"));
-        assert_eq!(line(&row).matches('|').count(), HEADER.lines().next().unwrap().matches('|').count());
+        assert_eq!(
+            line(&row).matches('|').count(),
+            HEADER.lines().next().unwrap().matches('|').count()
+        );
     }
 
     #[test]
     fn packages_left_out_have_a_reason() {
         let left = left().unwrap();
-        assert!(!left.is_empty() && left.iter().all(|left| !left.package.is_empty() && !left.why.is_empty()));
+        assert!(
+            !left.is_empty()
+                && left.iter().all(|left| !left.package.is_empty() && !left.why.is_empty())
+        );
     }
 }

@@ -51,7 +51,9 @@ impl Server {
         let to = child.stdin.take().context("it listens")?;
         let lines = BufReader::new(child.stdout.take().context("it speaks")?).lines();
         let (send, from) = channel();
-        std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| send.send(line)));
+        std::thread::spawn(move || {
+            lines.map_while(Result::ok).try_for_each(|line| send.send(line))
+        });
         Ok(Self { child, to, from })
     }
 
@@ -67,7 +69,12 @@ impl Server {
     }
 
     /// Asks about people until it has spent this many processor seconds.
-    pub(super) fn answer(&mut self, people: &[&[f64]], seconds: f64, patience: f64) -> Result<Answers> {
+    pub(super) fn answer(
+        &mut self,
+        people: &[&[f64]],
+        seconds: f64,
+        patience: f64,
+    ) -> Result<Answers> {
         self.ask(&json!({"people": people, "seconds": seconds}), patience)
     }
 

@@ -36,9 +36,9 @@ pub(super) struct Adult {
 impl Adult {
     pub(super) fn load(people: usize) -> Result<Self> {
         let data = &PAPER_DATA[0];
-        let encoded = data
-            .load(&folders::data(), SEED)
-            .with_context(|| format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file))?;
+        let encoded = data.load(&folders::data(), SEED).with_context(|| {
+            format!("{} is not to be had; PROBE_DATA_DIR names the folder", data.file)
+        })?;
         let logistic = Arc::new(data.train_logistic(&encoded, SEED)?);
         let network = Network::load(data, people)?;
         let (forest, plain) = trees::forest(&encoded)?;
@@ -58,7 +58,10 @@ impl Adult {
                 people: network.people,
                 model: network.model,
                 rates: Box::new(move |points| {
-                    by_lines(&network.plain, SIGMA, points).iter().map(|m| (m.rate, m.error)).collect()
+                    by_lines(&network.plain, SIGMA, points)
+                        .iter()
+                        .map(|m| (m.rate, m.error))
+                        .collect()
                 }),
             },
             Subject {
@@ -67,7 +70,11 @@ impl Adult {
                 model: forest,
                 rates: Box::new(move |points| {
                     let error = |rate: f64| (rate * (1.0 - rate) / DRAWS as f64).sqrt();
-                    plain.rates(points, SIGMA, DRAWS).into_iter().map(|rate| (rate, error(rate))).collect()
+                    plain
+                        .rates(points, SIGMA, DRAWS)
+                        .into_iter()
+                        .map(|rate| (rate, error(rate)))
+                        .collect()
                 }),
             },
         ];
@@ -89,7 +96,8 @@ impl Adult {
         Ok(Engine::new(setup)?)
     }
 
-    /// Fails where a package's scores of the training rows are not the model's. Single precision may carry a row across a cut, one in five hundred.
+    /// Fails where a package's scores of the training rows are not the model's. Single precision
+    /// may carry a row across a cut, one in five hundred.
     pub(super) fn check_margins(&self, subject: &Subject, theirs: &[f64]) -> Result<()> {
         let ours = self.margins(subject, theirs.len())?;
         let size = ours.iter().fold(1e-3_f64, |most, score| most.max(score.abs()));
@@ -120,6 +128,7 @@ fn with_labels(encoded: &Encoded) -> Vec<f64> {
 }
 
 fn exact_rate(model: &Linear, point: &[f64]) -> f64 {
-    let score: f64 = model.weights().iter().zip(point).map(|(w, x)| w * x).sum::<f64>() + model.bias();
+    let score: f64 =
+        model.weights().iter().zip(point).map(|(w, x)| w * x).sum::<f64>() + model.bias();
     upper_tail(score / (SIGMA * model.weights().iter().map(|w| w * w).sum::<f64>().sqrt()))
 }

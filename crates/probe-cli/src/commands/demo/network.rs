@@ -6,7 +6,9 @@ use anyhow::{Result, bail};
 use clap::Parser as _;
 use probe_core::{Answer, Engine, MethodOptions, Rows, Status};
 use probe_experiments::number::{number, percent};
-use probe_experiments::report::{Bound, Method, ModelAnswer, NetworkPart, PersonReport, feature_rows};
+use probe_experiments::report::{
+    Bound, Method, ModelAnswer, NetworkPart, PersonReport, feature_rows,
+};
 use probe_service::Question;
 use probe_train::{TrainReport, credit};
 
@@ -23,12 +25,23 @@ pub(super) fn train(args: &Demo, common: &Common, printer: &Printer) -> Result<T
     let file = |name: &str| args.out.join(name).display().to_string();
     let (data, schema, model, seed) =
         (file("credit.csv"), file("schema.toml"), file("network.json"), common.seed.to_string());
-    let line = [
-        &["probe", "train", &data, "--target", credit::TARGET, "--schema", &schema, "-o", &model][..],
-        &super::NETWORK_FLAGS,
-        &["--quiet", "--seed", &seed],
-    ]
-    .concat();
+    let line =
+        [
+            &[
+                "probe",
+                "train",
+                &data,
+                "--target",
+                credit::TARGET,
+                "--schema",
+                &schema,
+                "-o",
+                &model,
+            ][..],
+            &super::NETWORK_FLAGS,
+            &["--quiet", "--seed", &seed],
+        ]
+        .concat();
     let Cli { command: Command::Train(train), common } = Cli::try_parse_from(line)? else {
         bail!("not a train command")
     };
@@ -55,7 +68,8 @@ impl Told<'_> {
         };
         let sampled = self.engine.setup().model.as_linear().is_none();
         let given = matches!(self.answer.status, Status::Certified | Status::Found);
-        let bound = Bound { upper: self.answer.rate_upper, confidence: self.engine.setup().confidence };
+        let bound =
+            Bound { upper: self.answer.rate_upper, confidence: self.engine.setup().confidence };
         Ok(ModelAnswer {
             name: self.name.to_owned(),
             accuracy: self.report.test.as_ref().map(|test| test.accuracy),
@@ -68,7 +82,8 @@ impl Told<'_> {
     }
 }
 
-/// Both models' answers to one person, and the methods on the network for some of those whom it turned down.
+/// Both models' answers to one person, and the methods on the network for some of those whom it
+/// turned down.
 pub(super) fn part(told: &[Told<'_>; 2], person: &[f64], people: Rows<'_>) -> Result<NetworkPart> {
     let engine = told[1].engine;
     let mut denied = Vec::new();
@@ -80,8 +95,10 @@ pub(super) fn part(told: &[Told<'_>; 2], person: &[f64], people: Rows<'_>) -> Re
         }
     }
     let some = Rows::new(&denied, people.n_cols())?;
-    let methods =
-        METHODS.iter().map(|(name, note)| method(engine, name, note, some)).collect::<Result<_>>()?;
+    let methods = METHODS
+        .iter()
+        .map(|(name, note)| method(engine, name, note, some))
+        .collect::<Result<_>>()?;
     let answers = told.iter().map(|told| told.to_report(person)).collect::<Result<_>>()?;
     Ok(NetworkPart { answers, n_people, methods })
 }
@@ -99,7 +116,10 @@ fn method(engine: &Engine, name: &str, note: &str, people: Rows<'_>) -> Result<M
     let changed = mean(&|a| a.changed as f64).unwrap_or(0.0);
     Ok(Method {
         name: name.to_owned(),
-        note: format!("{note}; changes {} features on average", number((10.0 * changed).round() / 10.0)),
+        note: format!(
+            "{note}; changes {} features on average",
+            number((10.0 * changed).round() / 10.0)
+        ),
         accuracy: share(given.len()),
         rate: mean(&|a| a.rate),
         cost: mean(&|a| a.cost.unwrap_or(0.0)),
@@ -127,12 +147,18 @@ pub(super) fn print(part: &NetworkPart, printer: &Printer) {
         ]
     };
     let rows: Vec<_> = part.answers.iter().map(row).collect();
-    printer.table(&["model", "accuracy", "cost", "fail", "at most", "what changes"], &rows, &[1, 2, 3]);
+    printer.table(
+        &["model", "accuracy", "cost", "fail", "at most", "what changes"],
+        &rows,
+        &[1, 2, 3],
+    );
     if part.n_people == 0 {
         return;
     }
-    printer
-        .say(&format!("Methods on the network, for {} people whom both models turned down:", part.n_people));
+    printer.say(&format!(
+        "Methods on the network, for {} people whom both models turned down:",
+        part.n_people
+    ));
     let row = |m: &Method| {
         vec![
             m.name.clone(),

@@ -41,8 +41,9 @@ impl Session<'_> {
     }
 }
 
-/// Takes what is certified for a stricter rate for a looser one, where that is cheaper: searches have luck, and a certificate below one rate is one
-/// below every rate above it. All of them share the error probability, so that all hold together.
+/// Takes what is certified for a stricter rate for a looser one, where that is cheaper: searches
+/// have luck, and a certificate below one rate is one below every rate above it. All of them share
+/// the error probability, so that all hold together.
 fn carry_over(rates: &[f64], answers: &mut [Answer]) {
     let mut order: Vec<usize> = (0..rates.len()).collect();
     order.sort_by(|&a, &b| rates[a].total_cmp(&rates[b]));
@@ -84,7 +85,8 @@ mod tests {
         assert_eq!(costs, [0.1, 0.5, 0.5, 0.5]);
         assert!(answers.iter().zip(rates).all(|(answer, rate)| answer.rate_upper <= rate));
         // Whoever needs nothing is told nothing.
-        let mut answers = [answer(Status::Favourable, 0.0, 0.3), answer(Status::Certified, 0.5, 0.09)];
+        let mut answers =
+            [answer(Status::Favourable, 0.0, 0.3), answer(Status::Certified, 0.5, 0.09)];
         carry_over(&[0.4, 0.1], &mut answers);
         assert_eq!(answers[0].status, Status::Favourable);
     }

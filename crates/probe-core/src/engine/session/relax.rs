@@ -1,9 +1,10 @@
 //! What would help those whom nothing helps: for each limit, how far it would have to give way.
 //!
-//! Everything starts from the most robust point within the limits. One limit alone is taken away: a number goes on beyond its bound or
-//! against its direction until the target is met, a category becomes what it may not become, or more features change. What is reported
-//! would be enough, with everything else as at that point; on affine scores, where features add up, it is also the least. Features that may not
-//! change at all are never asked to: nobody is told to have another age.
+//! Everything starts from the most robust point within the limits. One limit alone is taken away: a
+//! number goes on beyond its bound or against its direction until the target is met, a category
+//! becomes what it may not become, or more features change. What is reported would be enough, with
+//! everything else as at that point; on affine scores, where features add up, it is also the least.
+//! Features that may not change at all are never asked to: nobody is told to have another age.
 
 use super::{Judgement, Session, onto_step};
 use crate::engine::{Answer, Engine, Setup, Status};
@@ -69,9 +70,10 @@ const FIRST: f64 = 1.0 / 64.0;
 const SPARE: f64 = 0.95;
 
 impl Session<'_> {
-    /// What would help `person`, whose `answer` missed its target: limits that, each by itself, would have to give way, the least
-    /// first. Empty where the target was met, where no single limit would do, under a budget, which is a limit itself, for people with missing values
-    /// and for a further way that there is not.
+    /// What would help `person`, whose `answer` missed its target: limits that, each by itself,
+    /// would have to give way, the least first. Empty where the target was met, where no single
+    /// limit would do, under a budget, which is a limit itself, for people with missing values and
+    /// for a further way that there is not.
     pub fn relaxations(&mut self, person: &[f64], answer: &Answer) -> Result<Vec<Relaxation>> {
         let missed = matches!(answer.status, Status::None | Status::Found)
             && answer.best_rate.is_some()
@@ -121,7 +123,12 @@ impl Session<'_> {
     }
 
     /// How far column `j` would have to go beyond its end, in one direction.
-    fn beyond(&mut self, person: &[f64], base: &[f64], (j, way): (usize, f64)) -> Result<Option<Relaxation>> {
+    fn beyond(
+        &mut self,
+        person: &[f64],
+        base: &[f64],
+        (j, way): (usize, f64),
+    ) -> Result<Option<Relaxation>> {
         let setup = self.setup();
         let space = &setup.space;
         let at = space.to_scaled(j, base[j]);
@@ -177,9 +184,14 @@ impl Session<'_> {
         let needed = row[j];
         // What nobody can have: fewer than none of something.
         let none =
-            setup.raw_bounds.get(j).is_some_and(|(low, _)| low.is_some_and(|low| low >= 0.0)) && needed < 0.0;
+            setup.raw_bounds.get(j).is_some_and(|(low, _)| low.is_some_and(|low| low >= 0.0))
+                && needed < 0.0;
         let breaks = setup.actions.violations(&self.scaled, &self.target);
-        if none || breaks.iter().any(|rule| ![Violation::Bounds(j), Violation::Direction(j)].contains(rule)) {
+        if none
+            || breaks
+                .iter()
+                .any(|rule| ![Violation::Bounds(j), Violation::Direction(j)].contains(rule))
+        {
             return Ok(None);
         }
         let against = if way > 0.0 { Direction::Decrease } else { Direction::Increase };
@@ -196,7 +208,8 @@ impl Session<'_> {
     fn forbidden(&mut self, person: &[f64], base: &[f64], g: usize) -> Result<Option<Relaxation>> {
         let setup = self.setup();
         let group = &setup.actions.groups()[g];
-        let Some(current) = group.option_of(person).filter(|_| setup.actions.is_mutable_group(g)) else {
+        let Some(current) = group.option_of(person).filter(|_| setup.actions.is_mutable_group(g))
+        else {
             return Ok(None);
         };
         let mut best: Option<Relaxation> = None;

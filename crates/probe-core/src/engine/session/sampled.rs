@@ -1,13 +1,17 @@
-//! Answers whose rate has no closed form: searched on one set of samples, certified on another, reported from a third.
+//! Answers whose rate has no closed form: searched on one set of samples, certified on another,
+//! reported from a third.
 //!
-//! The search aims a little under the target; what it finds is printed, and the printed row is tested on fresh lines by a bet
-//! that may be looked at at any time. Where the bet is not won the search aims lower and the next attempt pays with a part of
-//! what is left of the error probability.
+//! The search aims a little under the target; what it finds is printed, and the printed row is
+//! tested on fresh lines by a bet that may be looked at at any time. Where the bet is not won the
+//! search aims lower and the next attempt pays with a part of what is left of the error
+//! probability.
 //!
-//! Everybody's certificate reads the same pool of fresh errors, drawn once per run. Each certificate is valid on its own: what
-//! is tested (the printed row, the direction of the lines, the stakes expected) never depends on the pool, aims are fixed in advance, each
-//! attempt reads a segment of its own, and the error probability is split over attempts and over the points of a frontier. False
-//! certificates of different people are not independent of each other, but their expected share is as promised.
+//! Everybody's certificate reads the same pool of fresh errors, drawn once per run. Each
+//! certificate is valid on its own: what is tested (the printed row, the direction of the lines,
+//! the stakes expected) never depends on the pool, aims are fixed in advance, each attempt reads a
+//! segment of its own, and the error probability is split over attempts and over the points of a
+//! frontier. False certificates of different people are not independent of each other, but their
+//! expected share is as promised.
 
 use super::sampler::{ATTEMPTS, Attempt, Sampler, Sampling};
 use super::{Session, Status};
@@ -23,7 +27,8 @@ const AIMS: [f64; ATTEMPTS] = [1.0, 1.0, 2.0, 5.0];
 const CORRECTIONS: usize = 8;
 
 impl<'e> Session<'e> {
-    /// The recourse of `person` for a rate, one of so many that are asked for, where the rate must be sampled.
+    /// The recourse of `person` for a rate, one of so many that are asked for, where the rate must
+    /// be sampled.
     pub(super) fn recourse_sampled(
         &mut self,
         sampling: &'e Sampling,
@@ -75,8 +80,8 @@ impl<'e> Session<'e> {
         let (mut asked, mut meant) = (aim, aim);
         for (attempt, under) in AIMS.into_iter().enumerate() {
             if attempt > 0 {
-                // What was asked for came out as the last attempt's mean. What is tested next may depend on that: it reads
-                // another segment.
+                // What was asked for came out as the last attempt's mean. What is tested next may
+                // depend on that: it reads another segment.
                 let room = under * (max_rate - aim).max(0.01 * max_rate);
                 meant = (max_rate - room).max(0.5 * aim);
                 asked *= (meant / last.mean).clamp(0.5, 0.995);
@@ -87,14 +92,18 @@ impl<'e> Session<'e> {
                     self.propose_corrected(sampler, person, rate, proposal)?
                 }
                 Goal::Rate(_) if retries && attempt == 0 && !further && setup.aim.is_none() => {
-                    asked = self.worker.find_below(&self.scaled, max_rate, max_rate - aim, proposal)?;
+                    asked =
+                        self.worker.find_below(&self.scaled, max_rate, max_rate - aim, proposal)?;
                     meant = asked;
                     let proposed = self.weigh(sampler, person, proposal)?;
                     self.correct(sampler, person, asked, proposal, proposed)?
                 }
                 Goal::Rate(mut rate) if retries => {
                     let mut proposed = self.propose(sampler, person, goal, proposal)?;
-                    if attempt == 0 && further && setup.aim.is_none() && proposal.verdict != Verdict::Reached
+                    if attempt == 0
+                        && further
+                        && setup.aim.is_none()
+                        && proposal.verdict != Verdict::Reached
                     {
                         // No room to spare, but perhaps an answer.
                         aim = sampler.first_aim(max_rate);
@@ -115,7 +124,8 @@ impl<'e> Session<'e> {
             }
             let again = retries && setup.budget.is_none() && proposal.verdict == Verdict::Reached;
             // Where the aim is closer than usual a lower one is dear, and worth the lines.
-            let may_give_up = again && attempt + 1 < ATTEMPTS && (meant <= aim || sampler.is_on_errors());
+            let may_give_up =
+                again && attempt + 1 < ATTEMPTS && (meant <= aim || sampler.is_on_errors());
             let share = share_of_attempt(delta, attempt as u32);
             last = sampler.certify((max_rate, meant, may_give_up), share, attempt, further)?;
             if last.certified || !again {
@@ -137,7 +147,8 @@ impl<'e> Session<'e> {
         self.weigh(sampler, person, proposal)
     }
 
-    /// The printed row's score and whether it is admissible. The sampler looks at it, if it is both.
+    /// The printed row's score and whether it is admissible. The sampler looks at it, if it is
+    /// both.
     fn weigh(
         &mut self,
         sampler: &mut Sampler<'e>,
@@ -157,7 +168,8 @@ impl<'e> Session<'e> {
         Ok((worth.score, admissible))
     }
 
-    /// Asks for less where the scouts see clearly more than the `rate` that was asked for: a search fits its own samples.
+    /// Asks for less where the scouts see clearly more than the `rate` that was asked for: a search
+    /// fits its own samples.
     fn correct(
         &mut self,
         sampler: &mut Sampler<'e>,
@@ -179,8 +191,9 @@ impl<'e> Session<'e> {
         Ok(proposed)
     }
 
-    /// [`Session::propose`] for a method that searched under other noise: asks again, for a lower or a higher rate, until the
-    /// rate that the scouts see is just below `rate`. Of the rows that are, the cheapest is taken.
+    /// [`Session::propose`] for a method that searched under other noise: asks again, for a lower
+    /// or a higher rate, until the rate that the scouts see is just below `rate`. Of the rows that
+    /// are, the cheapest is taken.
     fn propose_corrected(
         &mut self,
         sampler: &mut Sampler<'e>,
@@ -268,7 +281,9 @@ impl<'e> Session<'e> {
             _ if attempt.certified => None,
             _ if setup.budget.is_some() && answer.rate > max_rate => Some(Reason::BudgetExhausted),
             // The last search fell short of a lower aim than the target.
-            Verdict::Short(Reason::RateNotReachable) if answer.rate <= max_rate => Some(Reason::NotCertified),
+            Verdict::Short(Reason::RateNotReachable) if answer.rate <= max_rate => {
+                Some(Reason::NotCertified)
+            }
             Verdict::Short(reason) => Some(reason),
             Verdict::Reached => Some(Reason::NotCertified),
         };
@@ -306,7 +321,12 @@ impl<'e> Session<'e> {
         looked.map(|()| rate)
     }
 
-    fn audited_rate(&mut self, sampler: &mut Sampler<'e>, person: &[f64], max_rate: f64) -> Result<f64> {
+    fn audited_rate(
+        &mut self,
+        sampler: &mut Sampler<'e>,
+        person: &[f64],
+        max_rate: f64,
+    ) -> Result<f64> {
         self.look(sampler, person)?;
         sampler.audit(max_rate)
     }

@@ -1,5 +1,6 @@
-//! Samples around a printed row: scouts that look around it, fresh ones that a certificate reads, and others behind the reported rate. Lines for
-//! networks, errors as ranks for trees, plain draws for the rest, and exact rates where there are some.
+//! Samples around a printed row: scouts that look around it, fresh ones that a certificate reads,
+//! and others behind the reported rate. Lines for networks, errors as ranks for trees, plain draws
+//! for the rest, and exact rates where there are some.
 
 mod mixed;
 mod refusals;
@@ -9,8 +10,8 @@ mod tests;
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
 use crate::invalidation::{
-    BLOCK, Boxes, Draws, Errors, Forest, LEAST_AIM, Ladder, Lines, Look, Models, Pool, STRATA, Spread,
-    has_lines, usual_gap,
+    BLOCK, Boxes, Draws, Errors, Forest, LEAST_AIM, Ladder, Lines, Look, Models, Pool, STRATA,
+    Spread, has_lines, usual_gap,
 };
 use crate::model::ModelShift;
 use crate::noise::{Noise, Residuals};
@@ -32,21 +33,25 @@ const ALIKE: f64 = 1e-12;
 /// Lines behind the reported rate: at least, and at most.
 const AUDITORS: usize = 128;
 const MAX_AUDITORS: usize = 8_192;
-/// Standard error at which no more lines are read for the reported rate, as a share of the rate or of the target, if that is higher. It is that
-/// of independent lines; evenly spread ones are worth three of them at least under Gaussian noise.
+/// Standard error at which no more lines are read for the reported rate, as a share of the rate or
+/// of the target, if that is higher. It is that of independent lines; evenly spread ones are worth
+/// three of them at least under Gaussian noise.
 const AUDITED_SHARE: f64 = 0.015;
 const AUDITED_SHARE_GAUSSIAN: f64 = 0.03;
 /// Draws at a time, where there are no lines, and draws that look around a point.
 const DRAWS: usize = 64;
 const SCOUT_DRAWS: usize = 16_384;
-/// Errors that look around a point on trees, that are behind a reported rate, and sets of them that one attempt may read.
+/// Errors that look around a point on trees, that are behind a reported rate, and sets of them that
+/// one attempt may read.
 const SCOUT_ERRORS: usize = 2_048;
 const AUDIT_ERRORS: usize = Errors::MOST;
 const LEAST_AUDIT_ERRORS: usize = 2_048;
-/// Errors that a certificate on trees judges at a time, and after which it looks at what it has won.
+/// Errors that a certificate on trees judges at a time, and after which it looks at what it has
+/// won.
 const JUDGED: usize = 1_024;
 const LOOK: usize = 256;
-/// The lowest target that is certified on hypercubes: an observation wins the target at most, and below this eight draws win more one by one.
+/// The lowest target that is certified on hypercubes: an observation wins the target at most, and
+/// below this eight draws win more one by one.
 const LEAST_CUBED: f64 = 0.04;
 /// What a hypercube leaves of the variance of the mean of as many independent draws, or nearly.
 const SPREAD: f64 = 0.65;
@@ -57,7 +62,8 @@ const LEAST_SETS: usize = 4;
 const MORE_SETS: usize = 8;
 /// Drawn models that look around a point, where the model may change.
 const SCOUT_MODELS: usize = 512;
-/// Share of the error probability that pays for the reported upper bound; the rest pays for the certificate.
+/// Share of the error probability that pays for the reported upper bound; the rest pays for the
+/// certificate.
 const SHARE_OF_BOUND: f64 = 0.02;
 
 /// Samples that all sessions share.
@@ -128,14 +134,18 @@ impl Sampling {
         })))
     }
 
-    /// About the smallest rate that can be certified with this error probability: a line wins the gap to the target at most, and an
-    /// attempt may read so many. `None` where rates are exact.
+    /// About the smallest rate that can be certified with this error probability: a line wins the
+    /// gap to the target at most, and an attempt may read so many. `None` where rates are exact.
     pub(in crate::engine) fn least_rate(&self, delta: f64) -> Option<f64> {
         if matches!(self, Self::Finite) {
             return None;
         }
         let own = (1.0 - SHARE_OF_BOUND) * share_of_attempt(delta, 0);
-        let most = if matches!(self, Self::Forest(_)) { MAX_SETS * Draws::SET } else { MAX_BLOCKS * BLOCK };
+        let most = if matches!(self, Self::Forest(_)) {
+            MAX_SETS * Draws::SET
+        } else {
+            MAX_BLOCKS * BLOCK
+        };
         // Half of what they could win goes to their spread.
         Some(-2.0 * own.ln() / ((1.0 - LEAST_AIM) * most as f64))
     }
@@ -153,7 +163,8 @@ pub(super) struct Sampler<'e> {
     /// Mean and variance that the scouts saw.
     pub(super) mean: f64,
     variance: f64,
-    /// Whether most of the lines that the scouts saw bend, or are dear in any case: they are looked at in places.
+    /// Whether most of the lines that the scouts saw bend, or are dear in any case: they are looked
+    /// at in places.
     bends: bool,
 }
 
@@ -205,7 +216,9 @@ impl<'e> Sampler<'e> {
                 masses: Box::new([0.0; BLOCK]),
                 pools,
             },
-            (Sampling::Shifted(shift), _) => Kind::Shifted { models: Models::new(&*task.model, *shift)? },
+            (Sampling::Shifted(shift), _) => {
+                Kind::Shifted { models: Models::new(&*task.model, *shift)? }
+            }
             (Sampling::Finite, Some(errors)) => Kind::Finite { errors },
             _ => Kind::Draws,
         };
@@ -255,11 +268,14 @@ impl<'e> Sampler<'e> {
     fn expects_exact_rates(&self) -> bool {
         let Kind::Forest { trees, .. } = &self.kind else { return false };
         let active = self.task.noise_on.fixed(&self.task.actions);
-        trees.boxes.as_ref().is_some_and(|boxes| active.is_none_or(|active| boxes.expects_few(&active)))
+        trees
+            .boxes
+            .as_ref()
+            .is_some_and(|boxes| active.is_none_or(|active| boxes.expects_few(&active)))
     }
 
-    /// What a search should aim at for `rate`: a little under it, closer where the rate is easy to estimate. Measured costs
-    /// and sample counts meet about here.
+    /// What a search should aim at for `rate`: a little under it, closer where the rate is easy to
+    /// estimate. Measured costs and sample counts meet about here.
     pub(super) fn first_aim(&self, rate: f64) -> f64 {
         match self.kind {
             Kind::Lines { .. } => rate - usual_gap(rate, false),
@@ -272,8 +288,8 @@ impl<'e> Sampler<'e> {
         }
     }
 
-    /// Looks around the `point` that a person at `from` is told to reach, on the search's samples, so that a certificate may
-    /// rest on what is seen; turns lines the way the rate changes most.
+    /// Looks around the `point` that a person at `from` is told to reach, on the search's samples,
+    /// so that a certificate may rest on what is seen; turns lines the way the rate changes most.
     pub(super) fn look(&mut self, from: &[f64], point: &[f64], active: &[bool]) -> Result<()> {
         self.from.copy_from_slice(from);
         self.active.copy_from_slice(active);
@@ -300,9 +316,11 @@ impl<'e> Sampler<'e> {
             (self.mean, self.variance) = (spread.mean(), spread.variance());
             lines.aim(point, Some(gradient))?;
             if self.bends {
-                // Lines that are all alike, as noise on one feature has them, are worth a look as a whole.
+                // Lines that are all alike, as noise on one feature has them, are worth a look as a
+                // whole.
                 let alike = lines.are_deep() && self.variance < ALIKE;
-                let look = if alike { Look::Whole } else { Look::closely(self.mean, self.variance) };
+                let look =
+                    if alike { Look::Whole } else { Look::closely(self.mean, self.variance) };
                 let (_, spread) = lines.margin_in_places(&pools.scouts, 2 * SCOUTS, look)?;
                 (self.mean, self.variance) = (spread.mean(), spread.variance());
                 self.bends = !alike;
@@ -311,8 +329,10 @@ impl<'e> Sampler<'e> {
         }
         if let Kind::Forest { sets, trees } = &mut self.kind {
             let sets = *sets;
-            trees.exact =
-                trees.boxes.as_mut().and_then(|boxes| boxes.rate_if_few(&self.point, &self.active, None));
+            trees.exact = trees
+                .boxes
+                .as_mut()
+                .and_then(|boxes| boxes.rate_if_few(&self.point, &self.active, None));
             self.mean = match trees.exact {
                 Some(rate) => rate,
                 None => self.share_of(&sets.scouts, SCOUT_ERRORS),
@@ -361,7 +381,8 @@ impl<'e> Sampler<'e> {
         &trees.refused[from..from + n]
     }
 
-    /// Masses on models number `first` and on of those drawn for a purpose: each the mean of eight lines on one of them.
+    /// Masses on models number `first` and on of those drawn for a purpose: each the mean of eight
+    /// lines on one of them.
     fn shifted_masses(
         &mut self,
         purpose: Purpose,
@@ -371,9 +392,12 @@ impl<'e> Sampler<'e> {
     ) -> Result<()> {
         let Kind::Shifted { models } = &self.kind else { return Ok(()) };
         for (i, mass) in (first as u64..).zip(masses) {
-            // Keyed by number alone: everybody's point is tested on the same models, as it is on the same errors.
-            let mut stream =
-                self.task.seed.stream(purpose, Key::default().word(segment).word(i).word(0x5417).finish());
+            // Keyed by number alone: everybody's point is tested on the same models, as it is on
+            // the same errors.
+            let mut stream = self
+                .task
+                .seed
+                .stream(purpose, Key::default().word(segment).word(i).word(0x5417).finish());
             let model = models.draw(&mut stream)?;
             let mut lines = Lines::new(&*model, &*self.task.noise, None)?;
             lines.enter(&self.from, &self.point, &self.active)?;
@@ -388,9 +412,10 @@ impl<'e> Sampler<'e> {
         matches!(self.kind, Kind::Forest { .. })
     }
 
-    /// Tests the point on fresh samples: a segment of the pool, or a stream of its own. If `further`, a certificate on lines or errors goes on to a
-    /// bound below the target. `meant` is the rate that the point was meant to have. Where another may be tried instead, an attempt that is clearly left
-    /// with less than about half of the room this leaves is given up.
+    /// Tests the point on fresh samples: a segment of the pool, or a stream of its own. If
+    /// `further`, a certificate on lines or errors goes on to a bound below the target. `meant` is
+    /// the rate that the point was meant to have. Where another may be tried instead, an attempt
+    /// that is clearly left with less than about half of the room this leaves is given up.
     pub(super) fn certify(
         &mut self,
         (max_rate, meant, may_give_up): (f64, f64, bool),
@@ -433,7 +458,8 @@ impl<'e> Sampler<'e> {
                         }
                         continue;
                     }
-                    // Clearly not below the target, or far less than was meant: a lower aim gets there sooner than more lines do.
+                    // Clearly not below the target, or far less than was meant: a lower aim gets
+                    // there sooner than more lines do.
                     if index >= 31 && index % 8 == 7 {
                         let error = (variance / ((index + 1) * BLOCK) as f64).sqrt();
                         let room = if may_give_up { max_rate - meant } else { 0.0 };
@@ -450,7 +476,12 @@ impl<'e> Sampler<'e> {
                 let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
                 let mut masses = [0.0; BLOCK];
                 for index in 0..MAX_BLOCKS {
-                    self.shifted_masses(Purpose::Certificate, segment as u64, index * BLOCK, &mut masses)?;
+                    self.shifted_masses(
+                        Purpose::Certificate,
+                        segment as u64,
+                        index * BLOCK,
+                        &mut masses,
+                    )?;
                     bet.observe_all(&masses);
                     upper.observe_all(&masses);
                     if bet.certifies(own) {
@@ -513,7 +544,8 @@ impl<'e> Sampler<'e> {
                         break;
                     }
                     index += 1;
-                    // Far less room than was meant: errors that are needed go with its square, and a lower aim is cheaper.
+                    // Far less room than was meant: errors that are needed go with its square, and
+                    // a lower aim is cheaper.
                     if !won && may_give_up && index >= LEAST_SETS {
                         let error = (variance * each as f64 / (index * errors.len()) as f64).sqrt();
                         if bet.mean() >= max_rate - 0.6 * room + 0.75 * error {
@@ -550,8 +582,8 @@ impl<'e> Sampler<'e> {
         }
     }
 
-    /// The point's rate, from samples that neither search nor certificate saw, and more of them where the rate is hard to see
-    /// beside the target.
+    /// The point's rate, from samples that neither search nor certificate saw, and more of them
+    /// where the rate is hard to see beside the target.
     pub(super) fn audit(&mut self, max_rate: f64) -> Result<f64> {
         if !self.outcomes.is_empty() {
             return self.audit_outcomes(max_rate);
@@ -591,7 +623,8 @@ impl<'e> Sampler<'e> {
                 let sets = *sets;
                 // Evenly spread errors are worth three independent ones at least.
                 let error = AUDITED_SHARE_GAUSSIAN * max_rate;
-                let enough = (max_rate * (1.0 - max_rate) / (3.0 * error * error)).min(1e9) as usize;
+                let enough =
+                    (max_rate * (1.0 - max_rate) / (3.0 * error * error)).min(1e9) as usize;
                 let enough = enough.next_power_of_two().clamp(LEAST_AUDIT_ERRORS, AUDIT_ERRORS);
                 Ok(self.share_of(&sets.auditors, enough))
             }

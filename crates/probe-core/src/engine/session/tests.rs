@@ -3,8 +3,8 @@ use crate::model::{Activation, Dense, Linear, Mlp};
 use crate::schema::{Feature, Schema};
 use std::sync::Arc;
 
-/// An engine with one feature that may move one way only, scaled so that a scaled ulp is many raw ones: people stand far
-/// below the scale's zero.
+/// An engine with one feature that may move one way only, scaled so that a scaled ulp is many raw
+/// ones: people stand far below the scale's zero.
 fn engine(direction: Direction) -> Engine {
     let mut feature = Feature::numeric("x");
     feature.scale = Some([12_345.67, 12_352.77]);
@@ -27,7 +27,10 @@ fn the_smallest_step_never_prints_as_a_step_the_other_way() {
             let raw = space.to_raw(0, if up { scaled.next_up() } else { scaled.next_down() });
             against += usize::from(if up { raw < x } else { raw > x });
             let printed = session.within_bounds(0, x, raw);
-            assert!(if up { printed >= x } else { printed <= x }, "{direction:?} from {x}: {printed}");
+            assert!(
+                if up { printed >= x } else { printed <= x },
+                "{direction:?} from {x}: {printed}"
+            );
         }
     }
     assert!(against > 100, "only {against} steps would have gone the other way");
@@ -71,9 +74,11 @@ fn filling_in_order_and_the_general_solver_give_the_same_bits() {
     let mut stream = Seed(5).stream(Purpose::Data, 0);
     let mut statuses = [0; 4];
     for case in 0..60 {
-        let weights: Vec<f64> = (0..D).map(|j| if j == case % 9 { 0.0 } else { stream.normal() }).collect();
+        let weights: Vec<f64> =
+            (0..D).map(|j| if j == case % 9 { 0.0 } else { stream.normal() }).collect();
         let model = Arc::new(Linear::new(weights, -1.0, 0.0).unwrap());
-        let mut features: Vec<Feature> = (0..D).map(|j| Feature::numeric(&format!("x{j}"))).collect();
+        let mut features: Vec<Feature> =
+            (0..D).map(|j| Feature::numeric(&format!("x{j}"))).collect();
         for feature in &mut features {
             feature.scale = Some([3.0 * stream.normal(), 10.0 + stream.uniform()]);
             feature.mutable = stream.uniform() > 0.2;
@@ -94,7 +99,10 @@ fn filling_in_order_and_the_general_solver_give_the_same_bits() {
             }
             setup.actions = setup.actions.clone().with_max_changes(limit);
             assert_eq!(setup.actions.is_plain(), limit.is_none());
-            Engine::new(setup).unwrap().recourse(crate::rows::Rows::new(people, D).unwrap()).unwrap()
+            Engine::new(setup)
+                .unwrap()
+                .recourse(crate::rows::Rows::new(people, D).unwrap())
+                .unwrap()
         };
         let people: Vec<f64> = (0..40 * D).map(|_| 10.0 * stream.normal()).collect();
         let (quick, general) = (answers(None, &people), answers(Some(D), &people));

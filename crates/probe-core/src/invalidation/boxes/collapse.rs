@@ -1,5 +1,6 @@
-//! An ensemble as one noisy point sees it: splits on certain features are taken, what the noise cannot reach is gone, and each
-//! tree that is left has its leaves in order of value, so that the first and the last of a set of leaves bound what the tree says.
+//! An ensemble as one noisy point sees it: splits on certain features are taken, what the noise
+//! cannot reach is gone, and each tree that is left has its leaves in order of value, so that the
+//! first and the last of a set of leaves bound what the tree says.
 
 use super::bits::Bits;
 use super::marginal::{End, Marginals};
@@ -134,8 +135,9 @@ impl Collapsed {
         self.densities.clear();
         for (row, &j) in self.rows.windows(2).zip(&self.features) {
             let marks = &self.marks[row[0] as usize..row[1] as usize];
-            let density =
-                |&mark: &f64| if mark.is_finite() { features.density(j as usize, mark) } else { 0.0 };
+            let density = |&mark: &f64| {
+                if mark.is_finite() { features.density(j as usize, mark) } else { 0.0 }
+            };
             self.densities.extend(marks.iter().map(density));
         }
     }
@@ -178,7 +180,12 @@ impl Collapsed {
                     let node = &model.nodes()[at as usize];
                     let range = &mut self.range[node.feature as usize];
                     range[1] = upper;
-                    self.steps.push(Step::Close(at, end, [first, self.values.len() as u32], range[0]));
+                    self.steps.push(Step::Close(
+                        at,
+                        end,
+                        [first, self.values.len() as u32],
+                        range[0],
+                    ));
                     range[0] = node.cut;
                     self.steps.push(Step::Visit(node.right));
                 }
@@ -187,12 +194,14 @@ impl Collapsed {
                     self.range[node.feature as usize][0] = lower;
                     let last = self.values.len() as u32;
                     let same = last == first + 2
-                        && self.values[first as usize].to_bits() == self.values[middle as usize].to_bits();
+                        && self.values[first as usize].to_bits()
+                            == self.values[middle as usize].to_bits();
                     if same {
                         self.values.pop();
                     } else {
                         let leaves = [first - from, middle - from, last - from];
-                        let split = Split { feature: node.feature, tree: 0, cut: node.cut, end, leaves };
+                        let split =
+                            Split { feature: node.feature, tree: 0, cut: node.cut, end, leaves };
                         self.splits.push(split);
                     }
                 }
@@ -242,14 +251,16 @@ impl Collapsed {
         self.rows.push(self.ends.len() as u32);
     }
 
-    /// The splits with their sets of leaves, by feature and cut. No tree may have more than $64 W$ leaves.
+    /// The splits with their sets of leaves, by feature and cut. No tree may have more than $64 W$
+    /// leaves.
     pub(super) fn cuts_into<const W: usize>(&self, out: &mut Vec<Cut<W>>) {
         out.clear();
         out.extend(self.splits.iter().zip(&self.cuts).map(|(split, &place)| {
             let from = self.first[split.tree as usize];
             let set = |range: std::ops::Range<u32>| {
                 let mut set = Bits::EMPTY;
-                let places = &self.places[(from + range.start) as usize..(from + range.end) as usize];
+                let places =
+                    &self.places[(from + range.start) as usize..(from + range.end) as usize];
                 places.iter().for_each(|&place| set.insert(place as usize));
                 set
             };

@@ -2,8 +2,9 @@
 
 use crate::noise::{Independent, Noise};
 
-/// One end of an interval, as the smaller of the masses on its two sides: $P(X \le c)$ with a plus sign where $c$ is at most the centre,
-/// $P(X > c)$ with a minus sign above it. Differences then keep the digits of either tail.
+/// One end of an interval, as the smaller of the masses on its two sides: $P(X \le c)$ with a plus
+/// sign where $c$ is at most the centre, $P(X > c)$ with a minus sign above it. Differences then
+/// keep the digits of either tail.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End(f64);
 
@@ -50,10 +51,15 @@ pub(super) struct Marginals<'a> {
 impl<'a> Marginals<'a> {
     /// `None` unless features are missed independently of one another.
     pub(super) fn of(noise: &'a dyn Noise) -> Option<Self> {
-        Some(Self { noise: noise.as_independent()?, spots: Vec::with_capacity(noise.dim()), wide: false })
+        Some(Self {
+            noise: noise.as_independent()?,
+            spots: Vec::with_capacity(noise.dim()),
+            wide: false,
+        })
     }
 
-    /// Moves to `point`, with noise on the features marked `active`. A value that is missing or infinite stays so.
+    /// Moves to `point`, with noise on the features marked `active`. A value that is missing or
+    /// infinite stays so.
     pub(super) fn place(&mut self, point: &[f64], active: &[bool]) {
         self.spots.clear();
         let noise = self.noise;
@@ -66,7 +72,8 @@ impl<'a> Marginals<'a> {
         }));
     }
 
-    /// Takes the noise for one whose tails are so heavy that it reaches everywhere, or for itself again.
+    /// Takes the noise for one whose tails are so heavy that it reaches everywhere, or for itself
+    /// again.
     pub(super) fn widen(&mut self, wide: bool) {
         self.wide = wide;
     }

@@ -1,8 +1,10 @@
 //! Exact rates of trees under noise that misses each feature on its own.
 //!
-//! A tree is constant on boxes, and the mass of a box is a product over features: one tree's rate is a sum over its leaves (Theorem 2 of Pawelczyk
-//! et al., ICLR 2023, arXiv:2203.06768). An ensemble has as many boxes as its trees' leaves have intersections, so boxes are
-//! cut only where bounds of the score leave it open; what is left open after a budget is the width of the interval.
+//! A tree is constant on boxes, and the mass of a box is a product over features: one tree's rate
+//! is a sum over its leaves (Theorem 2 of Pawelczyk et al., ICLR 2023, arXiv:2203.06768). An
+//! ensemble has as many boxes as its trees' leaves have intersections, so boxes are cut only where
+//! bounds of the score leave it open; what is left open after a budget is the width of the
+//! interval.
 
 mod bits;
 mod collapse;
@@ -57,8 +59,9 @@ impl<'a> Boxes<'a> {
         })
     }
 
-    /// An interval around the rate at `point`, with noise on the `active` features. It is cut down until it is at most `tolerance` wide
-    /// or `budget` boxes were looked at; a model of one tree needs none.
+    /// An interval around the rate at `point`, with noise on the `active` features. It is cut down
+    /// until it is at most `tolerance` wide or `budget` boxes were looked at; a model of one tree
+    /// needs none.
     pub(crate) fn interval(
         &mut self,
         point: &[f64],
@@ -74,8 +77,8 @@ impl<'a> Boxes<'a> {
         Interval { lower, upper: (found.refused + found.open).min(1.0), boxes: found.boxes }
     }
 
-    /// The rate where boxes are sure to be few: noise on at most three features, or one tree. It may be too high by $10^{-9}$, not too low.
-    /// `gradient` gets its derivatives by the point.
+    /// The rate where boxes are sure to be few: noise on at most three features, or one tree. It
+    /// may be too high by $10^{-9}$, not too low. `gradient` gets its derivatives by the point.
     pub(crate) fn rate_if_few(
         &mut self,
         point: &[f64],
@@ -143,7 +146,8 @@ impl<'a> Boxes<'a> {
         found
     }
 
-    /// Searches what the model was collapsed to; returns the slopes and the refused boxes, too, where they are aimed at.
+    /// Searches what the model was collapsed to; returns the slopes and the refused boxes, too,
+    /// where they are aimed at.
     fn run(&mut self, limits: (usize, f64), aim: Aim) -> (Found, Vec<f64>, Vec<[u32; 2]>) {
         fn on<const W: usize>(
             search: &mut Search<W>,

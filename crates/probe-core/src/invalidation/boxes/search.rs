@@ -1,8 +1,10 @@
-//! Branch and bound over boxes: cut the noisy features' ranges until what every tree can say within a box decides the sum.
+//! Branch and bound over boxes: cut the noisy features' ranges until what every tree can say within
+//! a box decides the sum.
 //!
-//! Bounds need no allowance where it counts: sums in floating point rise with each of their terms, so the model's own sum over
-//! the trees' least leaves is at most the score anywhere in the box, to the bit. That sum is only formed where a running
-//! sum, which costs less, is too close to zero to decide.
+//! Bounds need no allowance where it counts: sums in floating point rise with each of their terms,
+//! so the model's own sum over the trees' least leaves is at most the score anywhere in the box, to
+//! the bit. That sum is only formed where a running sum, which costs less, is too close to zero to
+//! decide.
 
 use super::bits::Bits;
 use super::collapse::{Collapsed, Cut, Part};
@@ -110,7 +112,8 @@ fn side(parts: &Collapsed, bounds: &[[u32; 2]], f: usize) -> f64 {
 }
 
 impl<const W: usize> Search<W> {
-    /// Bounds the rate of `model`, collapsed to `parts`, until at most `tolerance` of the mass is undecided or `budget` boxes were looked at.
+    /// Bounds the rate of `model`, collapsed to `parts`, until at most `tolerance` of the mass is
+    /// undecided or `budget` boxes were looked at.
     pub(super) fn run(
         &mut self,
         model: &Trees,
@@ -162,7 +165,8 @@ impl<const W: usize> Search<W> {
             self.frames.push(frame);
         }
         for boxes in &self.later {
-            found.open += boxes.chunks_exact(k.max(1)).map(|bounds| mass_of(parts, bounds)).sum::<f64>();
+            found.open +=
+                boxes.chunks_exact(k.max(1)).map(|bounds| mass_of(parts, bounds)).sum::<f64>();
         }
         found
     }
@@ -186,7 +190,8 @@ impl<const W: usize> Search<W> {
             + rules.base.abs()
             + threshold.abs()
             + n * (0.5 + threshold.abs());
-        // A rounding of at most `size` for each term of the sum and each cut that a running sum takes in.
+        // A rounding of at most `size` for each term of the sum and each cut that a running sum
+        // takes in.
         let roundings = 4 * (parts.parts.len() + self.cuts.len() + 4);
         self.slack = roundings as f64 * f64::EPSILON * size;
     }
@@ -221,7 +226,9 @@ impl<const W: usize> Search<W> {
     /// Finds the leaves within reach and the bounds of the sum from the box alone.
     fn derive(&self, parts: &Collapsed, frame: &mut Frame<W>) {
         frame.leaves.clear();
-        frame.leaves.extend(parts.first.windows(2).map(|pair| Bits::below((pair[1] - pair[0]) as usize)));
+        frame
+            .leaves
+            .extend(parts.first.windows(2).map(|pair| Bits::below((pair[1] - pair[0]) as usize)));
         for cut in &self.cuts {
             let [from, to] = frame.bounds[cut.feature as usize];
             let leaves = &mut frame.leaves[cut.tree as usize];
@@ -334,7 +341,8 @@ impl<const W: usize> Search<W> {
                 found.refused += mass;
                 for (f, slope) in self.slopes.iter_mut().enumerate() {
                     let row = parts.rows[f];
-                    let [from, to] = frame.bounds[f].map(|place| parts.densities[(row + place) as usize]);
+                    let [from, to] =
+                        frame.bounds[f].map(|place| parts.densities[(row + place) as usize]);
                     *slope += mass / side(parts, &frame.bounds, f) * (from - to);
                 }
                 if self.aim == Aim::Survey {
@@ -374,7 +382,8 @@ impl<const W: usize> Search<W> {
         }
     }
 
-    /// The feature and place to cut at: where the trees' ranges shrink most, and the middle of that.
+    /// The feature and place to cut at: where the trees' ranges shrink most, and the middle of
+    /// that.
     fn choose(&mut self, parts: &Collapsed, frame: &Frame<W>) -> (u32, u32) {
         self.gains.clear();
         let mut best = (f64::NEG_INFINITY, 0..0);
@@ -394,8 +403,9 @@ impl<const W: usize> Search<W> {
                     let [low, high] = Self::span(parts, cut.tree, leaves);
                     high - low
                 };
-                let share =
-                    parts.ends[(row + low) as usize].mass_to(parts.ends[(row + cut.place) as usize]) / whole;
+                let share = parts.ends[(row + low) as usize]
+                    .mass_to(parts.ends[(row + cut.place) as usize])
+                    / whole;
                 let left = share * width(&leaves.and(&cut.left));
                 let right = (1.0 - share) * width(&leaves.and(&cut.right));
                 let gain = (width(leaves) - left - right).max(0.0);

@@ -1,5 +1,6 @@
-//! Refused boxes that stay: where noise acts on few features and the others do not move, what is refused is the same set of boxes wherever the
-//! point is. Found once, they give the rate of every further point as a sum of products.
+//! Refused boxes that stay: where noise acts on few features and the others do not move, what is
+//! refused is the same set of boxes wherever the point is. Found once, they give the rate of every
+//! further point as a sum of products.
 
 use super::collapse::Collapsed;
 use super::marginal::{End, Marginals};
@@ -25,8 +26,9 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    /// Takes note of a point, where `features` are. Says whether boxes are to be found: at the second point that differs in noisy
-    /// features only, so that points which differ in others cost nothing.
+    /// Takes note of a point, where `features` are. Says whether boxes are to be found: at the
+    /// second point that differs in noisy features only, so that points which differ in others cost
+    /// nothing.
     pub(super) fn begin(&mut self, features: &Marginals<'_>) -> bool {
         let now = (0..features.n_features()).map(|j| features.certain(j).map(f64::to_bits));
         if !now.clone().eq(self.certain.iter().copied()) {
@@ -40,7 +42,8 @@ impl Survey {
         second
     }
 
-    /// Keeps the refused boxes of `parts`, collapsed under noise that reaches everywhere; `None` where they are too many.
+    /// Keeps the refused boxes of `parts`, collapsed under noise that reaches everywhere; `None`
+    /// where they are too many.
     pub(super) fn keep(&mut self, refused: Option<Vec<[u32; 2]>>, parts: &Collapsed) {
         self.complete = refused.is_some();
         self.refused = refused.unwrap_or_default();
@@ -49,8 +52,13 @@ impl Survey {
         self.marks.clone_from(&parts.marks);
     }
 
-    /// The rate of the point where `features` are, if its boxes are known; `gradient` gets its derivatives by the point.
-    pub(super) fn rate(&mut self, features: &Marginals<'_>, gradient: Option<&mut [f64]>) -> Option<f64> {
+    /// The rate of the point where `features` are, if its boxes are known; `gradient` gets its
+    /// derivatives by the point.
+    pub(super) fn rate(
+        &mut self,
+        features: &Marginals<'_>,
+        gradient: Option<&mut [f64]>,
+    ) -> Option<f64> {
         if !self.complete {
             return None;
         }

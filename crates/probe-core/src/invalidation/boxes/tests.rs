@@ -56,7 +56,8 @@ fn as_ensemble(model: &Trees) -> Trees {
 fn a_stump_by_hand() {
     // Refused where x₀ <= 0.5; noise of deviation 0.2 and mean 0.1.
     let stump =
-        Trees::new(2, vec![tree(&[Ok((0, 0.5)), Err(-1.0), Err(1.0)])], TreeRules::default(), 0.0).unwrap();
+        Trees::new(2, vec![tree(&[Ok((0, 0.5)), Err(-1.0), Err(1.0)])], TreeRules::default(), 0.0)
+            .unwrap();
     let noise = Gaussian::new(vec![0.1, 0.0], Covariance::Diagonal(vec![0.2, 0.3])).unwrap();
     for model in [&stump, &as_ensemble(&stump)] {
         let on = |point: f64, active: bool| rate(model, &noise, &[active, true], &[point, 9.0]);
@@ -79,7 +80,8 @@ fn a_stump_by_hand() {
 #[test]
 fn below_splits_refuse_everything_but_the_threshold() {
     let rules = TreeRules { split: Split::Below, ..TreeRules::default() };
-    let model = Trees::new(1, vec![tree(&[Ok((0, 0.5)), Err(-1.0), Err(1.0)])], rules, 0.0).unwrap();
+    let model =
+        Trees::new(1, vec![tree(&[Ok((0, 0.5)), Err(-1.0), Err(1.0)])], rules, 0.0).unwrap();
     let noise = Gaussian::isotropic(1, 0.1).unwrap();
     assert_eq!(rate(&model, &noise, &[false], &[0.5]), 0.0);
     assert_eq!(rate(&model, &noise, &[false], &[0.5_f64.next_down()]), 1.0);
@@ -102,10 +104,16 @@ fn two_splits_by_hand_with_gradient() {
         close(gradient[0], -normal::pdf(a) / 0.5 * normal::cdf(b), 1e-15, "by the first");
         close(gradient[1], normal::upper_tail(a) * normal::pdf(b) / 2.0, 1e-15, "by the second");
         assert_eq!(gradient[2], 0.0);
-        close(rate(&as_ensemble(&model), &noise, &[true; 3], &point), expected, 1e-15, "as an ensemble");
+        close(
+            rate(&as_ensemble(&model), &noise, &[true; 3], &point),
+            expected,
+            1e-15,
+            "as an ensemble",
+        );
         // Noise on the second alone: the first is on one side.
         let alone = if point[0] > 1.0 { normal::upper_tail(b) } else { 1.0 };
-        let found = boxes.rate_and_gradient(&point, &[false, true, false], Some(&mut gradient)).unwrap();
+        let found =
+            boxes.rate_and_gradient(&point, &[false, true, false], Some(&mut gradient)).unwrap();
         close(found, alone, 1e-15, "noise on one");
         assert_eq!(gradient[0], 0.0);
     }
@@ -117,7 +125,8 @@ fn two_splits_by_hand_with_gradient() {
     );
 }
 
-/// Random trees on a coarse grid of thresholds, so that trees share cuts and points can be put on them.
+/// Random trees on a coarse grid of thresholds, so that trees share cuts and points can be put on
+/// them.
 struct Maker(Stream);
 
 impl Maker {
@@ -160,7 +169,9 @@ impl Maker {
 
     /// Half of the features on cuts.
     fn point(&mut self, d: usize) -> Vec<f64> {
-        (0..d).map(|_| if self.0.below(2) == 0 { self.cut() } else { 0.7 * self.0.normal() }).collect()
+        (0..d)
+            .map(|_| if self.0.below(2) == 0 { self.cut() } else { 0.7 * self.0.normal() })
+            .collect()
     }
 
     fn active(&mut self, d: usize) -> Vec<bool> {
@@ -189,7 +200,8 @@ fn noises(d: usize) -> Vec<Arc<dyn Noise>> {
     all
 }
 
-/// Every cell of the grid of all cuts: its mass by the distribution functions alone, its score by the model at a point inside.
+/// Every cell of the grid of all cuts: its mass by the distribution functions alone, its score by
+/// the model at a point inside.
 fn by_cells(model: &Trees, noise: &dyn Noise, active: &[bool], point: &[f64]) -> f64 {
     let (d, law) = (point.len(), noise.as_independent().unwrap());
     let mut sides: Vec<Vec<(f64, f64)>> = Vec::new();
@@ -250,7 +262,8 @@ fn rates_are_sums_over_all_cells() {
                 between += usize::from(expected > 1e-3 && expected < 0.999);
                 let mass = boxes.search(&point, &active, (PLENTY, 0.0), None);
                 close(mass.refused + mass.accepted, 1.0, 1e-13, "refused and accepted");
-                // Whatever is left open, the interval holds the rate, and more boxes never widen it.
+                // Whatever is left open, the interval holds the rate, and more boxes never widen
+                // it.
                 let mut width = 1.0 + 1e-13;
                 for budget in [0, 1, 3, 10, 30, 100] {
                     let held = boxes.interval(&point, &active, budget, 0.0);
@@ -281,7 +294,8 @@ fn boxes_that_stay_know_the_rate_wherever_the_point_goes() {
             for noise in noises(d) {
                 let (mut point, active) = (make.point(d), make.active(d));
                 let mut boxes = Boxes::new(&model, &*noise).unwrap();
-                // The first point is searched, the second surveys, the others read; the last starts again.
+                // The first point is searched, the second surveys, the others read; the last starts
+                // again.
                 for visit in 0..5 {
                     let mut gradient = vec![f64::NAN; d];
                     let found = boxes.rate_if_few(&point, &active, Some(&mut gradient)).unwrap();
@@ -313,9 +327,11 @@ fn boxes_that_stay_know_the_rate_wherever_the_point_goes() {
 
 #[test]
 fn sums_that_tie_are_refused_as_the_model_refuses_them() {
-    // 0.1 + 0.2 - 0.3 is 5.6e-17 in this order and 2.8e-17 or 0 in others: the model's own order decides.
+    // 0.1 + 0.2 - 0.3 is 5.6e-17 in this order and 2.8e-17 or 0 in others: the model's own order
+    // decides.
     let stump = |low: f64, high: f64| tree(&[Ok((0, 0.0)), Err(low), Err(high)]);
-    for values in [[0.1, 0.2, -0.3], [0.2, -0.3, 0.1], [-0.3, 0.1, 0.2], [0.3, -0.2, -0.1], [-0.1, 0.3, -0.2]]
+    for values in
+        [[0.1, 0.2, -0.3], [0.2, -0.3, 0.1], [-0.3, 0.1, 0.2], [0.3, -0.2, -0.1], [-0.1, 0.3, -0.2]]
     {
         let trees = values.iter().map(|&value| stump(-1.0, value)).collect();
         let model = Trees::new(1, trees, TreeRules::default(), 0.0).unwrap();
@@ -378,7 +394,8 @@ fn gradients_agree_with_central_differences() {
     for round in 0..200 {
         let d = 1 + round % 5;
         let model = make.model(d, 1, 5, TreeRules::default());
-        // The uniform density jumps and the Laplace one has a kink: there are no differences to compare there.
+        // The uniform density jumps and the Laplace one has a kink: there are no differences to
+        // compare there.
         let noise = &noises(d)[[0, 3][round % 2]];
         let (point, active) = (make.point(d), make.active(d));
         let mut boxes = Boxes::new(&model, &**noise).unwrap();
@@ -413,7 +430,8 @@ fn trees_of_many_leaves_take_several_words() {
             nodes.push(Err(1.0));
             tree(&nodes)
         };
-        let model = Trees::new(1, vec![chain(0.0), chain(0.0003)], TreeRules::default(), 0.0).unwrap();
+        let model =
+            Trees::new(1, vec![chain(0.0), chain(0.0003)], TreeRules::default(), 0.0).unwrap();
         let found = Boxes::new(&model, &noise).unwrap().interval(&[0.4], &[true], PLENTY, 0.0);
         let expected = by_cells(&model, &noise, &[true], &[0.4]);
         if leaves <= 1024 {
@@ -427,9 +445,14 @@ fn trees_of_many_leaves_take_several_words() {
 
 #[test]
 fn sums_that_overflow_are_decided_leaf_by_leaf() {
-    let stump = |feature: usize, low: f64, high: f64| tree(&[Ok((feature, 0.0)), Err(low), Err(high)]);
-    let trees =
-        vec![stump(0, -1e308, 1e308), stump(1, -1e308, 1e308), stump(0, 1e308, -1e308), stump(1, 1.0, 2.0)];
+    let stump =
+        |feature: usize, low: f64, high: f64| tree(&[Ok((feature, 0.0)), Err(low), Err(high)]);
+    let trees = vec![
+        stump(0, -1e308, 1e308),
+        stump(1, -1e308, 1e308),
+        stump(0, 1e308, -1e308),
+        stump(1, 1.0, 2.0),
+    ];
     let model = Trees::new(2, trees, TreeRules::default(), 0.0).unwrap();
     let noise = Gaussian::isotropic(2, 1.0).unwrap();
     let expected = by_cells(&model, &noise, &[true; 2], &[0.3, -0.1]);

@@ -1,9 +1,11 @@
-//! One tree (Theorem 2 of the paper): the refused leaves' masses, each a product over features, and their derivatives.
+//! One tree (Theorem 2 of the paper): the refused leaves' masses, each a product over features, and
+//! their derivatives.
 
 use super::marginal::{End, Marginals};
 use crate::model::Trees;
 
-/// The interval of a feature on the path to a node, with the density of the noisy feature at its ends.
+/// The interval of a feature on the path to a node, with the density of the noisy feature at its
+/// ends.
 #[derive(Debug, Clone, Copy)]
 struct Interval {
     cuts: [f64; 2],
@@ -26,7 +28,8 @@ impl Interval {
 
 enum Step {
     Visit(u32),
-    /// Give the feature the interval that it has on the right of a split, as far as any mass is there.
+    /// Give the feature the interval that it has on the right of a split, as far as any mass is
+    /// there.
     Narrow(u32, Interval),
     /// Give it back the one that it had above the split.
     Restore(u32, Interval),
@@ -43,7 +46,8 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// The mass of the refused leaves of the first tree of `model`; `gradient` gets its derivatives by the point.
+    /// The mass of the refused leaves of the first tree of `model`; `gradient` gets its derivatives
+    /// by the point.
     pub(super) fn refused(
         &mut self,
         model: &Trees,
@@ -81,7 +85,8 @@ impl Walk {
         total
     }
 
-    /// Goes down to the next split that leaves mass on both sides, and puts those on the stack; or to a leaf, whose value it returns.
+    /// Goes down to the next split that leaves mass on both sides, and puts those on the stack; or
+    /// to a leaf, whose value it returns.
     fn descend(&mut self, model: &Trees, features: &Marginals<'_>, mut at: u32) -> Option<f64> {
         loop {
             let node = &model.nodes()[at as usize];

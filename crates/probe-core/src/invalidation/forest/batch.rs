@@ -15,7 +15,8 @@ impl RankedErrors {
     /// Most errors in a set.
     pub const MOST: usize = Errors::MOST;
 
-    /// Fails without errors, on more than [`RankedErrors::MOST`], and on values that are not finite.
+    /// Fails without errors, on more than [`RankedErrors::MOST`], and on values that are not
+    /// finite.
     pub fn new(errors: Rows<'_>) -> Result<Self> {
         let (n, d) = (errors.n_rows(), errors.n_cols());
         require((1..=Self::MOST).contains(&n), "number of errors", "from 1 to 16384", n as f64)?;
@@ -39,8 +40,8 @@ impl RankedErrors {
     }
 }
 
-/// Scores noisy versions of points by an ensemble of trees, many at once: what is left of the trees around a point is found once and then
-/// read by all errors.
+/// Scores noisy versions of points by an ensemble of trees, many at once: what is left of the trees
+/// around a point is found once and then read by all errors.
 ///
 /// ```
 /// use probe_core::invalidation::{NoisyScores, RankedErrors};
@@ -78,11 +79,16 @@ impl<'a> NoisyScores<'a> {
             return Err(Error::Shape { what: "features of the errors", expected, found });
         }
         let n = errors.errors.len();
-        Ok(Self { forest: Forest::new(model), errors, refused: vec![false; n], scores: vec![0.0; n] })
+        Ok(Self {
+            forest: Forest::new(model),
+            errors,
+            refused: vec![false; n],
+            scores: vec![0.0; n],
+        })
     }
 
-    /// Which versions of `point` the model refuses, errors acting on the `active` features: exactly as it scores them one by one. `scores` get what
-    /// it says nearly, leaves rounded to 16 bits.
+    /// Which versions of `point` the model refuses, errors acting on the `active` features: exactly
+    /// as it scores them one by one. `scores` get what it says nearly, leaves rounded to 16 bits.
     pub fn score_into(
         &mut self,
         point: &[f64],
@@ -106,7 +112,13 @@ impl<'a> NoisyScores<'a> {
         // Whoever asks again wants it done again: this is also how scoring is measured.
         forest.forget();
         forest.aim(&errors.errors, point, active, 1.0);
-        forest.refused(&errors.errors, 0, (point, active, 1.0), &mut self.refused, &mut self.scores);
+        forest.refused(
+            &errors.errors,
+            0,
+            (point, active, 1.0),
+            &mut self.refused,
+            &mut self.scores,
+        );
         refused.copy_from_slice(&self.refused[..n]);
         scores.copy_from_slice(&self.scores[..n]);
         Ok(())

@@ -17,7 +17,8 @@ pub(crate) struct Errors {
     rows: Vec<f64>,
     /// Feature by feature, ascending.
     sorted: Vec<f64>,
-    /// Feature by feature, in the order of the rows, with a gap in between: columns a power of two apart would share places in the nearest cache.
+    /// Feature by feature, in the order of the rows, with a gap in between: columns a power of two
+    /// apart would share places in the nearest cache.
     ranks: Vec<i16>,
     /// Feature by feature: how many errors are in buckets before each, and before the end.
     buckets: Vec<u16>,
@@ -41,7 +42,8 @@ impl Errors {
     /// Most errors in a set.
     pub(crate) const MOST: usize = 16_384;
 
-    /// The errors in `rows` of `d` features each: a multiple of [`LANES`], and at most [`Errors::MOST`].
+    /// The errors in `rows` of `d` features each: a multiple of [`LANES`], and at most
+    /// [`Errors::MOST`].
     pub(crate) fn new(rows: Vec<f64>, d: usize) -> Self {
         let n = rows.len() / d;
         debug_assert!(n <= Self::MOST && n.is_multiple_of(LANES) && rows.len() == n * d);
@@ -85,8 +87,9 @@ impl Errors {
         Ok(Self::new(rows, d))
     }
 
-    /// `n` fresh draws, [`STRATA`] after [`STRATA`] of them a Latin hypercube where the noise can be had from uniform numbers: each is a draw of the noise, and
-    /// those of one hypercube are spread over every feature. Hypercubes are independent of each other; what they hold is not.
+    /// `n` fresh draws, [`STRATA`] after [`STRATA`] of them a Latin hypercube where the noise can
+    /// be had from uniform numbers: each is a draw of the noise, and those of one hypercube are
+    /// spread over every feature. Hypercubes are independent of each other; what they hold is not.
     pub(crate) fn latin(
         noise: &dyn Noise,
         seed: Seed,
@@ -128,8 +131,10 @@ impl Errors {
             return Self::fresh(noise, seed, (purpose, key, 0), n);
         };
         let d = noise.dim();
-        let points =
-            ScrambledSobol::new(d, &mut seed.stream(purpose, Key::default().word(key).word(0x7ee5).finish()));
+        let points = ScrambledSobol::new(
+            d,
+            &mut seed.stream(purpose, Key::default().word(key).word(0x7ee5).finish()),
+        );
         let (mut rows, mut uniforms) = (vec![0.0; n * d], vec![0.0; d]);
         for (i, row) in rows.chunks_exact_mut(d).enumerate() {
             points.uniform_into(i, &mut uniforms);
@@ -174,7 +179,8 @@ impl Errors {
     }
 }
 
-/// Draws of one Latin hypercube: more would explain more of the spread, and be too few observations for a bet.
+/// Draws of one Latin hypercube: more would explain more of the spread, and be too few observations
+/// for a bet.
 pub(crate) const STRATA: usize = 8;
 
 /// Fresh errors, made when first read: sets one after the other, in independent segments.

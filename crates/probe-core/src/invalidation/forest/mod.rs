@@ -1,12 +1,14 @@
 //! Trees on a fixed set of errors, scored many at once.
 //!
-//! Errors are drawn once and read by everybody, as *ranks*: the error $\varepsilon_j$ goes left at a cut $c$ where $\varepsilon_j \le c - x_j$, that is, where
-//! its rank among all $\varepsilon_j$ is below the number of those that do. A point therefore turns every cut into one small number, cuts that no error
-//! of the set gets across disappear, and what is left of a tree is evaluated from its leaves up, for many errors side by side: a comparison and a
-//! choice for each split, in 16-bit integers.
+//! Errors are drawn once and read by everybody, as *ranks*: the error $\varepsilon_j$ goes left at
+//! a cut $c$ where $\varepsilon_j \le c - x_j$, that is, where its rank among all $\varepsilon_j$
+//! is below the number of those that do. A point therefore turns every cut into one small number,
+//! cuts that no error of the set gets across disappear, and what is left of a tree is evaluated
+//! from its leaves up, for many errors side by side: a comparison and a choice for each split, in
+//! 16-bit integers.
 //!
-//! Leaves are rounded to 16 bits for that. Sums within the rounding of the cut-off are scored again as the model scores them: whether an
-//! error is refused is exact.
+//! Leaves are rounded to 16 bits for that. Sums within the rounding of the cut-off are scored again
+//! as the model scores them: whether an error is refused is exact.
 
 mod batch;
 mod errors;
@@ -19,7 +21,8 @@ use crate::math::vectorised;
 use crate::model::{Aggregate, Model, Trees};
 use program::{LANES, Program};
 
-/// A node as programs are made from it, in eight bytes: walking down trees is waiting for memory. Its left child follows it.
+/// A node as programs are made from it, in eight bytes: walking down trees is waiting for memory.
+/// Its left child follows it.
 #[derive(Clone, Copy)]
 struct Part {
     /// Child on the right; 0 at a leaf.
@@ -37,7 +40,8 @@ struct Parts {
 }
 
 impl Parts {
-    /// Becomes the `model` with the splits on `fixed` features taken as `point` takes them; `what` are the nodes' cuts and leaves.
+    /// Becomes the `model` with the splits on `fixed` features taken as `point` takes them; `what`
+    /// are the nodes' cuts and leaves.
     fn prune(&mut self, model: &Trees, what: &[i32], point: &[f64], fixed: &[bool]) {
         /// Stands for the parent of a node that is no right child.
         const NONE: u32 = u32::MAX;
@@ -70,12 +74,14 @@ impl Parts {
 /// An ensemble prepared for sets of errors.
 pub(crate) struct Forest<'a> {
     model: &'a Trees,
-    /// Distinct cuts, feature by feature in ascending order; those of feature `j` start at `first[j]`.
+    /// Distinct cuts, feature by feature in ascending order; those of feature `j` start at
+    /// `first[j]`.
     cuts: Vec<f64>,
     first: Vec<usize>,
     /// Feature of each cut.
     feature_of: Vec<u32>,
-    /// Of each of the model's nodes, its cut as a number among all cuts, or its leaf in units of `1/scale`, less the middle of its tree.
+    /// Of each of the model's nodes, its cut as a number among all cuts, or its leaf in units of
+    /// `1/scale`, less the middle of its tree.
     what: Vec<i32>,
     whole: Parts,
     /// The trees of the person at hand, where some features are fixed.
@@ -89,11 +95,13 @@ pub(crate) struct Forest<'a> {
     doubtful: (i32, i32),
     /// Where the point puts each cut: how many errors are on its left.
     places: Vec<i16>,
-    /// What the places are for: the set of errors with its stretch, and for each feature the value, if noisy or if not.
+    /// What the places are for: the set of errors with its stretch, and for each feature the value,
+    /// if noisy or if not.
     aimed: (u64, f64),
     aimed_at: Vec<(f64, bool)>,
     program: Program,
-    /// How many errors of the set have their sums known, from the first; `None` where the program is not that of the places.
+    /// How many errors of the set have their sums known, from the first; `None` where the program
+    /// is not that of the places.
     known: Option<usize>,
     scratch: program::Scratch,
     row: Vec<f64>,
@@ -107,7 +115,8 @@ impl<'a> Forest<'a> {
         for (i, node) in nodes.iter().enumerate().filter(|(i, _)| is_split(*i)) {
             by_feature[node.feature as usize].push((node.cut, i));
         }
-        let (mut cuts, mut first, mut cut_of) = (Vec::new(), Vec::with_capacity(d + 1), vec![0; nodes.len()]);
+        let (mut cuts, mut first, mut cut_of) =
+            (Vec::new(), Vec::with_capacity(d + 1), vec![0; nodes.len()]);
         let mut feature_of = Vec::new();
         for (j, splits) in (0..).zip(&mut by_feature) {
             first.push(cuts.len());
@@ -151,7 +160,8 @@ impl<'a> Forest<'a> {
         let mut whole = Parts::default();
         whole.prune(model, &what, &[], &vec![false; d]);
         // The score without its leaves: what a forest of zeros would say.
-        let half = if model.rules().aggregate == Aggregate::Sum { model.rules().base } else { -0.5 };
+        let half =
+            if model.rules().aggregate == Aggregate::Sum { model.rules().base } else { -0.5 };
         let offset = (middles + half - model.threshold()) * scale;
         let magnitude = (middles.abs() + half.abs() + model.threshold().abs()) * scale;
         let doubt = 0.5 * n_trees + 1.0 + 1e-12 * (magnitude + n_trees * f64::from(i16::MAX));
@@ -182,7 +192,8 @@ impl<'a> Forest<'a> {
         }
     }
 
-    /// Scores that vary less than this do not vary: far below what rounding the leaves leaves of them.
+    /// Scores that vary less than this do not vary: far below what rounding the leaves leaves of
+    /// them.
     pub(crate) fn least_variance(&self) -> f64 {
         (1e-5 / self.scale).powi(2)
     }
@@ -192,7 +203,8 @@ impl<'a> Forest<'a> {
         &self.cuts[self.first[j]..self.first[j + 1]]
     }
 
-    /// Prepares for points that have the values of `point` in the `fixed` features, where no noise acts either.
+    /// Prepares for points that have the values of `point` in the `fixed` features, where no noise
+    /// acts either.
     pub(crate) fn prune(&mut self, point: &[f64], fixed: &[bool]) {
         let pruned = self.pruned.get_or_insert_default();
         pruned.prune(self.model, &self.what, point, fixed);
@@ -202,11 +214,12 @@ impl<'a> Forest<'a> {
         self.live.iter_mut().zip(fixed).for_each(|(live, fixed)| *live = !fixed);
     }
 
-    /// Prepares for `errors` around `point`, acting on the `active` features, `stretch` times as far as they are.
+    /// Prepares for `errors` around `point`, acting on the `active` features, `stretch` times as
+    /// far as they are.
     pub(crate) fn aim(&mut self, errors: &Errors, point: &[f64], active: &[bool], stretch: f64) {
         let n = errors.len() as i16;
-        let aimed =
-            std::mem::replace(&mut self.aimed, (errors.number(), stretch)) == (errors.number(), stretch);
+        let aimed = std::mem::replace(&mut self.aimed, (errors.number(), stretch))
+            == (errors.number(), stretch);
         for j in (0..point.len()).filter(|&j| self.live[j]) {
             let at = (point[j], active[j]);
             if std::mem::replace(&mut self.aimed_at[j], at) == at && aimed {
@@ -234,8 +247,9 @@ impl<'a> Forest<'a> {
         self.known = None;
     }
 
-    /// Makes `sums` those of the leaves of `n` errors, from number `from` on, a whole number of lanes of them. A search looks at a point more closely
-    /// the second time: sums that are there from the first errors on are not made again.
+    /// Makes `sums` those of the leaves of `n` errors, from number `from` on, a whole number of
+    /// lanes of them. A search looks at a point more closely the second time: sums that are there
+    /// from the first errors on are not made again.
     fn sums_into(&mut self, errors: &Errors, from: usize, n: usize, sums: &mut Vec<i32>) {
         let known = if from == 0 { self.known.unwrap_or(0) } else { 0 };
         if known < n {
@@ -245,8 +259,9 @@ impl<'a> Forest<'a> {
         }
     }
 
-    /// Writes which of the errors number `from` and on are refused, with their scores, if there is room for them: the latter nearly. `from` and
-    /// the length are multiples of [`LANES`]. The errors are those aimed with.
+    /// Writes which of the errors number `from` and on are refused, with their scores, if there is
+    /// room for them: the latter nearly. `from` and the length are multiples of [`LANES`]. The
+    /// errors are those aimed with.
     pub(crate) fn refused(
         &mut self,
         errors: &Errors,

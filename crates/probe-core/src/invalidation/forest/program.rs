@@ -5,8 +5,8 @@ use crate::math::vectorised;
 
 /// Numbers of errors are multiples of this.
 pub(super) const LANES: usize = 128;
-/// Errors evaluated side by side, where there are so many: enough that finding out what to do with them next takes less than doing it, and few
-/// enough that what waits stays in the nearest cache.
+/// Errors evaluated side by side, where there are so many: enough that finding out what to do with
+/// them next takes less than doing it, and few enough that what waits stays in the nearest cache.
 const WIDE: usize = 512;
 
 /// Which children of a split are leaves.
@@ -56,7 +56,8 @@ fn choose(first: bool, a: i16, b: i16) -> i16 {
 }
 
 impl Program {
-    /// Makes the program of trees whose cuts have so many of `n` errors on their left as `places` say.
+    /// Makes the program of trees whose cuts have so many of `n` errors on their left as `places`
+    /// say.
     pub(super) fn compile(&mut self, trees: &Parts, feature_of: &[u32], places: &[i16], n: i16) {
         let Self { choices, constant, depth, todo, done } = self;
         let nodes = &trees.nodes[..];
@@ -126,7 +127,13 @@ impl Program {
     }
 
     /// The sums of the errors number `from` and on, a multiple of [`LANES`].
-    pub(super) fn run(&self, errors: &Errors, from: usize, waiting: &mut Vec<i16>, sums: &mut [i32]) {
+    pub(super) fn run(
+        &self,
+        errors: &Errors,
+        from: usize,
+        waiting: &mut Vec<i16>,
+        sums: &mut [i32],
+    ) {
         waiting.resize(self.depth.max(1) * WIDE, 0);
         vectorised(
             #[inline(always)]
@@ -138,7 +145,12 @@ impl Program {
                 }
                 let (half, rest) = rest.as_chunks_mut::<{ WIDE / 2 }>();
                 for (block, sums) in half.iter_mut().enumerate() {
-                    self.run_here(errors, narrow + block * (WIDE / 2), waiting.as_chunks_mut().0, sums);
+                    self.run_here(
+                        errors,
+                        narrow + block * (WIDE / 2),
+                        waiting.as_chunks_mut().0,
+                        sums,
+                    );
                 }
                 let narrow = narrow + half.len() * (WIDE / 2);
                 for (block, sums) in rest.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {

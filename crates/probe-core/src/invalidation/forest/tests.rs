@@ -49,7 +49,9 @@ fn every_error_is_judged_as_the_model_judges_it() {
             Aggregate::Sum => 0.3 * stream.normal(),
             _ => stream.uniform(),
         };
-        let trees = (0..1 + number).map(|_| random_tree(&mut stream, d, 1 + number % 7, &mut leaf)).collect();
+        let trees = (0..1 + number)
+            .map(|_| random_tree(&mut stream, d, 1 + number % 7, &mut leaf))
+            .collect();
         let rules = TreeRules { aggregate, base: 0.0, ..TreeRules::default() };
         let model = Trees::new(d, trees, rules, 0.01 * stream.normal()).unwrap();
         // Points on thresholds included.
@@ -70,10 +72,12 @@ fn every_error_is_judged_as_the_model_judges_it() {
             n_refused += usize::from(refused[i]);
             n_rescored += usize::from(score.abs() <= close);
         }
-        // Without the splits on features that stay where they are, another point is judged as by the whole trees.
+        // Without the splits on features that stay where they are, another point is judged as by
+        // the whole trees.
         let fixed: Vec<bool> = (0..d).map(|j| !active[j] && j > 0).collect();
-        let other: Vec<f64> =
-            (0..d).map(|j| if fixed[j] { point[j] } else { point[j] + 0.3 * stream.normal() }).collect();
+        let other: Vec<f64> = (0..d)
+            .map(|j| if fixed[j] { point[j] } else { point[j] + 0.3 * stream.normal() })
+            .collect();
         let (mut again, mut others) = (vec![false; 1_024], vec![0.0; 1_024]);
         forest.aim(&errors, &other, &active, 1.0);
         forest.refused(&errors, 0, (&other, &active, 1.0), &mut refused, &mut scores);
@@ -89,7 +93,8 @@ fn every_error_is_judged_as_the_model_judges_it() {
 #[test]
 fn a_closer_look_goes_on_where_the_last_one_ended() {
     let (d, mut stream) = (3, Seed(4).stream(Purpose::Data, 3));
-    let trees = (0..20).map(|_| random_tree(&mut stream, d, 4, &mut |stream| stream.normal())).collect();
+    let trees =
+        (0..20).map(|_| random_tree(&mut stream, d, 4, &mut |stream| stream.normal())).collect();
     let model = Trees::new(d, trees, TreeRules::default(), 0.0).unwrap();
     let errors = Errors::new((0..1_024 * d).map(|_| 0.2 * stream.normal()).collect(), d);
     let (active, mut forest) = ([true; 3], Forest::new(&model));
@@ -112,7 +117,8 @@ fn a_closer_look_goes_on_where_the_last_one_ended() {
 #[test]
 fn batches_of_any_size_are_judged_as_the_model_judges_them() {
     let (d, mut stream) = (3, Seed(4).stream(Purpose::Data, 2));
-    let trees = (0..20).map(|_| random_tree(&mut stream, d, 4, &mut |stream| stream.normal())).collect();
+    let trees =
+        (0..20).map(|_| random_tree(&mut stream, d, 4, &mut |stream| stream.normal())).collect();
     let model = Trees::new(d, trees, TreeRules::default(), 0.0).unwrap();
     let active = [true, false, true];
     for n in [1, 127, 128, 129, 1_000] {
@@ -124,18 +130,26 @@ fn batches_of_any_size_are_judged_as_the_model_judges_them() {
             let point: Vec<f64> = (0..d).map(|_| stream.uniform()).collect();
             batch.score_into(&point, &active, &mut refused, &mut scores).unwrap();
             for (i, error) in rows.chunks_exact(d).enumerate() {
-                let x: Vec<f64> = (0..d).map(|j| point[j] + if active[j] { error[j] } else { 0.0 }).collect();
+                let x: Vec<f64> =
+                    (0..d).map(|j| point[j] + if active[j] { error[j] } else { 0.0 }).collect();
                 let score = model.score(&x).unwrap();
                 assert_eq!(refused[i], score <= 0.0);
-                // Each of 20 leaves is off by half a unit at most, of which 32767 make the largest one.
+                // Each of 20 leaves is off by half a unit at most, of which 32767 make the largest
+                // one.
                 assert!((scores[i] - score).abs() < 20.0 * 4.0 / 32_767.0, "{} {score}", scores[i]);
             }
         }
-        let message =
-            batch.score_into(&[0.0; 2], &active, &mut refused, &mut scores).unwrap_err().to_string();
-        assert!(message.contains("features of a point") && message.contains("found 2"), "{message}");
+        let message = batch
+            .score_into(&[0.0; 2], &active, &mut refused, &mut scores)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains("features of a point") && message.contains("found 2"),
+            "{message}"
+        );
     }
-    let message = |rows: &[f64]| RankedErrors::new(Rows::new(rows, 1).unwrap()).err().unwrap().to_string();
+    let message =
+        |rows: &[f64]| RankedErrors::new(Rows::new(rows, 1).unwrap()).err().unwrap().to_string();
     assert!(message(&[]).contains("from 1 to 16384, got 0"));
     assert!(message(&vec![0.0; 16_385]).contains("got 16385"));
     assert!(message(&[0.0, f64::NAN]).contains("finite, got NaN"));
@@ -159,7 +173,8 @@ fn ranks_count_ties_and_everything_in_between() {
 #[test]
 fn errors_are_found_by_buckets_as_they_are_counted_one_by_one() {
     let mut stream = Seed(5).stream(Purpose::Data, 3);
-    // Features that are spread out, crowded in one bucket, all the same, and so close that no bucket has a width.
+    // Features that are spread out, crowded in one bucket, all the same, and so close that no
+    // bucket has a width.
     let rows: Vec<f64> = (0..512)
         .flat_map(|i| {
             let far = if i == 7 { 1e6 } else { stream.normal() };
@@ -170,8 +185,13 @@ fn errors_are_found_by_buckets_as_they_are_counted_one_by_one() {
     let column = |j: usize| rows.chunks_exact(4).map(move |row| row[j]);
     for j in 0..4 {
         let between = |e: f64| [e, e.next_up(), e.next_down(), e + 0.01];
-        let limits =
-            column(j).flat_map(between).chain([f64::NEG_INFINITY, f64::INFINITY, f64::NAN, -9.0, 9.0]);
+        let limits = column(j).flat_map(between).chain([
+            f64::NEG_INFINITY,
+            f64::INFINITY,
+            f64::NAN,
+            -9.0,
+            9.0,
+        ]);
         for limit in limits.collect::<Vec<_>>() {
             let expected = column(j).filter(|e| *e <= limit).count();
             assert_eq!(errors.n_up_to(j, limit), expected, "{j} {limit}");
@@ -187,10 +207,12 @@ fn fresh_errors_are_latin_hypercubes_that_have_nothing_to_do_with_each_other() {
     let mut sums = vec![0.0; d];
     for cube in 0..n / STRATA {
         for (j, sum) in sums.iter_mut().enumerate() {
-            let place =
-                |i: usize| crate::math::normal::cdf(errors.row(cube * STRATA + i)[j] / 0.2) * STRATA as f64;
+            let place = |i: usize| {
+                crate::math::normal::cdf(errors.row(cube * STRATA + i)[j] / 0.2) * STRATA as f64
+            };
             let mut strata: Vec<usize> = (0..STRATA).map(|i| place(i) as usize).collect();
-            // Where a draw lies in its stratum is uniform, and the first draw of a cube is in any of them.
+            // Where a draw lies in its stratum is uniform, and the first draw of a cube is in any
+            // of them.
             *sum += place(0);
             strata.sort_unstable();
             assert_eq!(strata, (0..STRATA).collect::<Vec<_>>(), "{cube} {j}");
@@ -202,7 +224,8 @@ fn fresh_errors_are_latin_hypercubes_that_have_nothing_to_do_with_each_other() {
     for sum in sums {
         assert!((sum / cubes - 0.5 * STRATA as f64).abs() < 5.0 * error, "{}", sum / cubes);
     }
-    // Features do not go together, within a cube or over all: five standard errors of a correlation.
+    // Features do not go together, within a cube or over all: five standard errors of a
+    // correlation.
     let product: f64 = (0..n).map(|i| errors.row(i)[0] * errors.row(i)[1] / 0.04).sum();
     assert!((product / n as f64).abs() < 5.0 / (n as f64).sqrt(), "{product}");
 }
@@ -210,10 +233,12 @@ fn fresh_errors_are_latin_hypercubes_that_have_nothing_to_do_with_each_other() {
 #[test]
 fn what_was_aimed_at_before_makes_no_difference() {
     let (d, mut stream) = (4, Seed(6).stream(Purpose::Data, 4));
-    let trees = (0..15).map(|_| random_tree(&mut stream, d, 5, &mut |stream| stream.normal())).collect();
+    let trees =
+        (0..15).map(|_| random_tree(&mut stream, d, 5, &mut |stream| stream.normal())).collect();
     let model = Trees::new(d, trees, TreeRules::default(), 0.0).unwrap();
     let noise = Gaussian::isotropic(d, 0.2).unwrap();
-    let sets = [0, 1].map(|key| Errors::even(&noise, Seed(3), (Purpose::Search, key), 640).unwrap());
+    let sets =
+        [0, 1].map(|key| Errors::even(&noise, Seed(3), (Purpose::Search, key), 640).unwrap());
     let mut used = Forest::new(&model);
     let (mut point, mut active) = (vec![0.5; d], vec![true; d]);
     for step in 0..60 {
@@ -258,7 +283,8 @@ fn deep_chains_do_not_overflow_the_stack() {
     forest.aim(&errors, &[1.0], &[true], 1.0);
     let (mut refused, mut scores) = ([false; 128], [0.0; 128]);
     forest.refused(&errors, 0, (&[1.0], &[true], 1.0), &mut refused, &mut scores);
-    let expected = (0..128).filter(|&i| 1.0 + errors.row(i)[0] <= (n - 1) as f64 / n as f64).count();
+    let expected =
+        (0..128).filter(|&i| 1.0 + errors.row(i)[0] <= (n - 1) as f64 / n as f64).count();
     assert_eq!(refused.iter().filter(|r| **r).count(), expected);
 }
 
@@ -288,9 +314,11 @@ fn judged(trees: Vec<Tree>) -> (bool, bool) {
 
 #[test]
 fn sums_beyond_all_numbers_are_judged_as_the_model_judges_them() {
-    for values in
-        [[f64::MAX, f64::MAX, -f64::MAX], [-f64::MAX, -f64::MAX, f64::MAX], [f64::MAX, -f64::MAX, -1.0]]
-    {
+    for values in [
+        [f64::MAX, f64::MAX, -f64::MAX],
+        [-f64::MAX, -f64::MAX, f64::MAX],
+        [f64::MAX, -f64::MAX, -1.0],
+    ] {
         let (refused, expected) = judged(values.map(leaf).to_vec());
         assert_eq!(refused, expected, "{values:?}");
     }

@@ -1,23 +1,29 @@
 //! How a line is looked at: as a whole, or in places.
 //!
-//! A certificate may observe any number in [0, 1] whose mean is the rate. Cut the mass of a line, $(0, 1)$, into cells, and look at one place of each: for a cell
-//! $(a, a + s)$ at $\Phi^{-1}(a + sW)$ with $W$ uniform, which is normal on that part of the line. The sum of $s$ over the cells whose place is refused has the line's
-//! refused mass as its mean, whatever the score does in between. What it adds to the variance is about $s^2/6$ for each root, $s$ being the root's cell. A line that is refused up to
-//! one root has this root at its own mass: cells are small where masses are expected, and large elsewhere.
+//! A certificate may observe any number in [0, 1] whose mean is the rate. Cut the mass of a line,
+//! $(0, 1)$, into cells, and look at one place of each: for a cell $(a, a + s)$ at $\Phi^{-1}(a +
+//! sW)$ with $W$ uniform, which is normal on that part of the line. The sum of $s$ over the cells
+//! whose place is refused has the line's refused mass as its mean, whatever the score does in
+//! between. What it adds to the variance is about $s^2/6$ for each root, $s$ being the root's cell.
+//! A line that is refused up to one root has this root at its own mass: cells are small where
+//! masses are expected, and large elsewhere.
 //!
-//! Cells are halves of halves, so that places can be kept with the errors and shared by all that look at them.
+//! Cells are halves of halves, so that places can be kept with the errors and shared by all that
+//! look at them.
 
 use crate::math::quick_cdf_and_pdf;
 
 /// Halvings down to the smallest cell, and the number of cells of all sizes, with one that is none.
 const DEPTH: u32 = 7;
 pub(super) const N_CELLS: usize = 2 << DEPTH;
-/// Places of a line at the least and at the most; a multiple of what a pass over the units looks at.
+/// Places of a line at the least and at the most; a multiple of what a pass over the units looks
+/// at.
 const FEW: usize = 8;
 const MOST: usize = 16;
 /// How many places a line may have where all that counts is their number.
 const COUNTS: [usize; 5] = [4, 6, 8, 12, MOST];
-/// Roots per unit of mass that are reckoned with where none were expected: lines that bend have more than one.
+/// Roots per unit of mass that are reckoned with where none were expected: lines that bend have
+/// more than one.
 const ASTRAY: f64 = 0.05;
 /// What placing a line takes, in places.
 const SHIFTING: f64 = 2.0;
@@ -52,7 +58,8 @@ impl Cells {
         Self { numbers: std::array::from_fn(|i| (8 + i % 8) as u8), n: 8, variance: 0.0 }
     }
 
-    /// The `n` cells, 8 or 16, that add least to the variance of lines whose masses have this mean and variance.
+    /// The `n` cells, 8 or 16, that add least to the variance of lines whose masses have this mean
+    /// and variance.
     fn around(mean: f64, variance: f64, n: usize) -> Self {
         let sd = variance.sqrt().max(1e-3);
         let below = |mass: f64| quick_cdf_and_pdf((mass - mean) / sd).0;
@@ -65,8 +72,10 @@ impl Cells {
         let mut worth = [0.0; MOST];
         (cells.numbers[0], worth[0]) = (1, adds(1));
         while cells.n < n {
-            let most = (1..cells.n).fold(0, |most, i| if worth[i] > worth[most] { i } else { most });
-            // The smallest add nothing worth a cut. There are more of them than there is room for, so that others are left.
+            let most =
+                (1..cells.n).fold(0, |most, i| if worth[i] > worth[most] { i } else { most });
+            // The smallest add nothing worth a cut. There are more of them than there is room for,
+            // so that others are left.
             let whole = cells.numbers[most];
             for (at, number) in [(most, 2 * whole), (cells.n, 2 * whole + 1)] {
                 cells.numbers[at] = number;
@@ -101,7 +110,8 @@ pub(super) fn place(number: u8, drawn: f64) -> f32 {
     quick_quantile(from + size * drawn) as f32
 }
 
-/// $\Phi^{-1}$ to a relative $1.2\cdot10^{-9}$, far closer than single precision: P. J. Acklam's rational approximation.
+/// $\Phi^{-1}$ to a relative $1.2\cdot10^{-9}$, far closer than single precision: P. J. Acklam's
+/// rational approximation.
 pub(super) fn quick_quantile(mass: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969_683_028_665_376e1,
@@ -158,7 +168,8 @@ impl Look {
         Self::In(if enough { few } else { Cells::around(mean, variance, MOST) })
     }
 
-    /// The way to look in places that takes a certificate of `rate` least work, for lines of this mean and variance. On `deep` networks a place takes far longer than placing a line.
+    /// The way to look in places that takes a certificate of `rate` least work, for lines of this
+    /// mean and variance. On `deep` networks a place takes far longer than placing a line.
     pub(crate) fn cheapest(rate: f64, gap: f64, (mean, variance): (f64, f64), deep: bool) -> Self {
         // Work for each unit of what a bet wins on average, at its best stake.
         let work = |n: usize, added: f64| {
@@ -170,7 +181,8 @@ impl Look {
         if deep {
             let all = COUNTS.map(|n| Cells::around(mean, variance, n));
             let worth = all.map(|cells| work(cells.n, cells.variance));
-            let least = (1..all.len()).fold(0, |least, i| if worth[i] < worth[least] { i } else { least });
+            let least =
+                (1..all.len()).fold(0, |least, i| if worth[i] < worth[least] { i } else { least });
             return Self::In(all[least]);
         }
         let few = Cells::around(mean, variance, FEW);
@@ -183,7 +195,8 @@ impl Look {
         Self::In(if least < work(MOST, many.variance) { few } else { many })
     }
 
-    /// What looking that way adds to the variance of a line, roughly. A wrong number costs time, not validity.
+    /// What looking that way adds to the variance of a line, roughly. A wrong number costs time,
+    /// not validity.
     pub(crate) fn variance(&self) -> f64 {
         match self {
             Self::Whole => 0.0,
@@ -199,10 +212,12 @@ mod tests {
 
     #[test]
     fn cells_make_up_the_whole_and_are_smallest_where_masses_are() {
-        for (mean, variance) in [(0.35, 1e-3), (0.1, 1e-4), (0.02, 1e-6), (0.97, 0.02), (0.5, 0.2)] {
+        for (mean, variance) in [(0.35, 1e-3), (0.1, 1e-4), (0.02, 1e-6), (0.97, 0.02), (0.5, 0.2)]
+        {
             for n in [FEW, MOST] {
                 let cells = Cells::around(mean, variance, n);
-                let mut parts: Vec<(f64, f64)> = cells.numbers().iter().map(|number| part(*number)).collect();
+                let mut parts: Vec<(f64, f64)> =
+                    cells.numbers().iter().map(|number| part(*number)).collect();
                 parts.sort_by(|a, b| a.0.total_cmp(&b.0));
                 assert_eq!(parts.len(), n);
                 let mut end = 0.0;
@@ -212,7 +227,8 @@ mod tests {
                 }
                 assert_eq!(end, 1.0);
                 assert_eq!(cells.sizes().sum::<f32>(), 1.0);
-                let at = parts.iter().find(|(from, size)| (*from..from + size).contains(&mean)).unwrap();
+                let at =
+                    parts.iter().find(|(from, size)| (*from..from + size).contains(&mean)).unwrap();
                 assert!(
                     parts.iter().all(|other| variance > 0.01 || other.1 >= at.1),
                     "{mean} {variance} {n}"

@@ -22,7 +22,8 @@ impl<'a> Marginal<'a> {
         (shape.quantile(BEYOND), shape.quantile(1.0 - BEYOND))
     }
 
-    /// Ends of the part of a line that is followed: beyond ±9 lie $2\bar\Phi(9) \approx 2\cdot10^{-19}$ of a normal.
+    /// Ends of the part of a line that is followed: beyond ±9 lie $2\bar\Phi(9) \approx
+    /// 2\cdot10^{-19}$ of a normal.
     pub(super) fn reach(self) -> (f64, f64) {
         match self {
             Self::Normal => (-9.0, 9.0),
@@ -77,7 +78,8 @@ pub(super) struct Root {
     pub slope: f64,
 }
 
-/// Adds up the mass of the refused parts while a score is followed from the left end of a line to the right.
+/// Adds up the mass of the refused parts while a score is followed from the left end of a line to
+/// the right.
 #[derive(Clone, Copy)]
 pub(super) struct Refused<'a> {
     marginal: Marginal<'a>,
@@ -89,7 +91,11 @@ pub(super) struct Refused<'a> {
 impl<'a> Refused<'a> {
     /// Starts at the left end, where the score is `score`.
     pub(super) fn start(marginal: Marginal<'a>, score: f64) -> Self {
-        Self { marginal, since: if score > 0.0 { None } else { Some(f64::NEG_INFINITY) }, mass: 0.0 }
+        Self {
+            marginal,
+            since: if score > 0.0 { None } else { Some(f64::NEG_INFINITY) },
+            mass: 0.0,
+        }
     }
 
     /// The score becomes positive at `t`.

@@ -1,8 +1,12 @@
-//! Networks of several layers, eight lines side by side: scores in places, and one root of a line where a search only has to find the way.
+//! Networks of several layers, eight lines side by side: scores in places, and one root of a line
+//! where a search only has to find the way.
 //!
-//! The image of a point is the first layer before its activation, which is $p + tq$ along a line and costs nothing. What follows is a product of a matrix with eight columns for each
-//! layer: a few rows at a time, whose sums stay in registers, so that inputs are loaded once for all of them. A place takes one such pass (`cells.rs` says why places are enough),
-//! a Newton step one forwards and one back, which leaves the slopes with respect to the image behind. Walking a line from kink to kink takes as much for each kink, one line at a time.
+//! The image of a point is the first layer before its activation, which is $p + tq$ along a line
+//! and costs nothing. What follows is a product of a matrix with eight columns for each layer: a
+//! few rows at a time, whose sums stay in registers, so that inputs are loaded once for all of
+//! them. A place takes one such pass (`cells.rs` says why places are enough), a Newton step one
+//! forwards and one back, which leaves the slopes with respect to the image behind. Walking a line
+//! from kink to kink takes as much for each kink, one line at a time.
 
 mod short;
 
@@ -52,7 +56,8 @@ pub(super) struct Scratch {
     /// Activations of all hidden layers, one after the other, and their derivatives.
     values: Vec<Lanes>,
     derivatives: Vec<Lanes>,
-    /// Slopes of the score with respect to a layer before its activation, and room for the next ones.
+    /// Slopes of the score with respect to a layer before its activation, and room for the next
+    /// ones.
     slopes: Vec<Lanes>,
     spare: Vec<Lanes>,
     active: Vec<usize>,
@@ -97,7 +102,8 @@ impl Steps {
             // Accepted at the left end, or refused at the right one.
             self.root = here;
         } else if self.slope > 0.0 && next > self.low && next < self.high {
-            (self.at, self.root) = if step.abs() <= SHORT { (here, next) } else { (next, f64::NAN) };
+            (self.at, self.root) =
+                if step.abs() <= SHORT { (here, next) } else { (next, f64::NAN) };
         } else if self.slope > 0.0 && next <= -NEAR && self.low == -NEAR {
             self.at = -NEAR;
         } else if self.slope > 0.0 && next >= NEAR && self.high == NEAR {
@@ -117,19 +123,30 @@ impl Matrix {
             n_in,
             n_out,
             weights: inputs
-                .map(|(group, i)| std::array::from_fn(|k| row(group, k).map_or(0.0, |row| weight(row, i))))
+                .map(|(group, i)| {
+                    std::array::from_fn(|k| row(group, k).map_or(0.0, |row| weight(row, i)))
+                })
                 .collect(),
             bias: groups
                 .map(|group| {
-                    std::array::from_fn(|k| row(group, k).and_then(|row| bias.get(row)).map_or(0.0, |b| *b))
+                    std::array::from_fn(|k| {
+                        row(group, k).and_then(|row| bias.get(row)).map_or(0.0, |b| *b)
+                    })
                 })
                 .collect(),
         }
     }
 
-    /// The product with eight columns, and the bias. `output` needs room for whole groups. Inputs that are zero in all lanes, half of the rectifiers, are left out; `active` is scratch.
+    /// The product with eight columns, and the bias. `output` needs room for whole groups. Inputs
+    /// that are zero in all lanes, half of the rectifiers, are left out; `active` is scratch.
     #[inline(always)]
-    fn product<S: Simd>(&self, simd: S, input: &[Lanes], active: &mut Vec<usize>, output: &mut [Lanes]) {
+    fn product<S: Simd>(
+        &self,
+        simd: S,
+        input: &[Lanes],
+        active: &mut Vec<usize>,
+        output: &mut [Lanes],
+    ) {
         active.clear();
         active.extend((0..self.n_in).filter(|i| input[*i].iter().any(|x| *x != 0.0)));
         let groups = self.weights.chunks_exact(self.n_in).zip(&self.bias);
@@ -171,7 +188,8 @@ impl Deep {
         }
     }
 
-    /// Observations of the refused mass of eight lines: the total size of the cells whose place is refused. There is a place for each size, that of group number `group`.
+    /// Observations of the refused mass of eight lines: the total size of the cells whose place is
+    /// refused. There is a place for each size, that of group number `group`.
     #[inline(always)]
     pub(super) fn shares<S: Simd>(
         &self,
@@ -202,10 +220,13 @@ impl Deep {
                     let t = Wide::load(simd, &t[k].map(f64::from));
                     let closer = self.scores::<S, false>(simd, bundle.rate, t, scratch).lanes();
                     scores =
-                        std::array::from_fn(|lane| if known[lane] { scores[lane] } else { closer[lane] });
+                        std::array::from_fn(
+                            |lane| if known[lane] { scores[lane] } else { closer[lane] },
+                        );
                 }
                 for (refused, score) in refused.iter_mut().zip(scores) {
-                    // Sizes are powers of two: their sums are exact. What is not a number is no yes.
+                    // Sizes are powers of two: their sums are exact. What is not a number is no
+                    // yes.
                     *refused -= if score > bundle.dust { *size } else { 0.0 };
                 }
             }
@@ -213,7 +234,8 @@ impl Deep {
         refused
     }
 
-    /// The masses of eight lines as they are if each has one root, the nearest to where one is expected that steps get to. If `sums` has room, the roots' slopes are added to it.
+    /// The masses of eight lines as they are if each has one root, the nearest to where one is
+    /// expected that steps get to. If `sums` has room, the roots' slopes are added to it.
     #[inline(always)]
     pub(super) fn rough_masses<S: Simd>(
         &self,
@@ -235,12 +257,14 @@ impl Deep {
             masses[lane] = below;
             // A line without a root has no density, nor one that is flat.
             let weight = -density / along[lane].abs();
-            weights[lane] = if roots[lane].abs() < NEAR && weight.is_finite() { weight } else { 0.0 };
+            weights[lane] =
+                if roots[lane].abs() < NEAR && weight.is_finite() { weight } else { 0.0 };
         }
         if !sums.is_empty() {
             let weights = Wide::<S>::load(simd, &weights);
             for (sum, slopes) in sums.iter_mut().zip(&scratch.slopes) {
-                let (mut total, slopes) = (Wide::<S>::load(simd, sum), Wide::<S>::load(simd, slopes));
+                let (mut total, slopes) =
+                    (Wide::<S>::load(simd, sum), Wide::<S>::load(simd, slopes));
                 for h in 0..Wide::<S>::PARTS {
                     total.0[h] = simd.mul_add_f64s(weights.0[h], slopes.0[h], total.0[h]);
                 }
@@ -250,13 +274,15 @@ impl Deep {
         masses
     }
 
-    /// Roots of lines that were placed, by the steps of the secant from where one is expected; ±[`NEAR`] where there is none within. Scores were last taken at or beside them.
+    /// Roots of lines that were placed, by the steps of the secant from where one is expected;
+    /// ±[`NEAR`] where there is none within. Scores were last taken at or beside them.
     #[inline(always)]
     fn roots<S: Simd>(&self, simd: S, bundle: &Bundle<'_>, scratch: &mut Scratch) -> Lanes {
         let mut lines = [Steps::new(bundle); LANES];
         for _ in 0..MAX_STEPS {
             let t = lines.map(|line| line.at);
-            let scores = self.scores::<S, true>(simd, bundle.rate, Wide::load(simd, &t), scratch).lanes();
+            let scores =
+                self.scores::<S, true>(simd, bundle.rate, Wide::load(simd, &t), scratch).lanes();
             for (line, score) in lines.iter_mut().zip(scores) {
                 line.look(score - bundle.dust);
             }
@@ -278,14 +304,18 @@ impl Deep {
     ) {
         // Products fill whole groups of rows.
         let room = self.n_units + TOGETHER;
-        for buffer in [&mut scratch.values, &mut scratch.derivatives, &mut scratch.slopes, &mut scratch.spare]
+        for buffer in
+            [&mut scratch.values, &mut scratch.derivatives, &mut scratch.slopes, &mut scratch.spare]
         {
             buffer.resize(room, [0.0; LANES]);
         }
         scratch.p.resize(image.len(), [0.0; LANES]);
         let back = Wide::<S>::load(simd, &along.map(|t| -t));
-        for ((p, image), (b, c)) in scratch.p.iter_mut().zip(image).zip(bundle.base.iter().zip(bundle.rate)) {
-            let (b, c, mut row) = (simd.splat_f64s(*b), simd.splat_f64s(*c), Wide::<S>::load(simd, image));
+        for ((p, image), (b, c)) in
+            scratch.p.iter_mut().zip(image).zip(bundle.base.iter().zip(bundle.rate))
+        {
+            let (b, c, mut row) =
+                (simd.splat_f64s(*b), simd.splat_f64s(*c), Wide::<S>::load(simd, image));
             for h in 0..Wide::<S>::PARTS {
                 row.0[h] = simd.mul_add_f64s(back.0[h], c, simd.add_f64s(b, row.0[h]));
             }
@@ -293,7 +323,8 @@ impl Deep {
         }
     }
 
-    /// Scores of the lines, each at its own position; if there will be `SLOPES`, derivatives are kept.
+    /// Scores of the lines, each at its own position; if there will be `SLOPES`, derivatives are
+    /// kept.
     #[inline(always)]
     fn scores<S: Simd, const SLOPES: bool>(
         &self,
@@ -321,7 +352,8 @@ impl Deep {
         // Every other unit adds to a sum of its own: no addition waits for the one before it.
         let mut sums = [self.bias, 0.0].map(|x| Wide::<S>::splat(simd, x));
         for (i, (value, w)) in values[from..to].iter().zip(&self.output).enumerate() {
-            let (value, w, sum) = (Wide::<S>::load(simd, value), simd.splat_f64s(*w), &mut sums[i % 2]);
+            let (value, w, sum) =
+                (Wide::<S>::load(simd, value), simd.splat_f64s(*w), &mut sums[i % 2]);
             for h in 0..Wide::<S>::PARTS {
                 sum.0[h] = simd.mul_add_f64s(w, value.0[h], sum.0[h]);
             }
@@ -333,12 +365,15 @@ impl Deep {
         score
     }
 
-    /// The slopes along the lines where scores were last taken; those with respect to the image are left in `slopes`.
+    /// The slopes along the lines where scores were last taken; those with respect to the image are
+    /// left in `slopes`.
     #[inline(always)]
     fn slopes<S: Simd>(&self, simd: S, rate: &[f64], scratch: &mut Scratch) -> Lanes {
         let Scratch { derivatives, slopes, spare, active, .. } = scratch;
         let mut from = self.n_units - self.output.len();
-        for ((slope, w), derivative) in slopes.iter_mut().zip(&self.output).zip(&derivatives[from..]) {
+        for ((slope, w), derivative) in
+            slopes.iter_mut().zip(&self.output).zip(&derivatives[from..])
+        {
             for lane in 0..LANES {
                 slope[lane] = w * derivative[lane];
             }

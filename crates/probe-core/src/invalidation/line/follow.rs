@@ -1,13 +1,16 @@
 //! Following a smooth score along a line.
 //!
-//! A network of smooth activations bounds its own bend on any part of a line (see `smooth`): with $|f''| \le B$ on a cell of middle $m$ and
-//! half width $h$, $|f(t) - f(m)| \le |f'(m)|h + Bh^2/2$ says whether the score keeps its sign there, and $|f'(m)| > Bh$ whether it has one
-//! root at most, which is then refined to rounding. A cell that neither settles is halved. What is still in doubt at
-//! [`NARROWEST`], or after [`MOST_CELLS`], counts as refused, and so does what lies beyond the reach of the marginal. So, rounding apart, the mass is
-//! never understated; near a root that touches zero and turns back it is overstated by some $10^{-8}$.
+//! A network of smooth activations bounds its own bend on any part of a line (see `smooth`): with
+//! $|f''| \le B$ on a cell of middle $m$ and half width $h$, $|f(t) - f(m)| \le |f'(m)|h + Bh^2/2$
+//! says whether the score keeps its sign there, and $|f'(m)| > Bh$ whether it has one root at most,
+//! which is then refined to rounding. A cell that neither settles is halved. What is still in doubt
+//! at [`NARROWEST`], or after [`MOST_CELLS`], counts as refused, and so does what lies beyond the
+//! reach of the marginal. So, rounding apart, the mass is never understated; near a root that
+//! touches zero and turns back it is overstated by some $10^{-8}$.
 //!
-//! A score that is only known to have a gradient is sampled on a grid of a quarter of a standard deviation. A cell whose ends agree in sign is
-//! halved, down to 1/256, where they lean towards zero or where four times the bend that the ends show would reach it. Nothing is guaranteed
+//! A score that is only known to have a gradient is sampled on a grid of a quarter of a standard
+//! deviation. A cell whose ends agree in sign is halved, down to 1/256, where they lean towards
+//! zero or where four times the bend that the ends show would reach it. Nothing is guaranteed
 //! there: a pair of roots inside a cell whose ends show nothing of it is missed.
 
 use super::crossing::{Marginal, Refused, Root};
@@ -17,7 +20,8 @@ pub(super) trait Profile {
     /// Score and slope at `t`.
     fn value_and_slope(&mut self, t: f64) -> (f64, f64);
 
-    /// What is known of the score within `half` of `middle`; `None` if it knows no bounds, which must not depend on where.
+    /// What is known of the score within `half` of `middle`; `None` if it knows no bounds, which
+    /// must not depend on where.
     fn enclose(&mut self, _middle: f64, _half: f64) -> Option<Enclosure> {
         None
     }
@@ -36,7 +40,8 @@ pub(super) struct Enclosure {
     pub bend: f64,
 }
 
-/// Cells of this share of their distance from the centre, or of a standard deviation if that is more, are not halved again.
+/// Cells of this share of their distance from the centre, or of a standard deviation if that is
+/// more, are not halved again.
 const NARROWEST: f64 = 1e-9;
 /// More cells than a line of a sane network has; a bound, not a target.
 const MOST_CELLS: usize = 1 << 12;
@@ -44,7 +49,11 @@ const MOST_CELLS: usize = 1 << 12;
 const FIRST: f64 = 9.0;
 
 /// The refused mass of a line and its roots.
-pub(super) fn refused_mass(profile: &mut dyn Profile, marginal: Marginal<'_>, roots: &mut Vec<Root>) -> f64 {
+pub(super) fn refused_mass(
+    profile: &mut dyn Profile,
+    marginal: Marginal<'_>,
+    roots: &mut Vec<Root>,
+) -> f64 {
     roots.clear();
     if let Some(mass) = settle(profile, marginal, roots) {
         return mass;
@@ -81,7 +90,10 @@ fn settle(profile: &mut dyn Profile, marginal: Marginal<'_>, roots: &mut Vec<Roo
                 refused.down(left);
             } else if slope.abs() > bend * half {
                 one_root(profile, (left, right), cell, &mut refused, roots);
-            } else if half <= NARROWEST * middle.abs().max(1.0) || cells > MOST_CELLS || !score.is_finite() {
+            } else if half <= NARROWEST * middle.abs().max(1.0)
+                || cells > MOST_CELLS
+                || !score.is_finite()
+            {
                 refused.down(left);
             } else {
                 open.push((middle, right));
@@ -167,7 +179,13 @@ fn sample(profile: &mut dyn Profile, at: f64) -> Sampled {
     Sampled { at, score, slope }
 }
 
-fn in_cell(profile: &mut dyn Profile, left: Sampled, right: Sampled, halvings: u32, roots: &mut Vec<Root>) {
+fn in_cell(
+    profile: &mut dyn Profile,
+    left: Sampled,
+    right: Sampled,
+    halvings: u32,
+    roots: &mut Vec<Root>,
+) {
     if (left.score > 0.0) != (right.score > 0.0) {
         roots.push(refine(profile, left, right, None));
         return;
@@ -179,7 +197,8 @@ fn in_cell(profile: &mut dyn Profile, left: Sampled, right: Sampled, halvings: u
     }
 }
 
-/// Whether a score of the same sign at both ends may have a pair of roots between, by what the ends show.
+/// Whether a score of the same sign at both ends may have a pair of roots between, by what the ends
+/// show.
 fn may_touch_zero(left: Sampled, right: Sampled) -> bool {
     let sign = if left.score <= 0.0 { -1.0 } else { 1.0 };
     if sign * left.slope < 0.0 && sign * right.slope > 0.0 {
@@ -193,13 +212,20 @@ fn may_touch_zero(left: Sampled, right: Sampled) -> bool {
         .max((6.0 * chord - 2.0 * left.slope - 4.0 * right.slope).abs())
         / width;
     let half = 0.5 * width;
-    let lowest =
-        |score: f64, slope: f64| sign * score + (sign * slope).min(0.0) * half - 2.0 * bend * half * half;
+    let lowest = |score: f64, slope: f64| {
+        sign * score + (sign * slope).min(0.0) * half - 2.0 * bend * half * half
+    };
     lowest(left.score, left.slope).min(lowest(right.score, -right.slope)) <= 0.0
 }
 
-/// A bracketed root, by Newton steps that fall back to halving. `bend` is a bound on the second derivative, if there is one.
-fn refine(profile: &mut dyn Profile, mut left: Sampled, mut right: Sampled, bend: Option<f64>) -> Root {
+/// A bracketed root, by Newton steps that fall back to halving. `bend` is a bound on the second
+/// derivative, if there is one.
+fn refine(
+    profile: &mut dyn Profile,
+    mut left: Sampled,
+    mut right: Sampled,
+    bend: Option<f64>,
+) -> Root {
     let rising = left.score <= 0.0;
     let mut best = if left.score.abs() < right.score.abs() { left } else { right };
     let mut last = right.at - left.at;
@@ -248,7 +274,8 @@ mod tests {
     fn roots_of_smooth_scores() {
         let mut roots = Vec::new();
         // t^2 - 1/4: refused on [-1/2, 1/2].
-        let mass = refused_mass(&mut Function(|t| (t * t - 0.25, 2.0 * t)), Marginal::Normal, &mut roots);
+        let mass =
+            refused_mass(&mut Function(|t| (t * t - 0.25, 2.0 * t)), Marginal::Normal, &mut roots);
         assert!((mass - (cdf(0.5) - cdf(-0.5))).abs() < 1e-13, "{mass}");
         // A dip of width 0.2 inside one cell: found because both ends lean towards it.
         let mass = refused_mass(

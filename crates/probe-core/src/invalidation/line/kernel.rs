@@ -1,8 +1,9 @@
 //! A model as lines see it: a linear map of the features, the *image*, and what follows it.
 //!
-//! The image of a point is what the first layer makes of it (for models without layers, the point itself or its score). Errors enter
-//! a line through their image alone, so the images of a fixed set of errors are computed once and a line then costs O(image),
-//! not O(features × image). Slopes are summed in image space too, and pulled back to the features once.
+//! The image of a point is what the first layer makes of it (for models without layers, the point
+//! itself or its score). Errors enter a line through their image alone, so the images of a fixed
+//! set of errors are computed once and a line then costs O(image), not O(features × image). Slopes
+//! are summed in image space too, and pulled back to the features once.
 
 use super::cells::Cells;
 use super::crossing::Marginal;
@@ -30,7 +31,8 @@ pub(super) struct Kernel<'a> {
     offset: Vec<f64>,
     /// Lengths of what makes each number of the image.
     lengths: Vec<f64>,
-    /// The most that a unit of each feature, up or down, can add to the score; empty where that is not known.
+    /// The most that a unit of each feature, up or down, can add to the score; empty where that is
+    /// not known.
     steepest: Vec<[f64; 2]>,
     rest: Rest<'a>,
 }
@@ -80,7 +82,9 @@ impl<'a> Kernel<'a> {
             .map(|i| map.iter().skip(i).step_by(offset.len()).map(|w| w * w).sum::<f64>().sqrt())
             .collect();
         let steepest = match &rest {
-            Rest::Shallow(net) => map.chunks_exact(offset.len()).map(|row| net.steepest(row)).collect(),
+            Rest::Shallow(net) => {
+                map.chunks_exact(offset.len()).map(|row| net.steepest(row)).collect()
+            }
             _ => Vec::new(),
         };
         Ok(Self { model: differentiable, map, offset, lengths, steepest, rest })
@@ -92,12 +96,14 @@ impl<'a> Kernel<'a> {
         if change > 0.0 { change * up } else { -change * down }
     }
 
-    /// Whether lines may be looked at in places around a point, where rounding leaves `dust` of a score and noise along the line does `swing` to it: what is left in doubt must be
-    /// little beside that.
+    /// Whether lines may be looked at in places around a point, where rounding leaves `dust` of a
+    /// score and noise along the line does `swing` to it: what is left in doubt must be little
+    /// beside that.
     pub(super) fn has_places(&self, dust: f64, swing: f64) -> bool {
         /// The most doubt, as a share of that.
         const MOST_DOUBT: f64 = 1e-3;
-        /// Roundings of single precision for one of double precision, four times over in [`Kernel::dust`].
+        /// Roundings of single precision for one of double precision, four times over in
+        /// [`Kernel::dust`].
         const COARSER: f64 = 0.25 * (1u64 << 29) as f64;
         /// Nothing overflows where there is no more dust than this.
         const MOST_DUST: f64 = 1e250;
@@ -109,7 +115,8 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Whether a line as a whole is dear whatever it does: layers after the first are walked from kink to kink, or cut into cells.
+    /// Whether a line as a whole is dear whatever it does: layers after the first are walked from
+    /// kink to kink, or cut into cells.
     pub(super) fn is_deep(&self) -> bool {
         matches!(self.rest, Rest::Network(_))
     }
@@ -203,11 +210,12 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// More than rounding makes of a score that is zero, on lines around `base` along `rate` under noise of deviation `sd`. Rounding grows with
-    /// the number of terms and with their magnitude.
+    /// More than rounding makes of a score that is zero, on lines around `base` along `rate` under
+    /// noise of deviation `sd`. Rounding grows with the number of terms and with their magnitude.
     pub(super) fn dust(&self, base: &[f64], rate: &[f64], sd: f64, scratch: &mut Scratch) -> f64 {
         let magnitudes = base.iter().zip(rate).zip(&self.lengths);
-        let magnitudes = magnitudes.map(|((b, c), length)| b.abs() + REACH * (c.abs() + sd * length));
+        let magnitudes =
+            magnitudes.map(|((b, c), length)| b.abs() + REACH * (c.abs() + sd * length));
         let (units, magnitude) = match &self.rest {
             Rest::Affine | Rest::Opaque => return 0.0,
             Rest::Shallow(net) => {
@@ -225,8 +233,9 @@ impl<'a> Kernel<'a> {
         if dust.is_finite() { dust } else { 0.0 }
     }
 
-    /// The refused masses of groups of eight lines: `images` and `along` hold the groups' errors one after the other. If `sums` has
-    /// room for an image, the masses' slopes with respect to the image of the bundle are added to it, lane by lane. If there are `places`, which must have
+    /// The refused masses of groups of eight lines: `images` and `along` hold the groups' errors
+    /// one after the other. If `sums` has room for an image, the masses' slopes with respect to the
+    /// image of the bundle are added to it, lane by lane. If there are `places`, which must have
     /// been asked for by [`Kernel::has_places`], shares of them take the place of masses.
     pub(super) fn masses(
         &self,
@@ -238,7 +247,16 @@ impl<'a> Kernel<'a> {
     ) -> Result<()> {
         if let Rest::Shallow(net) = &self.rest {
             let scratch = &mut scratch.shallow;
-            Arch::new().dispatch(Groups { net, bundle, images, along, places, sums, scratch, masses });
+            Arch::new().dispatch(Groups {
+                net,
+                bundle,
+                images,
+                along,
+                places,
+                sums,
+                scratch,
+                masses,
+            });
             return Ok(());
         }
         if let Rest::Network(Network { deep: net, .. }) = &self.rest {
@@ -278,17 +296,28 @@ impl<'a> Kernel<'a> {
     }
 
     /// One line from `p`; its slopes are added to `sum` if that has room.
-    fn mass(&self, p: &[f64], bundle: &Bundle<'_>, sum: &mut [f64], scratch: &mut Scratch) -> Result<f64> {
+    fn mass(
+        &self,
+        p: &[f64],
+        bundle: &Bundle<'_>,
+        sum: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<f64> {
         let Self { model, rest, .. } = self;
         let Bundle { rate: q, marginal, dust, .. } = *bundle;
         match rest {
-            Rest::Network(net) => {
-                Ok(net.mass((p, q), dust, marginal, (!sum.is_empty()).then_some(sum), &mut scratch.network))
-            }
+            Rest::Network(net) => Ok(net.mass(
+                (p, q),
+                dust,
+                marginal,
+                (!sum.is_empty()).then_some(sum),
+                &mut scratch.network,
+            )),
             Rest::Affine | Rest::Shallow(_) => {
                 let (score, slope) = (p[0], q[0]);
                 let root = -score / slope;
-                // Refused below the root of a rising line, above that of a falling one; a flat one has no root.
+                // Refused below the root of a rising line, above that of a falling one; a flat one
+                // has no root.
                 let mass = match slope.partial_cmp(&0.0) {
                     Some(std::cmp::Ordering::Greater) => marginal.below(root),
                     Some(std::cmp::Ordering::Less) => marginal.above(root),
@@ -321,7 +350,8 @@ impl<'a> Kernel<'a> {
     }
 }
 
-/// Groups of eight lines on a shallow network, for the vector units that the machine turns out to have.
+/// Groups of eight lines on a shallow network, for the vector units that the machine turns out to
+/// have.
 struct Groups<'a> {
     net: &'a Shallow,
     bundle: &'a Bundle<'a>,
@@ -355,7 +385,12 @@ impl WithSimd for Groups<'_> {
             return;
         }
         let is_normal = matches!(bundle.marginal, Marginal::Normal);
-        net.start(bundle.base, bundle.rate, if is_normal { bundle.guess } else { 0.0 }, &mut scratch.start);
+        net.start(
+            bundle.base,
+            bundle.rate,
+            if is_normal { bundle.guess } else { 0.0 },
+            &mut scratch.start,
+        );
         for (group, out) in groups {
             *out = match is_normal {
                 true => net.masses(simd, bundle, group, sums, scratch),
@@ -390,7 +425,8 @@ impl WithSimd for DeepGroups<'_> {
             }
             return;
         };
-        let (mut sizes, mut kept): ([f64; Cells::MOST], [&[Singles]; Cells::MOST]) = Default::default();
+        let (mut sizes, mut kept): ([f64; Cells::MOST], [&[Singles]; Cells::MOST]) =
+            Default::default();
         for ((size, kept), (number, of)) in
             sizes.iter_mut().zip(&mut kept).zip(cells.numbers().iter().zip(cells.sizes()))
         {
@@ -411,7 +447,8 @@ fn of_network(mlp: &Mlp) -> (Vec<f64>, Vec<f64>, Rest<'_>) {
         Activation::LeakyRelu => Some(Activation::LeakyRelu.derivative(-1.0)),
         _ => None,
     };
-    let deep = || ((0..first.n_out()).map(|i| (i, 1.0)).collect(), Rest::Network(Network::new(mlp)));
+    let deep =
+        || ((0..first.n_out()).map(|i| (i, 1.0)).collect(), Rest::Network(Network::new(mlp)));
     let (units, rest): (Vec<(usize, f64)>, _) = match alpha {
         Some(alpha) if mlp.hidden().len() == 1 => {
             let (output, bias) = mlp.output();

@@ -1,4 +1,5 @@
-//! How noise is seen by lines: independent coordinates, and one direction in them that is integrated out.
+//! How noise is seen by lines: independent coordinates, and one direction in them that is
+//! integrated out.
 
 use super::cells::quick_quantile;
 use super::crossing::Marginal;
@@ -9,7 +10,8 @@ use crate::noise::{Gaussian, Independent, Noise};
 use crate::seed::Stream;
 use std::cell::OnceCell;
 
-/// A distribution of errors $\varepsilon = \mu + Lz$ with independent coordinates $z$ of mean 0 and variance 1.
+/// A distribution of errors $\varepsilon = \mu + Lz$ with independent coordinates $z$ of mean 0 and
+/// variance 1.
 pub(super) struct Law<'a> {
     noise: &'a dyn Noise,
     kind: Kind<'a>,
@@ -20,8 +22,8 @@ enum Kind<'a> {
     Gaussian(&'a Gaussian),
     /// The same, for noise that depends on the move: the Gaussian of the last one.
     Moved(Box<Gaussian>),
-    /// Only the features' own directions have known distributions: the one that matters most is taken.
-    /// With the ends of what is followed of each, found when first needed.
+    /// Only the features' own directions have known distributions: the one that matters most is
+    /// taken. With the ends of what is followed of each, found when first needed.
     Independent(&'a dyn Independent, Vec<OnceCell<(f64, f64)>>),
 }
 
@@ -38,8 +40,9 @@ impl<'a> Law<'a> {
         } else {
             return Err(Error::Unsupported {
                 what: format!("line sampling under {} noise", noise.name()),
-                why: "it needs noise that is Gaussian or independent over features; use monte-carlo"
-                    .to_owned(),
+                why:
+                    "it needs noise that is Gaussian or independent over features; use monte-carlo"
+                        .to_owned(),
             });
         };
         Ok(Self { noise, kind })
@@ -94,8 +97,9 @@ impl<'a> Law<'a> {
         match self.gaussian() {
             Some(gaussian) => gaussian.sd_along(gradient, |j| active[j]),
             None => {
-                let squares =
-                    (0..active.len()).filter(|&j| active[j]).map(|j| (gradient[j] * self.sd(j)).powi(2));
+                let squares = (0..active.len())
+                    .filter(|&j| active[j])
+                    .map(|j| (gradient[j] * self.sd(j)).powi(2));
                 squares.sum::<f64>().sqrt()
             }
         }
@@ -105,7 +109,9 @@ impl<'a> Law<'a> {
     pub(super) fn draw(&self, stream: &mut Stream, row: &mut [f64]) {
         match &self.kind {
             Kind::Independent(independent, _) => {
-                row.iter_mut().enumerate().for_each(|(j, z)| *z = independent.shape(j).draw(stream));
+                row.iter_mut()
+                    .enumerate()
+                    .for_each(|(j, z)| *z = independent.shape(j).draw(stream));
             }
             _ => row.iter_mut().for_each(|z| *z = stream.normal()),
         }
@@ -115,7 +121,9 @@ impl<'a> Law<'a> {
     pub(super) fn shape_uniform(&self, row: &mut [f64]) {
         match &self.kind {
             Kind::Independent(independent, _) => {
-                row.iter_mut().enumerate().for_each(|(j, z)| *z = independent.shape(j).quantile(*z));
+                row.iter_mut()
+                    .enumerate()
+                    .for_each(|(j, z)| *z = independent.shape(j).quantile(*z));
             }
             // A billionth off is nothing beside what points of any number leave of a mean.
             _ => row.iter_mut().for_each(|z| *z = quick_quantile(*z)),
@@ -140,8 +148,8 @@ impl<'a> Law<'a> {
         }
     }
 
-    /// The direction of coordinates along which a score with this `gradient` changes most, as a unit vector, and the same in
-    /// features. Returns the distribution of the position along it.
+    /// The direction of coordinates along which a score with this `gradient` changes most, as a
+    /// unit vector, and the same in features. Returns the distribution of the position along it.
     pub(super) fn axis_into(
         &self,
         gradient: &[f64],
@@ -160,7 +168,8 @@ impl<'a> Law<'a> {
             direction.fill(0.0);
             unit[strongest] = 1.0;
             direction[strongest] = masked(strongest, independent.sd(strongest).copysign(1.0));
-            // Lines point uphill; a shape need not be symmetric, so its own direction is kept and the line may fall.
+            // Lines point uphill; a shape need not be symmetric, so its own direction is kept and
+            // the line may fall.
             let shape = independent.shape(strongest);
             let (from, to) = *ends[strongest].get_or_init(|| Marginal::ends(shape));
             return Marginal::Shape(shape, from, to);
@@ -174,8 +183,9 @@ impl<'a> Law<'a> {
         let mut norm = dot(unit, unit).sqrt();
         if norm <= 0.0 || !norm.is_finite() {
             // No gradient to follow: any direction is valid, the noisiest is the best guess.
-            let noisiest =
-                (0..unit.len()).filter(|&j| active[j]).max_by(|&a, &b| self.sd(a).total_cmp(&self.sd(b)));
+            let noisiest = (0..unit.len())
+                .filter(|&j| active[j])
+                .max_by(|&a, &b| self.sd(a).total_cmp(&self.sd(b)));
             unit.fill(0.0);
             unit[noisiest.unwrap_or(0)] = 1.0;
             norm = 1.0;

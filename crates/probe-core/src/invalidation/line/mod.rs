@@ -1,12 +1,13 @@
 //! Line sampling: condition on everything but one direction, and integrate that direction exactly.
 //!
-//! With $\varepsilon = \mu + Lz$, $z = z_\perp + tu$ and $u$ a unit vector, one sample draws $z_\perp$ and returns
-//! $P_t\big(s(x + \mu + Lz_\perp + tLu) \le 0\big)$ for a standard normal $t$: the mass of the parts of a line on which the model refuses.
-//! Its mean over $z_\perp$ is the rate, whatever $u$ is, and its variance is a small fraction of a plain draw's where $u$ follows the
-//! gradient of the score or, better, of the rate itself.
+//! With $\varepsilon = \mu + Lz$, $z = z_\perp + tu$ and $u$ a unit vector, one sample draws
+//! $z_\perp$ and returns $P_t\big(s(x + \mu + Lz_\perp + tLu) \le 0\big)$ for a standard normal
+//! $t$: the mass of the parts of a line on which the model refuses. Its mean over $z_\perp$ is the
+//! rate, whatever $u$ is, and its variance is a small fraction of a plain draw's where $u$ follows
+//! the gradient of the score or, better, of the rate itself.
 //!
-//! Exact along each line, up to rounding and a safe $4\cdot10^{-7}$ (see `shallow`), for affine scores and rectifier networks of any depth; for
-//! smooth scores as stated in `follow`.
+//! Exact along each line, up to rounding and a safe $4\cdot10^{-7}$ (see `shallow`), for affine
+//! scores and rectifier networks of any depth; for smooth scores as stated in `follow`.
 
 mod cells;
 mod crossing;
@@ -51,8 +52,9 @@ pub(super) const ENTRY: Entry<dyn InvalidationRate> = Entry {
 
 /// Line sampling with independent lines.
 ///
-/// The interval holds whatever the distribution of the masses: an empirical-Bernstein bound on numbers in [0, 1], which no such bound of
-/// confidence $1 - \delta$ can narrow below $\ln(2/\delta)/n$ however little the masses spread. `std_error` says what to expect.
+/// The interval holds whatever the distribution of the masses: an empirical-Bernstein bound on
+/// numbers in [0, 1], which no such bound of confidence $1 - \delta$ can narrow below
+/// $\ln(2/\delta)/n$ however little the masses spread. `std_error` says what to expect.
 #[derive(Debug, Clone, Copy)]
 pub struct LineSampling {
     /// Number of lines; rounded up to a multiple of 8.
@@ -64,7 +66,12 @@ impl InvalidationRate for LineSampling {
         "line"
     }
 
-    fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate> {
+    fn estimate(
+        &self,
+        query: &Query<'_>,
+        confidence: f64,
+        stream: &mut Stream,
+    ) -> Result<Estimate> {
         let mut lines = Lines::new(query.model, query.noise, Some(query.active))?;
         lines.aim(query.point, None)?;
         let delta = 0.5 * (1.0 - confidence);
@@ -87,7 +94,13 @@ impl InvalidationRate for LineSampling {
             return Ok(Estimate { rate, std_error: 0.0, lower: rate, upper: rate, exact });
         }
         let std_error = spread.std_error();
-        Ok(Estimate { rate, std_error, lower: (1.0 - lower.upper()).max(0.0), upper: upper.upper(), exact })
+        Ok(Estimate {
+            rate,
+            std_error,
+            lower: (1.0 - lower.upper()).max(0.0),
+            upper: upper.upper(),
+            exact,
+        })
     }
 
     fn with_samples(&self, samples: usize) -> Option<Box<dyn InvalidationRate>> {
@@ -95,13 +108,14 @@ impl InvalidationRate for LineSampling {
     }
 }
 
-/// The gap under the target with which a certificate gets by with three quarters of the lines that it may read, at confidence 0.999.
+/// The gap under the target with which a certificate gets by with three quarters of the lines that
+/// it may read, at confidence 0.999.
 const LEAST_GAP: f64 = 2.4e-4;
 /// The lowest first aim, as a share of the target.
 pub(crate) const LEAST_AIM: f64 = 0.3;
 
-/// How far under a target `rate` to stay where nothing else is known: costs and lines that were measured meet about here. Where lines bend, room is
-/// dearer and saves less.
+/// How far under a target `rate` to stay where nothing else is known: costs and lines that were
+/// measured meet about here. Where lines bend, room is dearer and saves less.
 pub(crate) fn usual_gap(rate: f64, bend: bool) -> f64 {
     let times = 0.35 / rate;
     let room = if bend { 0.018 * times.sqrt() } else { (0.022 * libm::pow(times, 0.85)).min(0.08) };
@@ -160,9 +174,13 @@ pub(crate) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Lines under noise that acts where `active` says; without it, where [`Lines::enter`] says before each point.
-    /// Fails for models without gradients and for noise that has no lines.
-    pub(crate) fn new(model: &'a dyn Model, noise: &'a dyn Noise, active: Option<&[bool]>) -> Result<Self> {
+    /// Lines under noise that acts where `active` says; without it, where [`Lines::enter`] says
+    /// before each point. Fails for models without gradients and for noise that has no lines.
+    pub(crate) fn new(
+        model: &'a dyn Model,
+        noise: &'a dyn Noise,
+        active: Option<&[bool]>,
+    ) -> Result<Self> {
         let kernel = Kernel::new(model)?;
         let law = Law::new(noise)?;
         let (d, width) = (model.n_features(), kernel.width());
@@ -245,8 +263,8 @@ impl<'a> Lines<'a> {
         self.base.len()
     }
 
-    /// From now on the noise is that of a person at `from` who aims at `to`, on the features `active`. No effect where the noise is
-    /// the same at all points.
+    /// From now on the noise is that of a person at `from` who aims at `to`, on the features
+    /// `active`. No effect where the noise is the same at all points.
     pub(crate) fn enter(&mut self, from: &[f64], to: &[f64], active: &[bool]) -> Result<()> {
         if self.pooled {
             return Ok(());
@@ -257,7 +275,8 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    /// Expects points that differ from `point` in few features from now on, which makes aiming at them cheaper.
+    /// Expects points that differ from `point` in few features from now on, which makes aiming at
+    /// them cheaper.
     pub(crate) fn stay_near(&mut self, point: &[f64]) {
         let mut home = std::mem::take(&mut self.home);
         home.clear();
@@ -273,7 +292,8 @@ impl<'a> Lines<'a> {
         x + if self.active[j] { self.law.mean(j) } else { 0.0 }
     }
 
-    /// Takes the score and its slopes at `point`, or where the noise around it is centred: enough for [`Lines::first_order`].
+    /// Takes the score and its slopes at `point`, or where the noise around it is centred: enough
+    /// for [`Lines::first_order`].
     pub(crate) fn visit(&mut self, point: &[f64]) -> Result<()> {
         self.number += 1;
         for (j, x) in point.iter().enumerate() {
@@ -284,24 +304,28 @@ impl<'a> Lines<'a> {
         } else {
             self.base.copy_from_slice(&self.home_image);
             let (kernel, base) = (&self.kernel, &mut self.base);
-            let differences = self.centre.iter().zip(&self.home).map(|(to, from)| to - from).enumerate();
+            let differences =
+                self.centre.iter().zip(&self.home).map(|(to, from)| to - from).enumerate();
             vectorised(
                 #[inline(always)]
                 || kernel.add_image(differences, base),
             );
         }
-        self.score = self.kernel.score_and_slopes(&self.base, &mut self.slopes, &mut self.scratch)?;
+        self.score =
+            self.kernel.score_and_slopes(&self.base, &mut self.slopes, &mut self.scratch)?;
         Ok(())
     }
 
-    /// Lines through the noise around `point`, along the noise's image of `gradient`; without one, of the score's gradient there.
+    /// Lines through the noise around `point`, along the noise's image of `gradient`; without one,
+    /// of the score's gradient there.
     pub(crate) fn aim(&mut self, point: &[f64], gradient: Option<&[f64]>) -> Result<()> {
         self.visit(point)?;
         match gradient {
             Some(gradient) => self.gradient.copy_from_slice(gradient),
             None => self.kernel.pull_back(&self.slopes, &mut self.gradient),
         }
-        self.marginal = self.law.axis_into(&self.gradient, &self.active, &mut self.unit, &mut self.direction);
+        self.marginal =
+            self.law.axis_into(&self.gradient, &self.active, &mut self.unit, &mut self.direction);
         self.kernel.image_into(&self.direction, true, &mut self.rate);
         let sd = self.largest_sd();
         self.dust = self.kernel.dust(&self.base, &self.rate, sd, &mut self.scratch);
@@ -330,13 +354,15 @@ impl<'a> Lines<'a> {
         self.anchor_score = self.score;
     }
 
-    /// Whether the score cannot be a yes where feature `j` of the remembered point differs by `change`: far cheaper than [`Lines::nudge`].
+    /// Whether the score cannot be a yes where feature `j` of the remembered point differs by
+    /// `change`: far cheaper than [`Lines::nudge`].
     pub(crate) fn is_out_of_reach(&self, j: usize, change: f64) -> bool {
         self.anchor_score + self.kernel.most_gain(j, change) < 0.0
     }
 
-    /// Moves the lines to where feature `j` of the remembered point differs by `change`, keeping their direction; returns the
-    /// score there. Much cheaper than [`Lines::aim`], and cheapest where the score is no yes: lines need not follow there.
+    /// Moves the lines to where feature `j` of the remembered point differs by `change`, keeping
+    /// their direction; returns the score there. Much cheaper than [`Lines::aim`], and cheapest
+    /// where the score is no yes: lines need not follow there.
     pub(crate) fn nudge(&mut self, j: usize, change: f64) -> Result<f64> {
         self.number += 1;
         let (kernel, base, anchor) = (&self.kernel, &mut self.base, &self.anchor);
@@ -347,27 +373,30 @@ impl<'a> Lines<'a> {
                 kernel.add_image(std::iter::once((j, change)), base);
             },
         );
-        self.score = self.kernel.score_and_slopes(&self.base, &mut self.slopes, &mut self.scratch)?;
+        self.score =
+            self.kernel.score_and_slopes(&self.base, &mut self.slopes, &mut self.scratch)?;
         if self.score > 0.0 {
             self.expect_root();
         }
         Ok(self.score)
     }
 
-    /// Where the line through the centre would have its root, were it straight, and beside it, lest it be a kink.
+    /// Where the line through the centre would have its root, were it straight, and beside it, lest
+    /// it be a kink.
     fn expect_root(&mut self) {
         self.slope = crate::math::dot(&self.slopes, &self.rate);
         let root = shallow::ASIDE - self.score / self.slope;
         self.guess = if root.is_finite() { root.clamp(-shallow::NEAR, shallow::NEAR) } else { 0.0 };
     }
 
-    /// The first-order margin at the point aimed at, $s/\sqrt{g^\top\Sigma g}$ with $g = \nabla s$, and its gradient but for the
-    /// curvature of $s$. Huge where noise does not move the score.
+    /// The first-order margin at the point aimed at, $s/\sqrt{g^\top\Sigma g}$ with $g = \nabla s$,
+    /// and its gradient but for the curvature of $s$. Huge where noise does not move the score.
     pub(crate) fn first_order(&self, gradient: &mut [f64]) -> f64 {
         self.in_deviations(self.score, &self.slopes, gradient)
     }
 
-    /// A score of these slopes with respect to the image, in standard deviations that noise gives it; with the gradient.
+    /// A score of these slopes with respect to the image, in standard deviations that noise gives
+    /// it; with the gradient.
     fn in_deviations(&self, score: f64, slopes: &[f64], gradient: &mut [f64]) -> f64 {
         self.kernel.pull_back(slopes, gradient);
         let sd = self.law.sd_along(gradient, &self.active);
@@ -419,7 +448,8 @@ impl<'a> Lines<'a> {
             && self.kernel.has_places(self.dust, self.swing)
     }
 
-    /// Whether most of the first lines of a pool are not known to rise throughout, where that can be told, or are dear in any case: looking at them in places is cheaper.
+    /// Whether most of the first lines of a pool are not known to rise throughout, where that can
+    /// be told, or are dear in any case: looking at them in places is cheaper.
     pub(crate) fn bend(&mut self, pool: &Pool) -> Result<bool> {
         if !self.has_places() || self.kernel.is_deep() {
             return Ok(self.has_places());
@@ -437,14 +467,16 @@ impl<'a> Lines<'a> {
         self.kernel.is_deep()
     }
 
-    /// From now on lines may be taken to have the one root that is nearest to where one is expected, also where others are not ruled out: good enough to find
-    /// the way, and as cheap as lines that rise throughout.
+    /// From now on lines may be taken to have the one root that is nearest to where one is
+    /// expected, also where others are not ruled out: good enough to find the way, and as cheap as
+    /// lines that rise throughout.
     pub(crate) fn take_roughly(&mut self, rough: bool) {
         self.rough = rough;
     }
 
-    /// The refused masses of the first lines of `block`, as many as `masses` has room for: whole groups of eight. If they are looked at in places,
-    /// observations in [0, 1] that have them as their means, where the model and the noise allow it.
+    /// The refused masses of the first lines of `block`, as many as `masses` has room for: whole
+    /// groups of eight. If they are looked at in places, observations in [0, 1] that have them as
+    /// their means, where the model and the noise allow it.
     pub(crate) fn masses(&mut self, block: &Block, look: Look, masses: &mut [f64]) -> Result<()> {
         let mut lanes = std::mem::take(&mut self.lanes);
         lanes.resize(masses.len() / LANES, [0.0; LANES]);
@@ -519,13 +551,20 @@ impl<'a> Lines<'a> {
     }
 
     /// Rate from the first `lines` lines of a segment, a multiple of 8.
-    pub(crate) fn rate(&mut self, pool: &Pool, segment: usize, lines: usize, look: Look) -> Result<Spread> {
+    pub(crate) fn rate(
+        &mut self,
+        pool: &Pool,
+        segment: usize,
+        lines: usize,
+        look: Look,
+    ) -> Result<Spread> {
         let mut spread = Spread::default();
         self.rate_from((pool, segment), 0, lines, look, &mut spread)?;
         Ok(spread)
     }
 
-    /// Reads on to the first `lines` lines of a pool, a multiple of 64, where `spread` is that of the first blocks of it.
+    /// Reads on to the first `lines` lines of a pool, a multiple of 64, where `spread` is that of
+    /// the first blocks of it.
     pub(crate) fn rate_further(
         &mut self,
         pool: &Pool,
@@ -566,11 +605,13 @@ impl<'a> Lines<'a> {
         Ok((margin_of(spread.mean()), spread))
     }
 
-    /// The smoothed margin $M(x) = \Phi^{-1}(1 - \Delta(x))$ on the first `lines` lines of a pool, with its gradient.
+    /// The smoothed margin $M(x) = \Phi^{-1}(1 - \Delta(x))$ on the first `lines` lines of a pool,
+    /// with its gradient.
     ///
-    /// On a fixed set of draws the rate is a smooth function of $x$. A root $t^*$ of a line contributes
-    /// $-\varphi(t^*)\,\nabla s(y)/|\nabla s(y)^\top Lu|$ to $\nabla\Delta$, at the root's own point $y$ (infinitesimal perturbation analysis). $M$ is
-    /// $1/\sigma$-Lipschitz and close to linear in $x$ where $\Delta$ itself is flat, so it is what a search should follow.
+    /// On a fixed set of draws the rate is a smooth function of $x$. A root $t^*$ of a line
+    /// contributes $-\varphi(t^*)\,\nabla s(y)/|\nabla s(y)^\top Lu|$ to $\nabla\Delta$, at the
+    /// root's own point $y$ (infinitesimal perturbation analysis). $M$ is $1/\sigma$-Lipschitz and
+    /// close to linear in $x$ where $\Delta$ itself is flat, so it is what a search should follow.
     pub(crate) fn margin(
         &mut self,
         pool: &Pool,

@@ -39,7 +39,8 @@ impl Scratch {
     }
 }
 
-/// All hidden units at a point of a line, layer after layer: pre-activations, their slopes, and the rectifier's slope there.
+/// All hidden units at a point of a line, layer after layer: pre-activations, their slopes, and the
+/// rectifier's slope there.
 #[derive(Default)]
 struct Walk {
     z: Vec<f64>,
@@ -53,7 +54,8 @@ struct Walk {
     dust: f64,
 }
 
-/// Beyond this a line of rectifiers is not followed: $2\bar\Phi(6.5) \approx 8\cdot10^{-11}$ of its mass are taken as they are at the end.
+/// Beyond this a line of rectifiers is not followed: $2\bar\Phi(6.5) \approx 8\cdot10^{-11}$ of its
+/// mass are taken as they are at the end.
 const FAR: f64 = 6.5;
 /// More kinks than any line of a sane network has; a bound, not a target.
 const MOST_KINKS: usize = 1_000_000;
@@ -63,7 +65,9 @@ const FRESH: usize = 64;
 impl<'a> Network<'a> {
     pub(super) fn new(mlp: &'a Mlp) -> Self {
         let by_input = |layer: &Layer| {
-            (0..layer.n_in()).flat_map(|i| (0..layer.n_out()).map(move |o| layer.row(o)[i])).collect()
+            (0..layer.n_in())
+                .flat_map(|i| (0..layer.n_out()).map(move |o| layer.row(o)[i]))
+                .collect()
         };
         let columns = match mlp.activation().is_piecewise_linear() {
             true => mlp.layers()[1..].iter().map(by_input).collect(),
@@ -73,7 +77,12 @@ impl<'a> Network<'a> {
     }
 
     /// The score at an image, and its slopes with respect to the image.
-    pub(super) fn score_and_slopes(&self, image: &[f64], slopes: &mut [f64], scratch: &mut Scratch) -> f64 {
+    pub(super) fn score_and_slopes(
+        &self,
+        image: &[f64],
+        slopes: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> f64 {
         let activation = self.mlp.activation();
         let layers = self.mlp.layers();
         let Scratch { values, before, slopes: delta, .. } = scratch;
@@ -91,7 +100,9 @@ impl<'a> Network<'a> {
         let (weights, bias) = self.mlp.output();
         let score = dot(weights, values) + (bias - self.mlp.threshold());
         delta.clear();
-        delta.extend(weights.iter().zip(&before[from..]).map(|(w, &z)| w * activation.derivative(z)));
+        delta.extend(
+            weights.iter().zip(&before[from..]).map(|(w, &z)| w * activation.derivative(z)),
+        );
         for layer in layers[1..layers.len() - 1].iter().rev() {
             from -= layer.n_in();
             values.clear();
@@ -118,13 +129,15 @@ impl<'a> Network<'a> {
         for layer in &self.mlp.layers()[1..] {
             // No activation is larger than its argument and one.
             units.iter_mut().for_each(|z| *z = self.mlp.activation().value(*z).abs().max(*z));
-            let sum = |i: usize| layer.row(i).iter().zip(&units).map(|(w, z)| w.abs() * z).sum::<f64>();
+            let sum =
+                |i: usize| layer.row(i).iter().zip(&units).map(|(w, z)| w.abs() * z).sum::<f64>();
             units = (0..layer.n_out()).map(|i| layer.bias()[i].abs() + sum(i)).collect();
         }
         units.iter().sum::<f64>() + self.mlp.threshold().abs()
     }
 
-    /// The refused mass of the line `p + t q`, where scores up to `dust` are refused; its roots add to `sums`, if there are any.
+    /// The refused mass of the line `p + t q`, where scores up to `dust` are refused; its roots add
+    /// to `sums`, if there are any.
     pub(super) fn mass(
         &self,
         (p, q): (&[f64], &[f64]),
@@ -141,7 +154,8 @@ impl<'a> Network<'a> {
                 || self.walk(p, q, marginal, &mut roots, &mut scratch.walk),
             )
         } else {
-            let mut along = smooth::Along { mlp: self.mlp, p, q, dust, scratch: &mut scratch.smooth };
+            let mut along =
+                smooth::Along { mlp: self.mlp, p, q, dust, scratch: &mut scratch.smooth };
             vectorised(
                 #[inline(always)]
                 || follow::refused_mass(&mut along, marginal, &mut roots),
@@ -169,8 +183,8 @@ impl<'a> Network<'a> {
 }
 
 impl Network<'_> {
-    /// The refused mass of a line of rectifiers, from kink to kink: each bends the layers after its own, which are brought up to date
-    /// and not computed anew. Exact up to rounding and [`FAR`].
+    /// The refused mass of a line of rectifiers, from kink to kink: each bends the layers after its
+    /// own, which are brought up to date and not computed anew. Exact up to rounding and [`FAR`].
     #[inline(always)]
     fn walk(
         &self,
@@ -221,7 +235,8 @@ impl Network<'_> {
         }
     }
 
-    /// Computes all units at `t`: on or off as they are or, if that is not known, as their value or, at a kink, their slope says.
+    /// Computes all units at `t`: on or off as they are or, if that is not known, as their value
+    /// or, at a kink, their slope says.
     #[inline(always)]
     fn forward(&self, p: &[f64], q: &[f64], t: f64, walk: &mut Walk) {
         let leak = self.mlp.activation().derivative(-1.0);
@@ -279,7 +294,8 @@ impl Network<'_> {
         z[unit] = 0.0;
         let last = starts.len() - 2;
         let width = |l: usize| self.mlp.layers()[l].n_out();
-        let column = |l: usize, i: usize| &self.columns[l][i * width(l + 1)..(i + 1) * width(l + 1)];
+        let column =
+            |l: usize, i: usize| &self.columns[l][i * width(l + 1)..(i + 1) * width(l + 1)];
         if layer == last {
             *slope += change * column(layer, unit - starts[layer])[0];
             return;
@@ -299,13 +315,15 @@ impl Network<'_> {
             }
         }
         let (weights, _) = self.mlp.output();
-        *slope =
-            (0..weights.len()).map(|i| weights[i] * share[starts[last] + i] * dz[starts[last] + i]).sum();
+        *slope = (0..weights.len())
+            .map(|i| weights[i] * share[starts[last] + i] * dz[starts[last] + i])
+            .sum();
     }
 }
 
 impl Walk {
-    /// The unit that crosses its kink next, and how far that is: one that is on and falls, or off and rises.
+    /// The unit that crosses its kink next, and how far that is: one that is on and falls, or off
+    /// and rises.
     #[inline(always)]
     fn next_kink(&self) -> (usize, f64) {
         let distance = |((z, dz), share): ((&f64, &f64), &f64)| {
@@ -315,7 +333,8 @@ impl Walk {
             if heads > 0.0 { step } else { f64::INFINITY }
         };
         let (mut least, mut whose) = ([f64::INFINITY; LANES], [0.0; LANES]);
-        let (z, dz, share) = (self.z.as_chunks().0, self.dz.as_chunks().0, self.share.as_chunks().0);
+        let (z, dz, share) =
+            (self.z.as_chunks().0, self.dz.as_chunks().0, self.share.as_chunks().0);
         let mut number = 0.0;
         for ((z, dz), share) in z.iter().zip(dz).zip(share) {
             let (z, dz, share): (&Lanes, &Lanes, &Lanes) = (z, dz, share);
@@ -331,9 +350,12 @@ impl Walk {
         let whole = self.z.len() / LANES * LANES;
         let units = (0..LANES).map(|lane| (whose[lane] as usize * LANES + lane, least[lane]));
         let rest = self.z.iter().zip(&self.dz).zip(&self.share).enumerate().skip(whole);
-        units.chain(rest.map(|(i, unit)| (i, distance(unit)))).fold((0, f64::INFINITY), |best, unit| {
-            if unit.1 < best.1 || (unit.1 == best.1 && unit.0 < best.0) { unit } else { best }
-        })
+        units.chain(rest.map(|(i, unit)| (i, distance(unit)))).fold(
+            (0, f64::INFINITY),
+            |best, unit| {
+                if unit.1 < best.1 || (unit.1 == best.1 && unit.0 < best.0) { unit } else { best }
+            },
+        )
     }
 
     /// Moves all units on by `step`.
@@ -357,7 +379,9 @@ mod tests {
         let layers = widths
             .windows(2)
             .map(|pair| Dense {
-                weight: (0..pair[0] * pair[1]).map(|_| stream.normal() / (pair[0] as f64).sqrt()).collect(),
+                weight: (0..pair[0] * pair[1])
+                    .map(|_| stream.normal() / (pair[0] as f64).sqrt())
+                    .collect(),
                 bias: (0..pair[1]).map(|_| 0.3 * stream.normal()).collect(),
             })
             .collect();
@@ -379,16 +403,21 @@ mod tests {
                     let direction: Vec<f64> = (0..d).map(|_| stream.normal()).collect();
                     let layer = &mlp.layers()[0];
                     let image = |x: &[f64], biased: f64| -> Vec<f64> {
-                        (0..layer.n_out()).map(|i| dot(layer.row(i), x) + biased * layer.bias()[i]).collect()
+                        (0..layer.n_out())
+                            .map(|i| dot(layer.row(i), x) + biased * layer.bias()[i])
+                            .collect()
                     };
                     let (p, q) = (image(&base, 1.0), image(&direction, 0.0));
                     let net = Network::new(&mlp);
-                    let mass = net.mass((&p, &q), 0.0, Marginal::Normal, None, &mut Scratch::default());
-                    // Cells whose ends differ in sign are halved by the straight line between the ends.
+                    let mass =
+                        net.mass((&p, &q), 0.0, Marginal::Normal, None, &mut Scratch::default());
+                    // Cells whose ends differ in sign are halved by the straight line between the
+                    // ends.
                     let (cells, mut expected, mut before) = (26_000, 0.0, f64::NAN);
                     for cell in 0..=cells {
                         let t = -6.5 + 13.0 * f64::from(cell) / f64::from(cells);
-                        let x: Vec<f64> = base.iter().zip(&direction).map(|(b, v)| b + t * v).collect();
+                        let x: Vec<f64> =
+                            base.iter().zip(&direction).map(|(b, v)| b + t * v).collect();
                         let score = mlp.score(&x).unwrap();
                         let width = 13.0 / f64::from(cells);
                         let share = match (before <= 0.0, score <= 0.0) {
@@ -402,9 +431,13 @@ mod tests {
                         }
                         before = score;
                     }
-                    // A crossing in a cell with a kink is off by a cell at most, 0.0002 of the mass; the midpoint rule by far less. No line
-                    // here has more than five such cells.
-                    assert!((mass - expected).abs() < 1e-3, "{widths:?} {activation:?}: {mass} {expected}");
+                    // A crossing in a cell with a kink is off by a cell at most, 0.0002 of the
+                    // mass; the midpoint rule by far less. No line here has more than five such
+                    // cells.
+                    assert!(
+                        (mass - expected).abs() < 1e-3,
+                        "{widths:?} {activation:?}: {mass} {expected}"
+                    );
                 }
             }
         }

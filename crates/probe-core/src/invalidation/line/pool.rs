@@ -1,7 +1,8 @@
 //! Errors drawn once and read by everybody, with their images.
 //!
-//! A pool is a sequence of blocks of 64 errors, made when first read and then kept, up to a limit of memory; what lies beyond is
-//! made again each time, with the same bits. Segments are independent of one another: an attempt to certify reads a segment of its own.
+//! A pool is a sequence of blocks of 64 errors, made when first read and then kept, up to a limit
+//! of memory; what lies beyond is made again each time, with the same bits. Segments are
+//! independent of one another: an attempt to certify reads a segment of its own.
 
 use super::cells::{N_CELLS, place};
 use super::shallow::ShortImages;
@@ -24,7 +25,8 @@ pub(crate) struct Block {
     pub(super) coordinates: Vec<Lanes>,
     /// Per group, their images. Empty where the noise depends on the point.
     pub(super) images: Vec<Lanes>,
-    /// Per group, a number drawn uniformly from (0, 1) for each error. Empty where lines are not looked at in places.
+    /// Per group, a number drawn uniformly from (0, 1) for each error. Empty where lines are not
+    /// looked at in places.
     pub(super) drawn: Vec<Lanes>,
     /// Per cell, the places of the errors' lines, in standard deviations: see `cells.rs`.
     places: Vec<OnceLock<Box<[Singles]>>>,
@@ -112,7 +114,8 @@ impl Pool {
         Self { segments: (0..segments).map(|s| Segment::new(source(s), lines)).collect() }
     }
 
-    /// One segment of evenly spread errors, for lines like `lines`; independent of those of another `key`.
+    /// One segment of evenly spread errors, for lines like `lines`; independent of those of another
+    /// `key`.
     pub(crate) fn even(seed: Seed, purpose: Purpose, key: u64, lines: &Lines<'_>) -> Self {
         let points = ScrambledSobol::new(lines.n_coordinates(), &mut seed.stream(purpose, key));
         Self { segments: vec![Segment::new(Source::Even { points, seed, purpose, key }, lines)] }
@@ -159,7 +162,8 @@ impl Source {
                     points.uniform_into(next.next().unwrap_or_default(), row);
                     law.shape_uniform(row);
                 });
-                // Evenly spread as well: multiples of the golden section, from a start that is drawn.
+                // Evenly spread as well: multiples of the golden section, from a start that is
+                // drawn.
                 let start = aside(*seed, *purpose, *key, 0).uniform();
                 let mut number = (index * BLOCK) as f64;
                 block.with_draws(|| {

@@ -1,15 +1,21 @@
-//! One hidden layer of rectifiers: along a line the score is piecewise linear, with one kink per hidden unit.
+//! One hidden layer of rectifiers: along a line the score is piecewise linear, with one kink per
+//! hidden unit.
 //!
-//! The image of a point is $Z_i = v_i (w_i^\top x + b_i)$, hidden units scaled by their weight in the score and those with $v_i > 0$ first, so
-//! that $f = c + \sum_{v_i>0} \max(Z_i, 0) + \sum_{v_i<0} \min(Z_i, 0)$; along a line $Z = P + tC$. Rectifiers that leak keep a share
-//! $\alpha$ of all $Z$; then $v$ is scaled by $1-\alpha$ and $\frac{\alpha}{1-\alpha}\sum Z_i$ is added.
+//! The image of a point is $Z_i = v_i (w_i^\top x + b_i)$, hidden units scaled by their weight in
+//! the score and those with $v_i > 0$ first, so that $f = c + \sum_{v_i>0} \max(Z_i, 0) +
+//! \sum_{v_i<0} \min(Z_i, 0)$; along a line $Z = P + tC$. Rectifiers that leak keep a share
+//! $\alpha$ of all $Z$; then $v$ is scaled by $1-\alpha$ and $\frac{\alpha}{1-\alpha}\sum Z_i$ is
+//! added.
 //!
-//! Eight lines are traced side by side. A unit whose sign is settled over $|t| \le T$ has a fixed slope there and the others a
-//! slope between 0 and $C_i$, so $\underline s = \sum_{\text{always on}} C_i^+ + \sum_{\text{ever on}} C_i^-$ bounds the slope from below, and
-//! costs one comparison a unit. Where $\underline s > 0$ the score rises throughout, its one root is found by Newton steps, which are exact once
-//! in the right piece. A step is the last one when $|f|/\underline s \le 10^{-6}$, which bounds the distance to the root; what that may hide, and the mass
-//! beyond $T$, $\bar\Phi(6) \approx 10^{-9}$, is counted as refused: $4\cdot10^{-7}$ a line at most, on the safe side. The other lines are cut into
-//! pieces that are monotone or keep their sign by the same bounds; lines that resist that sort their kinks and walk them, which gives every root
+//! Eight lines are traced side by side. A unit whose sign is settled over $|t| \le T$ has a fixed
+//! slope there and the others a slope between 0 and $C_i$, so $\underline s = \sum_{\text{always
+//! on}} C_i^+ + \sum_{\text{ever on}} C_i^-$ bounds the slope from below, and costs one comparison
+//! a unit. Where $\underline s > 0$ the score rises throughout, its one root is found by Newton
+//! steps, which are exact once in the right piece. A step is the last one when $|f|/\underline s
+//! \le 10^{-6}$, which bounds the distance to the root; what that may hide, and the mass beyond
+//! $T$, $\bar\Phi(6) \approx 10^{-9}$, is counted as refused: $4\cdot10^{-7}$ a line at most, on
+//! the safe side. The other lines are cut into pieces that are monotone or keep their sign by the
+//! same bounds; lines that resist that sort their kinks and walk them, which gives every root
 //! exactly up to rounding.
 
 mod places;
@@ -35,8 +41,9 @@ const SMALLEST: f64 = 0.1;
 const MAX_STEPS: usize = 10;
 /// Roots are at least this precise before the last step, in standard deviations.
 const PRECISION: f64 = 1e-6;
-/// Slopes at a root are those this far beyond it, in standard deviations: units whose kink is the root itself, as in
-/// `relu(z) - relu(-z)`, are on or off there as rounding will have it, and may take the whole slope with them.
+/// Slopes at a root are those this far beyond it, in standard deviations: units whose kink is the
+/// root itself, as in `relu(z) - relu(-z)`, are on or off there as rounding will have it, and may
+/// take the whole slope with them.
 pub(super) const ASIDE: f64 = 1e-10;
 
 /// The network in image space.
@@ -65,7 +72,8 @@ pub(super) struct Bundle<'a> {
     pub marginal: Marginal<'a>,
     /// Scores up to this are refused: more than rounding leaves of a zero.
     pub dust: f64,
-    /// Whether the root that is nearest to where one is expected will do, also where others are not ruled out: for searches.
+    /// Whether the root that is nearest to where one is expected will do, also where others are not
+    /// ruled out: for searches.
     pub rough: bool,
 }
 
@@ -89,7 +97,8 @@ struct Piece {
 /// Scratch of a tracer.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// What placing starts from, at the position where the root is expected; see [`Shallow::start`].
+    /// What placing starts from, at the position where the root is expected; see
+    /// [`Shallow::start`].
     pub(super) start: Vec<[f64; 2]>,
     p: Vec<Lanes>,
     /// Right ends of the pieces that are left, the nearest last.
@@ -105,7 +114,8 @@ pub(super) struct Scratch {
 }
 
 impl Shallow {
-    /// The units that matter, in image order, each with its factor, for hidden units of weight `output` in the score.
+    /// The units that matter, in image order, each with its factor, for hidden units of weight
+    /// `output` in the score.
     pub(super) fn new(output: &[f64], bias: f64, alpha: f64) -> (Self, Vec<(usize, f64)>) {
         let with_sign = |sign: f64| {
             output.iter().enumerate().filter(move |(_, v)| sign * **v > 0.0).map(|(i, v)| (i, *v))
@@ -125,7 +135,8 @@ impl Shallow {
         self.bias.abs() + (1.0 + self.leak) * units.iter().sum::<f64>()
     }
 
-    /// The most that moving up and moving down along `row` of the image can add to the score: what helps is on, what harms is off.
+    /// The most that moving up and moving down along `row` of the image can add to the score: what
+    /// helps is on, what harms is off.
     pub(super) fn steepest(&self, row: &[f64]) -> [f64; 2] {
         let [mut up, mut down] = [0.0; 2];
         for z in row {
@@ -154,8 +165,9 @@ impl Shallow {
         )
     }
 
-    /// The refused masses of eight lines with errors `image`, whose position along the line is normal and was `along`. If `sums` has room, each
-    /// root adds $-\varphi(t)/f'(t)$ to the sums of the units that are on there, lane by lane.
+    /// The refused masses of eight lines with errors `image`, whose position along the line is
+    /// normal and was `along`. If `sums` has room, each root adds $-\varphi(t)/f'(t)$ to the sums
+    /// of the units that are on there, lane by lane.
     #[inline(always)]
     pub(super) fn masses<S: Simd>(
         &self,
@@ -197,8 +209,9 @@ impl Shallow {
         masses
     }
 
-    /// Masses of the lines in `todo` that do not rise throughout: the part within $T$ is halved until each piece is known to be
-    /// monotone or to keep its sign, all lines side by side. Lines that resist stay in `todo`.
+    /// Masses of the lines in `todo` that do not rise throughout: the part within $T$ is halved
+    /// until each piece is known to be monotone or to keep its sign, all lines side by side. Lines
+    /// that resist stay in `todo`.
     #[inline(always)]
     fn divide<S: Simd>(
         &self,
@@ -218,7 +231,8 @@ impl Shallow {
         // From the left to the right: the piece at hand ends where the next one begins.
         while let Some(right) = pieces.last() {
             let (a, b) = (left.at, right.at);
-            // Units of positive weight bend the score upwards, the others downwards: slopes are bounded by those at the ends.
+            // Units of positive weight bend the score upwards, the others downwards: slopes are
+            // bounded by those at the ends.
             let (mut lows, mut highs) = ([0.0; LANES], [0.0; LANES]);
             for lane in 0..LANES {
                 lows[lane] = left.up[lane] + right.down[lane];
@@ -266,7 +280,8 @@ impl Shallow {
         self.add_up(simd, (rate, p), (&first, &pending), found, (todo, masses), sums);
     }
 
-    /// Adds up the masses of `pending` lines from their roots, in order from the left, where the scores are `first`.
+    /// Adds up the masses of `pending` lines from their roots, in order from the left, where the
+    /// scores are `first`.
     #[inline(always)]
     fn add_up<S: Simd>(
         &self,
@@ -302,10 +317,12 @@ impl Shallow {
         }
     }
 
-    /// Scores and slopes of all lines at one position, units of positive and of negative weight apart.
+    /// Scores and slopes of all lines at one position, units of positive and of negative weight
+    /// apart.
     #[inline(always)]
     fn end<S: Simd>(&self, simd: S, rate: &[f64], p: &[Lanes], at: f64) -> End {
-        let [mut score, mut rising, mut falling] = [self.bias, 0.0, 0.0].map(|x| Wide::splat(simd, x));
+        let [mut score, mut rising, mut falling] =
+            [self.bias, 0.0, 0.0].map(|x| Wide::splat(simd, x));
         let t = Wide::splat(simd, at);
         let (up, down) = p.split_at(self.n_up);
         let (rate_up, rate_down) = rate.split_at(self.n_up);
@@ -315,7 +332,8 @@ impl Shallow {
         End { at, score: score.lanes(), up: rising.lanes(), down: falling.lanes() }
     }
 
-    /// Roots of the `crossing` lines, which are monotone between `a` and `b`; NaN where steps do not get there.
+    /// Roots of the `crossing` lines, which are monotone between `a` and `b`; NaN where steps do
+    /// not get there.
     #[inline(always)]
     fn newton_within<S: Simd>(
         &self,
@@ -356,8 +374,8 @@ impl Shallow {
         (t, slope)
     }
 
-    /// What [`Shallow::place`] starts from, for all lines around one point: each unit's image at the position `from`, and the value there beyond
-    /// which its sign is settled over $|t| \le T$.
+    /// What [`Shallow::place`] starts from, for all lines around one point: each unit's image at
+    /// the position `from`, and the value there beyond which its sign is settled over $|t| \le T$.
     #[inline(always)]
     pub(super) fn start(&self, base: &[f64], rate: &[f64], from: f64, start: &mut Vec<[f64; 2]>) {
         start.clear();
@@ -367,8 +385,8 @@ impl Shallow {
         }));
     }
 
-    /// Puts the images of the lines' bases into `p`; returns a lower bound on each line's slope over $|t| \le T$, and scores and slopes
-    /// at the position that `start` was made for.
+    /// Puts the images of the lines' bases into `p`; returns a lower bound on each line's slope
+    /// over $|t| \le T$, and scores and slopes at the position that `start` was made for.
     #[inline(always)]
     fn place<S: Simd>(
         &self,
@@ -394,7 +412,13 @@ impl Shallow {
 
     /// Score and slope of eight lines, each at its own position.
     #[inline(always)]
-    fn evaluate<S: Simd>(&self, simd: S, rate: &[f64], p: &[Lanes], t: Wide<S>) -> (Wide<S>, Wide<S>) {
+    fn evaluate<S: Simd>(
+        &self,
+        simd: S,
+        rate: &[f64],
+        p: &[Lanes],
+        t: Wide<S>,
+    ) -> (Wide<S>, Wide<S>) {
         let [mut score, mut slope] = [self.bias, 0.0].map(|x| Wide::splat(simd, x));
         let (up, down) = p.split_at(self.n_up);
         let (rate_up, rate_down) = rate.split_at(self.n_up);
@@ -427,8 +451,9 @@ impl Shallow {
         }
     }
 
-    /// Roots, as seen from where they are expected, and slopes there, from scores and slopes at that place: ∞ where a line is refused throughout, −∞ where
-    /// nowhere, NaN where the quick way does not know.
+    /// Roots, as seen from where they are expected, and slopes there, from scores and slopes at
+    /// that place: ∞ where a line is refused throughout, −∞ where nowhere, NaN where the quick way
+    /// does not know.
     #[inline(always)]
     fn newton<S: Simd>(
         &self,
@@ -495,7 +520,8 @@ impl Shallow {
         sums: &mut [Lanes],
     ) {
         // Positions of lines without a root must not poison the others.
-        let t: Lanes = std::array::from_fn(|lane| if weights[lane] != 0.0 { at[lane] + ASIDE } else { 0.0 });
+        let t: Lanes =
+            std::array::from_fn(|lane| if weights[lane] != 0.0 { at[lane] + ASIDE } else { 0.0 });
         let lines = (Wide::load(simd, &t), Wide::load(simd, weights));
         let (up, down) = p.split_at(self.n_up);
         let (rate_up, rate_down) = rate.split_at(self.n_up);
@@ -506,7 +532,13 @@ impl Shallow {
 
     /// Mass of one lane by the walk; its roots add to `sums`.
     #[inline(never)]
-    fn walk(&self, bundle: &Bundle<'_>, lane: usize, sums: &mut [Lanes], scratch: &mut Scratch) -> f64 {
+    fn walk(
+        &self,
+        bundle: &Bundle<'_>,
+        lane: usize,
+        sums: &mut [Lanes],
+        scratch: &mut Scratch,
+    ) -> f64 {
         let Scratch { p, line, kinks, roots, .. } = scratch;
         line.clear();
         line.extend(p.iter().map(|p| p[lane]));
@@ -530,7 +562,8 @@ impl Shallow {
         mass
     }
 
-    /// The refused mass of the line with image `p + t c`; its roots are written to `roots`. `kinks` is scratch.
+    /// The refused mass of the line with image `p + t c`; its roots are written to `roots`. `kinks`
+    /// is scratch.
     fn refused_mass(
         &self,
         marginal: Marginal<'_>,

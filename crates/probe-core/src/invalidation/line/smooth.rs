@@ -1,9 +1,10 @@
 //! Networks of smooth activations along a line: score, slope, and bounds on both over a cell.
 //!
-//! A unit's pre-activation $z$ has $|z'| \le D$ and $|z''| \le S$ on a cell of half width $h$; $D = |q|$ and $S = 0$ in the first layer, whose
-//! pre-activations are $p + tq$. Then $z$ stays within $r = |z'(m)|h + Sh^2/2$ of its middle, which bounds $|\varphi''| \le E$ and
-//! $|\varphi'| \le A = |\varphi'(z(m))| + rE$ there, and $|\varphi(z)'| \le AD$, $|\varphi(z)''| \le ED^2 + AS$. The next layer's $D$ and $S$ are sums of these
-//! with absolute weights, where $D$ need not exceed $|z'(m)| + hS$.
+//! A unit's pre-activation $z$ has $|z'| \le D$ and $|z''| \le S$ on a cell of half width $h$; $D = |q|$
+//! and $S = 0$ in the first layer, whose pre-activations are $p + tq$. Then $z$ stays within $r = |z'(m)|h +
+//! Sh^2/2$ of its middle, which bounds $|\varphi''| \le E$ and $|\varphi'| \le A = |\varphi'(z(m))| +
+//! rE$ there, and $|\varphi(z)'| \le AD$, $|\varphi(z)''| \le ED^2 + AS$. The next layer's $D$ and
+//! $S$ are sums of these with absolute weights, where $D$ need not exceed $|z'(m)| + hS$.
 
 use super::follow::{Enclosure, Profile};
 use crate::math::dot;
@@ -19,7 +20,8 @@ pub(super) struct Scratch {
     bends: Vec<f64>,
 }
 
-/// A unit before its activation: value and slope in the middle of a cell, bounds on slope and bend all over it.
+/// A unit before its activation: value and slope in the middle of a cell, bounds on slope and bend
+/// all over it.
 #[derive(Clone, Copy)]
 struct Unit {
     value: f64,
@@ -64,9 +66,13 @@ impl Profile for Along<'_> {
                 slopes.push(derivative * z.slope);
             }
             units.clear();
-            units.extend(rows(layer).map(|(row, bias)| unit(dot(row, values) + bias, dot(row, slopes))));
+            units.extend(
+                rows(layer).map(|(row, bias)| unit(dot(row, values) + bias, dot(row, slopes))),
+            );
         }
-        units.first().map_or((0.0, 0.0), |z| ((z.value - self.mlp.threshold()) - self.dust, z.slope))
+        units
+            .first()
+            .map_or((0.0, 0.0), |z| ((z.value - self.mlp.threshold()) - self.dust, z.slope))
     }
 
     fn enclose(&mut self, middle: f64, half: f64) -> Option<Enclosure> {
@@ -112,7 +118,8 @@ impl Profile for Along<'_> {
     }
 }
 
-/// Value and derivative. The latter is accurate to rounding of 1, not in its tails: it is added to others here.
+/// Value and derivative. The latter is accurate to rounding of 1, not in its tails: it is added to
+/// others here.
 #[inline(always)]
 pub(super) fn jet(activation: Activation, z: f64) -> (f64, f64) {
     let value = activation.value(z);
@@ -134,7 +141,8 @@ fn rows(layer: &Layer) -> impl Iterator<Item = (&[f64], f64)> {
 fn absolute_dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (a_chunks, b_chunks) = (a.chunks_exact(8), b.chunks_exact(8));
-    let tail: f64 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(x, y)| x.abs() * y).sum();
+    let tail: f64 =
+        a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(x, y)| x.abs() * y).sum();
     for (x, y) in a_chunks.zip(b_chunks) {
         for lane in 0..8 {
             sums[lane] += x[lane].abs() * y[lane];
@@ -152,11 +160,13 @@ mod tests {
     use crate::model::Dense;
     use crate::seed::{Purpose, Seed};
 
-    /// Mass of the line of all `t` through a network of one feature and, on a grid, the same, with what the grid may be off by.
+    /// Mass of the line of all `t` through a network of one feature and, on a grid, the same, with
+    /// what the grid may be off by.
     fn masses(mlp: &Mlp) -> (f64, f64, f64) {
         let first = &mlp.layers()[0];
         let mut scratch = Scratch::default();
-        let mut along = Along { mlp, p: first.bias(), q: first.weight(), dust: 0.0, scratch: &mut scratch };
+        let mut along =
+            Along { mlp, p: first.bias(), q: first.weight(), dust: 0.0, scratch: &mut scratch };
         let mut roots = Vec::new();
         let mass = refused_mass(&mut along, Marginal::Normal, &mut roots);
         let (n, step) = (100_000, 18.0 / 100_000.0);
@@ -179,7 +189,10 @@ mod tests {
         let edges = || starts.iter().flat_map(|start| [(*start, -1.0), (start + 0.1, 1.0)]);
         for steep in [300.0, 1e5] {
             let comb = vec![
-                Dense { weight: vec![steep; 24], bias: edges().map(|(at, _)| -steep * at).collect() },
+                Dense {
+                    weight: vec![steep; 24],
+                    bias: edges().map(|(at, _)| -steep * at).collect(),
+                },
                 Dense { weight: edges().map(|(_, sign)| sign).collect(), bias: vec![1.0] },
             ];
             let (mass, grid, off) = masses(&Mlp::new(comb, Activation::Tanh, 0.0).unwrap());
@@ -215,7 +228,10 @@ mod tests {
                 most = most.max(activation.second_derivative(t).abs());
                 assert!(activation.most_bend(t).unwrap() >= most, "{activation} {t}");
                 for t in [t, -t] {
-                    assert!(activation.derivative(t).abs() <= activation.most_slope(), "{activation} {t}");
+                    assert!(
+                        activation.derivative(t).abs() <= activation.most_slope(),
+                        "{activation} {t}"
+                    );
                 }
             }
         }

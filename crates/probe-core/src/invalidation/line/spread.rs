@@ -27,7 +27,8 @@ impl Spread {
 
     /// Variance of one mass.
     pub(crate) fn variance(&self) -> f64 {
-        (self.sum_of_squares / self.n - self.mean().powi(2)).max(0.0) * self.n / (self.n - 1.0).max(1.0)
+        (self.sum_of_squares / self.n - self.mean().powi(2)).max(0.0) * self.n
+            / (self.n - 1.0).max(1.0)
     }
 
     /// Standard error of the mean of as many independent masses.

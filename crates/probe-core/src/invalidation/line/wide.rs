@@ -1,12 +1,15 @@
-//! Eight lines in vector registers, and the passes over hidden units that a shallow network's lines are made of.
+//! Eight lines in vector registers, and the passes over hidden units that a shallow network's lines
+//! are made of.
 //!
-//! The registers are named (`pulp::Simd`), because the compiler does badly with loops that keep several sums of eight (ADR 0013). Products and sums
-//! are fused on every machine, in software where there is no instruction for it, so the bits are the same everywhere.
+//! The registers are named (`pulp::Simd`), because the compiler does badly with loops that keep
+//! several sums of eight (ADR 0013). Products and sums are fused on every machine, in software
+//! where there is no instruction for it, so the bits are the same everywhere.
 
 use super::{LANES, Lanes};
 use pulp::Simd;
 
-/// Eight numbers in as many vector registers as they take: the first of these parts, the others are idle.
+/// Eight numbers in as many vector registers as they take: the first of these parts, the others are
+/// idle.
 #[derive(Clone, Copy)]
 pub(super) struct Wide<S: Simd>(pub(super) [S::f64s; LANES]);
 
@@ -58,8 +61,9 @@ impl<S: Simd> Wide<S> {
     }
 }
 
-/// [`Shallow::place`] for units of one sign: their images, and what they add to slope bound, score and slope. `start` holds the units' base and
-/// the value beyond which their sign is settled, and `back` how far the lines' bases lie behind the errors.
+/// [`Shallow::place`] for units of one sign: their images, and what they add to slope bound, score
+/// and slope. `start` holds the units' base and the value beyond which their sign is settled, and
+/// `back` how far the lines' bases lie behind the errors.
 #[inline(always)]
 pub(super) fn place_units<S: Simd, const UP: bool>(
     simd: S,
@@ -101,8 +105,8 @@ fn add_unit<S: Simd, const UP: bool>(
     }
 }
 
-/// What units of one sign add to scores and slopes at the lines' positions. Every other unit goes to sums of its own, so that no addition waits for
-/// the one before it.
+/// What units of one sign add to scores and slopes at the lines' positions. Every other unit goes
+/// to sums of its own, so that no addition waits for the one before it.
 #[inline(always)]
 pub(super) fn add_units<S: Simd, const UP: bool>(
     simd: S,
@@ -127,7 +131,8 @@ pub(super) fn add_units<S: Simd, const UP: bool>(
     }
 }
 
-/// Adds the lines' weights to the sums of those units of one sign that are on at the lines' positions.
+/// Adds the lines' weights to the sums of those units of one sign that are on at the lines'
+/// positions.
 #[inline(always)]
 pub(super) fn add_weights<S: Simd, const UP: bool>(
     simd: S,
@@ -139,7 +144,8 @@ pub(super) fn add_weights<S: Simd, const UP: bool>(
 ) {
     let (zero, leak) = (simd.splat_f64s(0.0), simd.splat_f64s(leak));
     for ((&c, row), total) in rate.iter().zip(p).zip(sums) {
-        let (c, row, mut sum) = (simd.splat_f64s(c), Wide::load(simd, row), Wide::load(simd, total));
+        let (c, row, mut sum) =
+            (simd.splat_f64s(c), Wide::load(simd, row), Wide::load(simd, total));
         for h in 0..Wide::<S>::PARTS {
             let (z, w) = (simd.mul_add_f64s(t.0[h], c, row.0[h]), weights.0[h]);
             let on = simd.select_f64s(beyond::<S, UP>(simd, z, zero), w, zero);
@@ -149,7 +155,8 @@ pub(super) fn add_weights<S: Simd, const UP: bool>(
     }
 }
 
-/// Places of a line whose scores are summed together: enough that no addition waits for the one before it.
+/// Places of a line whose scores are summed together: enough that no addition waits for the one
+/// before it.
 pub(super) const TOGETHER: usize = 8;
 
 /// Eight numbers of single precision.
@@ -185,7 +192,8 @@ impl<S: Simd> Short<S> {
     }
 }
 
-/// What units of one sign add to scores at several places of the lines. `back` is how far the lines' bases lie behind the errors.
+/// What units of one sign add to scores at several places of the lines. `back` is how far the
+/// lines' bases lie behind the errors.
 #[inline(always)]
 fn add_scores<S: Simd, const UP: bool>(
     simd: S,
@@ -210,7 +218,8 @@ fn add_scores<S: Simd, const UP: bool>(
     }
 }
 
-/// A network around a point, in single precision: images of the point and of the direction, the number of units of positive weight, and where sums begin.
+/// A network around a point, in single precision: images of the point and of the direction, the
+/// number of units of positive weight, and where sums begin.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
     pub base: &'a [f32],
@@ -219,8 +228,9 @@ pub(super) struct Around<'a> {
     pub bias: f32,
 }
 
-/// The total size of the cells whose place each line accepts for sure: places of group number `group`, cell by cell. `doubt` is a bound on the rounding of a score: what a place at
-/// 0 has, line by line, and what a unit of distance adds to it. What is not a number is no yes.
+/// The total size of the cells whose place each line accepts for sure: places of group number
+/// `group`, cell by cell. `doubt` is a bound on the rounding of a score: what a place at 0 has,
+/// line by line, and what a unit of distance adds to it. What is not a number is no yes.
 #[inline(always)]
 pub(super) fn accepted<S: Simd>(
     simd: S,
@@ -235,7 +245,9 @@ pub(super) fn accepted<S: Simd>(
     let mut total = Short::splat(simd, 0.0);
     let (zero, grows) = (simd.splat_f32s(0.0), simd.splat_f32s(doubt.1));
     let (doubt, back) = (Short::<S>::load(simd, doubt.0), Short::<S>::load(simd, back));
-    for (some, sizes) in places.as_chunks::<TOGETHER>().0.iter().zip(sizes.as_chunks::<TOGETHER>().0) {
+    for (some, sizes) in
+        places.as_chunks::<TOGETHER>().0.iter().zip(sizes.as_chunks::<TOGETHER>().0)
+    {
         let mut t = [Short::splat(simd, 0.0); TOGETHER];
         for (t, singles) in t.iter_mut().zip(some) {
             *t = Short::load(simd, &singles[group]);

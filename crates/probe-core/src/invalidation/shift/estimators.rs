@@ -1,4 +1,5 @@
-//! Estimators that know of a change of the model: the exact rate of linear models, and plain samples of any network.
+//! Estimators that know of a change of the model: the exact rate of linear models, and plain
+//! samples of any network.
 
 use super::ShiftedRate;
 use crate::error::{Error, Result};
@@ -17,7 +18,12 @@ impl InvalidationRate for ShiftedClosedForm {
         "closed-form"
     }
 
-    fn estimate(&self, query: &Query<'_>, _confidence: f64, _stream: &mut Stream) -> Result<Estimate> {
+    fn estimate(
+        &self,
+        query: &Query<'_>,
+        _confidence: f64,
+        _stream: &mut Stream,
+    ) -> Result<Estimate> {
         let linear = query.model.as_linear().ok_or_else(|| Error::Unsupported {
             what: format!("the closed-form rate of a {} model that may change", query.model.name()),
             why: "only linear models have one; use monte-carlo".to_owned(),
@@ -38,7 +44,12 @@ impl InvalidationRate for ShiftedMonteCarlo {
         "monte-carlo"
     }
 
-    fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream) -> Result<Estimate> {
+    fn estimate(
+        &self,
+        query: &Query<'_>,
+        confidence: f64,
+        stream: &mut Stream,
+    ) -> Result<Estimate> {
         let models = Models::new(query.model, self.shift)?;
         let mut noisy = vec![0.0; query.point.len()];
         let mut layers = [Vec::new(), Vec::new()];
@@ -69,7 +80,8 @@ impl<'a> Models<'a> {
     /// Fails for models without weights and for changes that are not random.
     pub(crate) fn new(model: &'a dyn Model, shift: ModelShift) -> Result<Self> {
         shift.check()?;
-        let refuse = |what: String, why: &str| Err(Error::Unsupported { what, why: why.to_owned() });
+        let refuse =
+            |what: String, why: &str| Err(Error::Unsupported { what, why: why.to_owned() });
         let layers: Vec<Dense> = match (model.as_linear(), model.as_mlp()) {
             (Some(linear), _) => {
                 vec![Dense { weight: linear.weights().to_vec(), bias: vec![linear.bias()] }]
@@ -85,8 +97,9 @@ impl<'a> Models<'a> {
         let sd = match shift {
             ModelShift::Gaussian(tau) => vec![tau; layers.len()],
             ModelShift::Relative(share) => {
-                let rms =
-                    |layer: &Dense| (dot(&layer.weight, &layer.weight) / layer.weight.len() as f64).sqrt();
+                let rms = |layer: &Dense| {
+                    (dot(&layer.weight, &layer.weight) / layer.weight.len() as f64).sqrt()
+                };
                 layers.iter().map(|layer| share * rms(layer)).collect()
             }
             ModelShift::Bounded(_) => {
@@ -99,8 +112,9 @@ impl<'a> Models<'a> {
         Ok(Self { model, layers, sd })
     }
 
-    /// The score of one of them at `x`, alone: what a layer with changed weights makes of its input $a$ is normal with standard deviation
-    /// $\tau\sqrt{1 + \lVert a\rVert^2}$, independently over its units, so a draw takes one normal a unit and not one a weight. `layers` is scratch.
+    /// The score of one of them at `x`, alone: what a layer with changed weights makes of its input
+    /// $a$ is normal with standard deviation $\tau\sqrt{1 + \lVert a\rVert^2}$, independently over
+    /// its units, so a draw takes one normal a unit and not one a weight. `layers` is scratch.
     fn draw_score(&self, x: &[f64], stream: &mut Stream, layers: &mut [Vec<f64>; 2]) -> f64 {
         let [input, output] = layers;
         input.clear();
@@ -151,8 +165,8 @@ mod tests {
     use crate::model::Activation;
     use crate::seed::{Purpose, Seed};
 
-    /// A score alone has the distribution of a whole model's: 20,000 of each, ranked against each other (Kolmogorov and Smirnov, P(D > 2.5 √(2/n)) <
-    /// 2 e^{-12.5} = 7.5e-6).
+    /// A score alone has the distribution of a whole model's: 20,000 of each, ranked against each
+    /// other (Kolmogorov and Smirnov, P(D > 2.5 √(2/n)) < 2 e^{-12.5} = 7.5e-6).
     #[test]
     fn a_score_alone_is_distributed_as_that_of_a_model() {
         const N: usize = 20_000;
@@ -174,8 +188,9 @@ mod tests {
             for shift in [ModelShift::Gaussian(0.3), ModelShift::Relative(0.2)] {
                 let models = Models::new(&**model, shift).unwrap();
                 let mut scratch = [Vec::new(), Vec::new()];
-                let mut scores: Vec<(f64, f64)> =
-                    (0..N).map(|_| (models.draw_score(&x, &mut stream, &mut scratch), 1.0)).collect();
+                let mut scores: Vec<(f64, f64)> = (0..N)
+                    .map(|_| (models.draw_score(&x, &mut stream, &mut scratch), 1.0))
+                    .collect();
                 for _ in 0..N {
                     scores.push((models.draw(&mut stream).unwrap().score(&x).unwrap(), -1.0));
                 }

@@ -21,7 +21,8 @@ impl Case {
         let d = 1 + draw.below(6);
         let weights: Vec<f64> = (0..d).map(|_| draw.normal()).collect();
         let sigma = 0.05 + 0.5 * draw.uniform();
-        let sd: Vec<f64> = (0..d).map(|_| if equal { sigma } else { sigma * draw.below(3) as f64 }).collect();
+        let sd: Vec<f64> =
+            (0..d).map(|_| if equal { sigma } else { sigma * draw.below(3) as f64 }).collect();
         let tau = 0.02 + 0.5 * draw.uniform();
         let point: Vec<f64> = (0..d).map(|_| draw.normal()).collect();
         let wanted = 0.6 * draw.normal() + 0.3;
@@ -48,7 +49,8 @@ fn random_changes_agree_with_plain_samples() {
         for _ in 0..N {
             let mut score = model.bias() + tau * draw.normal();
             for j in 0..sd.len() {
-                score += (model.weights()[j] + tau * draw.normal()) * (point[j] + sd[j] * draw.normal());
+                score +=
+                    (model.weights()[j] + tau * draw.normal()) * (point[j] + sd[j] * draw.normal());
             }
             refused += usize::from(score <= 0.0);
         }
@@ -67,7 +69,9 @@ fn a_vanishing_change_leaves_the_rate_of_the_noise_alone() {
         let sd = case.sd[0] * dot(case.model.weights(), case.model.weights()).sqrt();
         let score = case.model.score(&case.point).unwrap();
         let alone = crate::theory::affine_rate(score, 0.0, sd);
-        for shift in [ModelShift::Gaussian(1e-9), ModelShift::Relative(1e-9), ModelShift::Bounded(1e-12)] {
+        for shift in
+            [ModelShift::Gaussian(1e-9), ModelShift::Relative(1e-9), ModelShift::Bounded(1e-12)]
+        {
             // A change of 1e-9 moves the margin by about as much; the sum rounds at 1e-15.
             assert!((case.rate(shift).rate(&case.point) - alone).abs() < 1e-8, "{shift:?}");
         }
@@ -116,7 +120,10 @@ fn no_change_drawn_at_random_is_worse_than_the_worst() {
         let rho = 0.05 + 0.8 * draw.uniform();
         let found = case.rate(ModelShift::Bounded(rho));
         let worst = found.rate(&case.point);
-        assert!(found.approximate_rate(&case.point) >= worst * (1.0 - 1e-12), "the simple bound is safe");
+        assert!(
+            found.approximate_rate(&case.point) >= worst * (1.0 - 1e-12),
+            "the simple bound is safe"
+        );
         refused += usize::from(worst > 0.5);
         for _ in 0..3_000 {
             let v = nearby(&mut draw, case.model.weights(), rho);
@@ -149,7 +156,8 @@ fn slack_has_the_sign_of_the_rate_and_the_slope_of_differences() {
                     moved[j] += h;
                     rate.slack_and_gradient(z, &moved, &mut unused)
                 };
-                // Rounding of 1e-15 in the rate is 1e-15/φ(m) in the margin, over h; the circle is searched to 1e-8 of its angle.
+                // Rounding of 1e-15 in the rate is 1e-15/φ(m) in the margin, over h; the circle is
+                // searched to 1e-8 of its angle.
                 let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
                 assert!(
                     (gradient[j] - slope).abs() < 1e-5 * (1.0 + slope.abs()),
@@ -187,9 +195,13 @@ fn sampled_changes_agree_with_the_exact_rate_and_with_a_network_by_hand() {
         };
         let (exact, sampled) = (estimate(&ClosedForm), estimate(&MonteCarlo { samples: 100_000 }));
         assert!(exact.exact && !sampled.exact);
-        assert!((exact.rate - sampled.rate).abs() < 4.0 * sampled.std_error, "{exact:?} {sampled:?}");
+        assert!(
+            (exact.rate - sampled.rate).abs() < 4.0 * sampled.std_error,
+            "{exact:?} {sampled:?}"
+        );
     }
-    // One rectifier that is always on: s = w₂(w₁x + b₁) + b₂ with all four numbers and x random; no more than 4σ from zero.
+    // One rectifier that is always on: s = w₂(w₁x + b₁) + b₂ with all four numbers and x random; no
+    // more than 4σ from zero.
     let dense = |weight: f64, bias: f64| Dense { weight: vec![weight], bias: vec![bias] };
     let network = Mlp::new(vec![dense(1.0, 5.0), dense(1.0, -5.3)], Activation::Relu, 0.0).unwrap();
     let noise = Gaussian::isotropic(1, 0.3).unwrap();
@@ -208,7 +220,11 @@ fn sampled_changes_agree_with_the_exact_rate_and_with_a_network_by_hand() {
     let alone = MonteCarlo { samples: 50_000 }.estimate(&query, 0.999, &mut stream(9)).unwrap();
     assert!(sampled.rate > alone.rate + 0.02, "the change of the model counts");
     assert!(
-        ClosedForm.under_shift(ModelShift::Gaussian(0.1)).unwrap().estimate(&query, 0.9, &mut draw).is_err()
+        ClosedForm
+            .under_shift(ModelShift::Gaussian(0.1))
+            .unwrap()
+            .estimate(&query, 0.9, &mut draw)
+            .is_err()
     );
     let worst = MonteCarlo { samples: 10 }.under_shift(ModelShift::Bounded(0.1)).unwrap();
     assert!(worst.estimate(&query, 0.9, &mut draw).is_err());

@@ -1,4 +1,5 @@
-//! Columns by rank: the different values of each, and which of them every row has. Trees split by order alone.
+//! Columns by rank: the different values of each, and which of them every row has. Trees split by
+//! order alone.
 
 use crate::rows::Rows;
 use rayon::prelude::*;

@@ -1,9 +1,11 @@
 //! Growing one tree: CART (Breiman, Friedman, Olshen and Stone 1984).
 //!
-//! Every split has the least Gini impurity among all cuts of the features drawn, midway between neighbouring values of the node's rows; a
-//! leaf says the share of its rows that is favourable. Forests are made of such trees, and a model is distilled into one.
+//! Every split has the least Gini impurity among all cuts of the features drawn, midway between
+//! neighbouring values of the node's rows; a leaf says the share of its rows that is favourable.
+//! Forests are made of such trees, and a model is distilled into one.
 //!
-//! Rows are counted in whole numbers and everything drawn comes from one stream, so the same input gives the same bits.
+//! Rows are counted in whole numbers and everything drawn comes from one stream, so the same input
+//! gives the same bits.
 
 mod levels;
 
@@ -75,7 +77,8 @@ impl<'a> Growing<'a> {
         if data.bootstrap {
             (0..n).for_each(|_| times[stream.below(n)] += 1);
         }
-        let rows = (0u32..).zip(&times).filter(|(_, times)| **times > 0).map(|(row, _)| row).collect();
+        let rows =
+            (0u32..).zip(&times).filter(|(_, times)| **times > 0).map(|(row, _)| row).collect();
         let most_levels = data.columns.iter().map(|column| column.values.len()).max().unwrap_or(0);
         Self {
             data,
@@ -98,8 +101,8 @@ impl<'a> Growing<'a> {
             }
             let Some(cut) = self.best_cut(from, to) else { continue };
             let column = &self.data.columns[cut.feature];
-            let middle =
-                from + partition(&mut self.rows[from..to], |row| column.codes[row as usize] <= cut.low);
+            let middle = from
+                + partition(&mut self.rows[from..to], |row| column.codes[row as usize] <= cut.low);
             let (left, right) = (self.leaf(from, middle), self.leaf(middle, to));
             self.tree.feature[node] = cut.feature;
             self.tree.threshold[node] = column.cut(cut.low, cut.high);
@@ -133,7 +136,8 @@ impl<'a> Growing<'a> {
     /// The best cut of the features drawn; `None` if there is nothing to split.
     fn best_cut(&mut self, from: usize, to: usize) -> Option<Cut> {
         let total = self.count(from, to);
-        if total[0] == 0 || total[1] == 0 || (total[0] + total[1]) as usize / 2 < self.data.min_leaf {
+        if total[0] == 0 || total[1] == 0 || (total[0] + total[1]) as usize / 2 < self.data.min_leaf
+        {
             return None;
         }
         let (mut best, mut seen) = (None, 0);
@@ -160,7 +164,8 @@ impl<'a> Growing<'a> {
         let (column, rows) = (&data.columns[feature], &rows[from..to]);
         tally.clear();
         let class = |row: u32| usize::from(data.favourable[row as usize]);
-        // Few rows of a column with many levels are sorted, others counted. The outcome is the same.
+        // Few rows of a column with many levels are sorted, others counted. The outcome is the
+        // same.
         if column.values.len() > 8 * rows.len() {
             let entry = |&row: &u32| {
                 let mut counts = [0; 2];

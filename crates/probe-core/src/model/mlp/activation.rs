@@ -1,7 +1,7 @@
 //! What stands between two layers: value, first and second derivative of each activation.
 //!
-//! Tails are accurate: nothing is formed as a difference that cancels, and nothing overflows for a finite argument. All
-//! functions go through `libm`, so the bits are the same on every machine.
+//! Tails are accurate: nothing is formed as a difference that cancels, and nothing overflows for a
+//! finite argument. All functions go through `libm`, so the bits are the same on every machine.
 
 use crate::error::{Error, Result};
 use crate::math::normal;
@@ -38,8 +38,15 @@ pub enum Activation {
 
 impl Activation {
     /// Every activation, in the order of the model file's description.
-    pub const ALL: [Self; 7] =
-        [Self::Relu, Self::Tanh, Self::Sigmoid, Self::Gelu, Self::Silu, Self::Softplus, Self::LeakyRelu];
+    pub const ALL: [Self; 7] = [
+        Self::Relu,
+        Self::Tanh,
+        Self::Sigmoid,
+        Self::Gelu,
+        Self::Silu,
+        Self::Softplus,
+        Self::LeakyRelu,
+    ];
 
     /// The name in model files.
     pub fn name(self) -> &'static str {
@@ -54,7 +61,8 @@ impl Activation {
         }
     }
 
-    /// Whether a network of it is piecewise linear: second derivatives are then zero almost everywhere.
+    /// Whether a network of it is piecewise linear: second derivatives are then zero almost
+    /// everywhere.
     pub fn is_piecewise_linear(self) -> bool {
         matches!(self, Self::Relu | Self::LeakyRelu)
     }
@@ -191,10 +199,12 @@ impl FromStr for Activation {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|activation| activation.name() == name).ok_or_else(|| Error::UnknownName {
-            kind: "activation",
-            name: name.to_owned(),
-            known: Self::ALL.map(Self::name).join(", "),
+        Self::ALL.into_iter().find(|activation| activation.name() == name).ok_or_else(|| {
+            Error::UnknownName {
+                kind: "activation",
+                name: name.to_owned(),
+                known: Self::ALL.map(Self::name).join(", "),
+            }
         })
     }
 }

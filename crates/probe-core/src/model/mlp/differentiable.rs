@@ -1,5 +1,5 @@
-//! Gradients by backpropagation, and Hessian-vector products by differentiating forward and backward pass along $v$
-//! (the R-operator of Pearlmutter 1994): exact, and no step size.
+//! Gradients by backpropagation, and Hessian-vector products by differentiating forward and
+//! backward pass along $v$ (the R-operator of Pearlmutter 1994): exact, and no step size.
 
 use super::{Layer, Mlp};
 use crate::error::Result;
@@ -7,7 +7,8 @@ use crate::math::vectorised;
 use crate::model::Differentiable;
 
 impl Mlp {
-    /// Writes each hidden layer's $z$ and $\phi(z)$, one layer after the other, and returns the score.
+    /// Writes each hidden layer's $z$ and $\phi(z)$, one layer after the other, and returns the
+    /// score.
     #[inline(always)]
     fn forward(&self, x: &[f64], before: &mut [f64], after: &mut [f64]) -> f64 {
         let (mut start, mut input) = (0, 0..0);
@@ -81,7 +82,9 @@ impl Mlp {
             let (done, rest) = after_v.split_at_mut(here.start);
             let values = if index == 0 { v } else { &done[input] };
             layer.forward(values, values.len(), &mut before_v[here.clone()], false);
-            for ((a, z_v), z) in rest.iter_mut().zip(&before_v[here.clone()]).zip(&before[here.clone()]) {
+            for ((a, z_v), z) in
+                rest.iter_mut().zip(&before_v[here.clone()]).zip(&before[here.clone()])
+            {
                 *a = self.activation.derivative(*z) * z_v;
             }
             start = here.end;
@@ -104,7 +107,8 @@ impl Mlp {
             for j in 0..n {
                 let (z, z_v) = (before[start + j], before_v[start + j]);
                 let slope = self.activation.derivative(z);
-                delta_v[j] = slope * delta_v[j] + self.activation.second_derivative(z) * z_v * delta[j];
+                delta_v[j] =
+                    slope * delta_v[j] + self.activation.second_derivative(z) * z_v * delta[j];
                 delta[j] *= slope;
             }
             end = start;

@@ -21,7 +21,8 @@ pub struct Dense {
 pub struct Layer {
     dense: Dense,
     n_in: usize,
-    /// Per panel of outputs: the biases, then for each input the weights, [`LANES`] numbers each, padded by zeros.
+    /// Per panel of outputs: the biases, then for each input the weights, [`LANES`] numbers each,
+    /// padded by zeros.
     panels: Vec<[f64; LANES]>,
 }
 
@@ -31,7 +32,9 @@ impl Layer {
         let n_out = dense.bias.len();
         if n_out == 0 || dense.weight.len() != n_out.saturating_mul(n_in) {
             return Err(ParamError {
-                field: format!("number of weights of layer {index} ({n_out} outputs, {n_in} inputs)"),
+                field: format!(
+                    "number of weights of layer {index} ({n_out} outputs, {n_in} inputs)"
+                ),
                 rule: "outputs × inputs, and not zero",
                 value: dense.weight.len() as f64,
             }
@@ -52,7 +55,9 @@ impl Layer {
         let mut panels = Vec::with_capacity(n_out.div_ceil(LANES) * (n_in + 1));
         for first in (0..n_out).step_by(LANES) {
             let lanes = |value: &dyn Fn(usize) -> f64| {
-                std::array::from_fn(|lane| if first + lane < n_out { value(first + lane) } else { 0.0 })
+                std::array::from_fn(
+                    |lane| if first + lane < n_out { value(first + lane) } else { 0.0 },
+                )
             };
             panels.push(lanes(&|output| dense.bias[output]));
             panels.extend((0..n_in).map(|k| lanes(&|output| dense.weight[output * n_in + k])));
@@ -95,9 +100,11 @@ impl Layer {
         self.n_out().next_multiple_of(LANES)
     }
 
-    /// $Wx$ plus, if `biased`, $b$ for each row: inputs are `x_stride` numbers apart, outputs [`Layer::stride`].
+    /// $Wx$ plus, if `biased`, $b$ for each row: inputs are `x_stride` numbers apart, outputs
+    /// [`Layer::stride`].
     ///
-    /// Each output is summed over the inputs in order, whatever rows stand beside it: bits do not depend on the batch.
+    /// Each output is summed over the inputs in order, whatever rows stand beside it: bits do not
+    /// depend on the batch.
     #[inline(always)]
     pub(super) fn forward(&self, x: &[f64], x_stride: usize, out: &mut [f64], biased: bool) {
         let stride = self.stride();
@@ -172,12 +179,14 @@ fn tile<const M: usize>(
     }
 }
 
-/// The single row that two softmax logits come down to: $z_1 - z_0$. Fails where a difference overflows.
+/// The single row that two softmax logits come down to: $z_1 - z_0$. Fails where a difference
+/// overflows.
 pub(super) fn fold(last: &Layer, index: usize) -> Result<Dense> {
     match last.n_out() {
         1 => Ok(last.dense.clone()),
         2 => {
-            let difference = |one: &[f64], zero: &[f64]| one.iter().zip(zero).map(|(a, b)| a - b).collect();
+            let difference =
+                |one: &[f64], zero: &[f64]| one.iter().zip(zero).map(|(a, b)| a - b).collect();
             let weight: Vec<f64> = difference(last.row(1), last.row(0));
             for (k, w) in weight.iter().enumerate() {
                 check_finite(*w, || format!("weight [1][{k}] - weight [0][{k}] of layer {index}"))?;
@@ -186,6 +195,8 @@ pub(super) fn fold(last: &Layer, index: usize) -> Result<Dense> {
             check_finite(bias, || format!("bias [1] - bias [0] of layer {index}"))?;
             Ok(Dense { weight, bias: vec![bias] })
         }
-        found => Err(Error::Shape { what: "outputs of the last layer (1 or 2)", expected: 2, found }),
+        found => {
+            Err(Error::Shape { what: "outputs of the last layer (1 or 2)", expected: 2, found })
+        }
     }
 }

@@ -1,11 +1,13 @@
-//! Fully connected networks: $s(x) = w^\top \phi(W_k \cdots \phi(W_1 x + b_1) \cdots + b_k) + b - \xi$.
+//! Fully connected networks: $s(x) = w^\top \phi(W_k \cdots \phi(W_1 x + b_1) \cdots + b_k) + b -
+//! \xi$.
 //!
-//! Any depth and width, one activation between all layers and none after the last. One output is the margin itself;
-//! two are softmax logits, whose difference $z_1 - z_0$ is the margin: they are folded into one row when the model is
-//! built, and kept besides, so that a file is written back as it was read. A single layer is an affine score, and is
-//! served as one.
+//! Any depth and width, one activation between all layers and none after the last. One output is
+//! the margin itself; two are softmax logits, whose difference $z_1 - z_0$ is the margin: they are
+//! folded into one row when the model is built, and kept besides, so that a file is written back as
+//! it was read. A single layer is an affine score, and is served as one.
 //!
-//! Scores cost $2 \sum_l n_l n_{l-1}$ operations a row, a gradient twice, a Hessian-vector product four times that.
+//! Scores cost $2 \sum_l n_l n_{l-1}$ operations a row, a gradient twice, a Hessian-vector product
+//! four times that.
 
 mod activation;
 mod differentiable;
@@ -47,16 +49,25 @@ pub struct Mlp {
 }
 
 impl Mlp {
-    /// A network of `layers`, the first of which takes the features. Fails, naming layer and index, unless every layer
-    /// takes what the one before gives, the last has 1 or 2 outputs and every number is finite.
+    /// A network of `layers`, the first of which takes the features. Fails, naming layer and index,
+    /// unless every layer takes what the one before gives, the last has 1 or 2 outputs and every
+    /// number is finite.
     pub fn new(layers: Vec<Dense>, activation: Activation, threshold: f64) -> Result<Self> {
         require(threshold.is_finite(), "threshold", "finite", threshold)?;
         let Some(first) = layers.first() else {
-            return Err(Error::Shape { what: "layers of a network (at least)", expected: 1, found: 0 });
+            return Err(Error::Shape {
+                what: "layers of a network (at least)",
+                expected: 1,
+                found: 0,
+            });
         };
         let mut n_in = first.weight.len() / first.bias.len().max(1);
         if n_in == 0 {
-            return Err(Error::Shape { what: "inputs of layer 0 (at least)", expected: 1, found: 0 });
+            return Err(Error::Shape {
+                what: "inputs of layer 0 (at least)",
+                expected: 1,
+                found: 0,
+            });
         }
         let mut checked = Vec::with_capacity(layers.len());
         for (index, dense) in layers.into_iter().enumerate() {
@@ -112,8 +123,8 @@ impl Mlp {
         self.hidden().iter().chain([&self.last]).map(Layer::dense)
     }
 
-    /// The model with its decision told from outside: `negate` if its class 0 is the favourable one, and another cut-off.
-    /// A tie stays unfavourable. Fails unless the cut-off is finite.
+    /// The model with its decision told from outside: `negate` if its class 0 is the favourable
+    /// one, and another cut-off. A tie stays unfavourable. Fails unless the cut-off is finite.
     pub fn with_decision(&self, negate: bool, threshold: Option<f64>) -> Result<Self> {
         let mut layers: Vec<Dense> = self.dense().cloned().collect();
         let sign = if negate { -1.0 } else { 1.0 };
@@ -123,13 +134,17 @@ impl Mlp {
         Self::new(layers, self.activation, threshold.unwrap_or(sign * self.threshold))
     }
 
-    /// The same score as a function of $y$, where $x_j = o_j + d_j y_j$: the first layer takes the map in. Fails on
-    /// lengths other than the number of features and on weights that overflow.
+    /// The same score as a function of $y$, where $x_j = o_j + d_j y_j$: the first layer takes the
+    /// map in. Fails on lengths other than the number of features and on weights that overflow.
     pub fn with_input(&self, offset: &[f64], width: &[f64]) -> Result<Self> {
         let n = self.n_features();
         for found in [offset.len(), width.len()] {
             if found != n {
-                return Err(Error::Shape { what: "entries of a map of the input", expected: n, found });
+                return Err(Error::Shape {
+                    what: "entries of a map of the input",
+                    expected: n,
+                    found,
+                });
             }
         }
         let mut layers: Vec<Dense> = self.dense().cloned().collect();

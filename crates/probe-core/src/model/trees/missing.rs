@@ -11,15 +11,19 @@ impl Trees {
     /// For each feature, whether every split on it has a default direction.
     pub(super) fn places_for_missing(n_features: usize, nodes: &[Node]) -> Vec<bool> {
         let mut takes = vec![true; n_features];
-        for node in nodes.iter().filter(|node| node.left != node.right && node.default_left.is_none()) {
+        for node in
+            nodes.iter().filter(|node| node.left != node.right && node.default_left.is_none())
+        {
             takes[node.feature as usize] = false;
         }
         takes
     }
 
-    /// What the trees are to people whose features marked `missing` are missing: every split on one of them gives way to the branch
-    /// that it sends them to, so that none is left. The score is the same, to the bit, and no longer looks at these features. A split
-    /// without a default direction sends them right, as [`Trees::score`](crate::Model::score) does; see [`Trees::takes_missing`].
+    /// What the trees are to people whose features marked `missing` are missing: every split on one
+    /// of them gives way to the branch that it sends them to, so that none is left. The score is
+    /// the same, to the bit, and no longer looks at these features. A split without a default
+    /// direction sends them right, as [`Trees::score`](crate::Model::score) does; see
+    /// [`Trees::takes_missing`].
     pub fn without(&self, missing: &[bool]) -> Self {
         let (mut trees, mut nodes, mut roots) = (Vec::new(), Vec::new(), Vec::new());
         for (tree, &root) in self.trees.iter().zip(&self.roots) {
@@ -36,10 +40,13 @@ impl Trees {
                 kept.feature[number] = tree.feature[own];
                 kept.default_left.extend(tree.default_left.get(own));
                 if let Some((parent, is_left)) = parent {
-                    let (children, node): (&mut Vec<i64>, &mut Node) =
-                        (if is_left { &mut kept.left } else { &mut kept.right }, &mut nodes[first + parent]);
+                    let (children, node): (&mut Vec<i64>, &mut Node) = (
+                        if is_left { &mut kept.left } else { &mut kept.right },
+                        &mut nodes[first + parent],
+                    );
                     children[parent] = number as i64;
-                    *(if is_left { &mut node.left } else { &mut node.right }) = (first + number) as u32;
+                    *(if is_left { &mut node.left } else { &mut node.right }) =
+                        (first + number) as u32;
                 }
                 if node.left != node.right {
                     todo.push((node.right, Some((number, false))));

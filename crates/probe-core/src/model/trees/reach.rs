@@ -6,7 +6,8 @@ use super::Trees;
 type Range = (f64, f64);
 
 impl Trees {
-    /// A bound of the score where each feature is within a range, both ends included, and whether any tree varies there.
+    /// A bound of the score where each feature is within a range, both ends included, and whether
+    /// any tree varies there.
     pub(crate) fn most_within(&self, ranges: &[Range]) -> (f64, bool) {
         let mut varies = false;
         // Sums in floating point rise with each of their terms.
@@ -21,8 +22,9 @@ impl Trees {
         (self.aggregate(leaves), varies)
     }
 
-    /// Visits the leaves of one tree that points within these ranges reach: the part of the ranges that ends there, and what the leaf says.
-    /// A cut is the end of what is on its left, and where its right begins.
+    /// Visits the leaves of one tree that points within these ranges reach: the part of the ranges
+    /// that ends there, and what the leaf says. A cut is the end of what is on its left, and where
+    /// its right begins.
     pub(crate) fn for_each_leaf(
         &self,
         number: usize,

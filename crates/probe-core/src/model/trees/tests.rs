@@ -14,7 +14,9 @@ fn stump(threshold: f64) -> Tree {
 
 #[test]
 fn cuts_take_the_branch_of_the_rule_to_the_bit() {
-    for threshold in [0.1, 0.5, f64::from(0.1_f32), 1.0 + f64::EPSILON, -3.7, 1e-40, 16_777_217.0, 0.0] {
+    for threshold in
+        [0.1, 0.5, f64::from(0.1_f32), 1.0 + f64::EPSILON, -3.7, 1e-40, 16_777_217.0, 0.0]
+    {
         for split in [Split::AtMost, Split::Below] {
             for single in [false, true] {
                 let rules = TreeRules { split, single, ..TreeRules::default() };
@@ -112,9 +114,18 @@ fn what_is_no_tree_is_refused_and_named() {
             &|tree| tree.right[0] = -1,
             "right child of node 0 of tree 1 must be a node of the tree, or both children -1, got -1",
         ),
-        (&|tree| tree.threshold[0] = f64::NAN, "threshold of node 0 of tree 1 must be finite, got NaN"),
-        (&|tree| tree.feature[0] = 1, "feature of node 0 of tree 1 must be a feature of the model, got 1"),
-        (&|tree| tree.value[2] = f64::INFINITY, "value of node 2 of tree 1 must be finite, got inf"),
+        (
+            &|tree| tree.threshold[0] = f64::NAN,
+            "threshold of node 0 of tree 1 must be finite, got NaN",
+        ),
+        (
+            &|tree| tree.feature[0] = 1,
+            "feature of node 0 of tree 1 must be a feature of the model, got 1",
+        ),
+        (
+            &|tree| tree.value[2] = f64::INFINITY,
+            "value of node 2 of tree 1 must be finite, got inf",
+        ),
     ];
     for (change, expected) in cases {
         assert_eq!(broken(change), expected);

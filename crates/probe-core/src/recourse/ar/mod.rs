@@ -2,18 +2,23 @@
 //!
 //! $$\min_{a \in A(x)}\ d_c(x, x + a) \quad\text{such that}\quad w^\top(x + a) + b > 0$$
 //!
-//! with $A(x)$ the actions that lead to grid points. Source: Ustun, Spangher and Liu 2019, arXiv:1809.06514: linear classifiers, actions
-//! discretised per feature, a mixed-integer program. The grid of a feature runs over its range in the reference rows (else of the
-//! schema, the bounds or [0, 1]) in steps of `step` times that range; beyond the range there are no actions, and people who would need
-//! one have no answer. The cost is the task's (`l1` or `linf`); `version=library` has the authors' own, shifts in percentiles (`percentile` beside this file),
-//! and features that are 0 or 1 in all reference rows jump. See `program` beside this file for the program and its solver.
+//! with $A(x)$ the actions that lead to grid points. Source: Ustun, Spangher and Liu 2019,
+//! arXiv:1809.06514: linear classifiers, actions discretised per feature, a mixed-integer program.
+//! The grid of a feature runs over its range in the reference rows (else of the schema, the bounds
+//! or [0, 1]) in steps of `step` times that range; beyond the range there are no actions, and
+//! people who would need one have no answer. The cost is the task's (`l1` or `linf`);
+//! `version=library` has the authors' own, shifts in percentiles (`percentile` beside this file),
+//! and features that are 0 or 1 in all reference rows jump. See `program` beside this file for the
+//! program and its solver.
 //!
-//! Features that have steps in the schema keep to those. [`super::ar_lime`] does the same on a likeness of other models.
+//! Features that have steps in the schema keep to those. [`super::ar_lime`] does the same on a
+//! likeness of other models.
 //!
-//! Constraints: all that the paper has, exactly: immutables, bounds, directions, one-hot groups (with their allowed changes), a limit on the
-//! number of changes.
+//! Constraints: all that the paper has, exactly: immutables, bounds, directions, one-hot groups
+//! (with their allowed changes), a limit on the number of changes.
 //!
-//! Settings: `step`, a share of the range, from 1e-6 to 1; `version` (`paper`, `library`; the latter without groups and limits on changes).
+//! Settings: `step`, a share of the range, from 1e-6 to 1; `version` (`paper`, `library`; the
+//! latter without groups and limits on changes).
 //!
 //! Cost: one integer program with two variables per feature.
 
@@ -41,7 +46,9 @@ struct Ar;
 
 /// The grid's step as a share of each feature's range.
 pub(super) fn step(options: &MethodOptions) -> Result<f64> {
-    options.number("step", 0.01, "at least 1e-6 and at most 1", |v| (program::FINEST..=1.0).contains(&v))
+    options.number("step", 0.01, "at least 1e-6 and at most 1", |v| {
+        (program::FINEST..=1.0).contains(&v)
+    })
 }
 
 /// Fails where no integer program can serve the task.
@@ -76,10 +83,17 @@ impl RecourseMethod for Ar {
                 why: "it is for linear models; use method ar-lime".to_owned(),
             });
         };
-        let model =
-            Affine { weights: linear.weights().to_vec(), bias: linear.bias() - task.model.threshold() };
+        let model = Affine {
+            weights: linear.weights().to_vec(),
+            bias: linear.bias() - task.model.threshold(),
+        };
         let percentiles = percentiles(NAME, task)?;
-        Ok(Box::new(Prepared { task: Arc::clone(task), model, step: step(&task.options)?, percentiles }))
+        Ok(Box::new(Prepared {
+            task: Arc::clone(task),
+            model,
+            step: step(&task.options)?,
+            percentiles,
+        }))
     }
 }
 
@@ -91,7 +105,8 @@ struct Prepared {
     percentiles: Option<Percentiles>,
 }
 
-/// What the library's cost needs, where that is asked for. It has neither a limit on changes nor groups that move.
+/// What the library's cost needs, where that is asked for. It has neither a limit on changes nor
+/// groups that move.
 pub(super) fn percentiles(method: &'static str, task: &Task) -> Result<Option<Percentiles>> {
     if Version::new(&task.options)? == Version::Paper {
         return Ok(None);
@@ -104,7 +119,10 @@ impl Solver for Prepared {
     fn worker(&self) -> Box<dyn Worker + '_> {
         let grids = grids(&self.task, self.step);
         let percentiles = self.percentiles.as_ref();
-        Box::new(Flip::new(&self.task, OnGrid { task: &self.task, grids, model: &self.model, percentiles }))
+        Box::new(Flip::new(
+            &self.task,
+            OnGrid { task: &self.task, grids, model: &self.model, percentiles },
+        ))
     }
 }
 

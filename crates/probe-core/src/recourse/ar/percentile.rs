@@ -1,9 +1,12 @@
-//! Actions in the order of what their authors charge: the sum over the features of how far each shifts in percentiles of the reference rows.
+//! Actions in the order of what their authors charge: the sum over the features of how far each
+//! shifts in percentiles of the reference rows.
 //!
-//! $$\min_a \sum_j \big|F_j(x_j + a_j) - F_j(x_j)\big| \quad\text{such that}\quad w^\top(x + a) + b > 0$$
+//! $$\min_a \sum_j \big|F_j(x_j + a_j) - F_j(x_j)\big| \quad\text{such that}\quad w^\top(x + a) + b >
+//! 0$$
 //!
-//! Shifts are no linear function of steps, so this is no integer program of two variables per feature but a knapsack: with shifts rounded up to whole parts of
-//! [`PARTS`], `gain[b]` is the most score that a total shift of `b` parts can gain, feature after feature.
+//! Shifts are no linear function of steps, so this is no integer program of two variables per
+//! feature but a knapsack: with shifts rounded up to whole parts of [`PARTS`], `gain[b]` is the
+//! most score that a total shift of `b` parts can gain, feature after feature.
 
 use super::program::{Grid, needed};
 use crate::recourse::Task;
@@ -63,7 +66,8 @@ impl Percentiles {
         Self { sorted, jumps: reference.zero_or_one() }
     }
 
-    /// Share of people at or below `x`; between the ends of a range in proportion where there are no people.
+    /// Share of people at or below `x`; between the ends of a range in proportion where there are
+    /// no people.
     fn share(&self, j: usize, x: f64) -> f64 {
         let values = &self.sorted[j];
         match values.as_slice() {
@@ -126,7 +130,8 @@ impl Percentiles {
 }
 
 impl Actions {
-    /// Points of actions that the affine score accepts, smallest total shift first, each on another set of features than those before; at most `most`.
+    /// Points of actions that the affine score accepts, smallest total shift first, each on another
+    /// set of features than those before; at most `most`.
     pub(in crate::recourse) fn each(
         &self,
         most: usize,
@@ -152,8 +157,8 @@ impl Actions {
         Ok(false)
     }
 
-    /// The point of a total shift of `b` parts with its features. Of grid points that will do the nearest is taken, feature after feature: what is beyond
-    /// the boundary shifts nobody less.
+    /// The point of a total shift of `b` parts with its features. Of grid points that will do the
+    /// nearest is taken, feature after feature: what is beyond the boundary shifts nobody less.
     fn point(&self, b: usize) -> (Vec<f64>, Vec<usize>) {
         let (mut chosen, mut left) = (Vec::new(), b);
         for way in self.ways.iter().rev() {

@@ -1,11 +1,12 @@
 //! The integer program: the cheapest action on a grid with a favourable affine score.
 //!
-//! A feature that may help has a switch and a whole number: switched on, it goes to its first grid point in the direction that gains
-//! score, and so many steps further. An option of a one-hot group has a switch, at most one of a group is on. One inequality asks for the score, another
-//! counts changes.
+//! A feature that may help has a switch and a whole number: switched on, it goes to its first grid
+//! point in the direction that gains score, and so many steps further. An option of a one-hot group
+//! has a switch, at most one of a group is on. One inequality asks for the score, another counts
+//! changes.
 //!
-//! The solver is `microlp` (branch and bound on the simplex method), stopped after a fixed number of nodes; nothing of it shows
-//! outside this file.
+//! The solver is `microlp` (branch and bound on the simplex method), stopped after a fixed number
+//! of nodes; nothing of it shows outside this file.
 
 use crate::cost::Cost;
 use crate::error::{Error, Result};
@@ -18,7 +19,8 @@ use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, SolveOpt
 
 /// Nodes after which the best action so far is taken.
 const NODES: u64 = 20_000;
-/// The finest grid, as a share of the range: numbers of steps stay far below what the solver's tolerances can tell apart.
+/// The finest grid, as a share of the range: numbers of steps stay far below what the solver's
+/// tolerances can tell apart.
 pub(in crate::recourse) const FINEST: f64 = 1e-6;
 
 /// What may be done: a numeric feature's way along its grid, or another option of a group.
@@ -89,20 +91,37 @@ impl<'a> Program<'a> {
         let mut choices = Vec::new();
         for (j, &weight) in model.weights.iter().enumerate() {
             if weight != 0.0 && reach.is_open(j) {
-                choices.extend(along_grid(cost, &grids[j], reach.ends(j), (j, weight, factual[j], start[j])));
+                choices.extend(along_grid(
+                    cost,
+                    &grids[j],
+                    reach.ends(j),
+                    (j, weight, factual[j], start[j]),
+                ));
             }
         }
-        for (g, group) in actions.groups().iter().enumerate().filter(|(g, _)| actions.is_mutable_group(*g)) {
+        for (g, group) in
+            actions.groups().iter().enumerate().filter(|(g, _)| actions.is_mutable_group(*g))
+        {
             let Some(current) = group.option_of(factual) else { continue };
             let scored = |o: usize| -> f64 {
-                group.columns().iter().zip(group.values(o)).map(|(&c, value)| model.weights[c] * value).sum()
+                group
+                    .columns()
+                    .iter()
+                    .zip(group.values(o))
+                    .map(|(&c, value)| model.weights[c] * value)
+                    .sum()
             };
             for to in (0..group.n_options()).filter(|&o| o != current && group.allows(current, o)) {
                 let gain = scored(to) - scored(current);
                 if gain > 0.0 {
                     let price = cost.norm().finish(cost.of_choice(group, current, to));
                     let choice = Choice::Option { g, to };
-                    choices.push(Priced { choice, gain: [gain, 0.0], cost: [price, 0.0], most: 0.0 });
+                    choices.push(Priced {
+                        choice,
+                        gain: [gain, 0.0],
+                        cost: [price, 0.0],
+                        most: 0.0,
+                    });
                 }
             }
         }
@@ -136,7 +155,8 @@ impl<'a> Program<'a> {
 
     /// Writes the point of the action that gains the most affine score; false if there is none.
     pub(in crate::recourse) fn farthest(&mut self, point: &mut [f64]) -> bool {
-        let gain = |i: usize| self.choices[i].gain[0] + self.choices[i].gain[1] * self.choices[i].most;
+        let gain =
+            |i: usize| self.choices[i].gain[0] + self.choices[i].gain[1] * self.choices[i].most;
         let mut order: Vec<usize> = (0..self.choices.len()).collect();
         order.sort_by(|&a, &b| gain(b).total_cmp(&gain(a)));
         let (on, steps) = &mut self.last;
@@ -155,9 +175,15 @@ impl<'a> Program<'a> {
         self.last.0.contains(&true)
     }
 
-    /// Takes the last action back on the grid, the dearest part first, wholly or as far as `model` still says yes; it says yes to `point`.
-    pub(in crate::recourse) fn take_back(&mut self, model: &dyn Model, point: &mut [f64]) -> Result<()> {
-        let price = |i: usize, steps: f64| self.choices[i].cost[0] + self.choices[i].cost[1] * steps;
+    /// Takes the last action back on the grid, the dearest part first, wholly or as far as `model`
+    /// still says yes; it says yes to `point`.
+    pub(in crate::recourse) fn take_back(
+        &mut self,
+        model: &dyn Model,
+        point: &mut [f64],
+    ) -> Result<()> {
+        let price =
+            |i: usize, steps: f64| self.choices[i].cost[0] + self.choices[i].cost[1] * steps;
         let mut order: Vec<usize> = (0..self.choices.len()).filter(|&i| self.last.0[i]).collect();
         order.sort_by(|&a, &b| price(b, self.last.1[b]).total_cmp(&price(a, self.last.1[a])));
         for i in order {
@@ -188,7 +214,8 @@ impl<'a> Program<'a> {
                 _ if !on => {}
                 Choice::Grid { j, grid, ends, first, way } => {
                     // An end of the reach is met to the bit.
-                    point[j] = (grid.low + grid.step * (first + way * further)).clamp(ends.0, ends.1);
+                    point[j] =
+                        (grid.low + grid.step * (first + way * further)).clamp(ends.0, ends.1);
                 }
                 Choice::Option { g, to } => self.actions.groups()[g].set(to, point),
             }
@@ -198,12 +225,14 @@ impl<'a> Program<'a> {
     /// Switches and further steps of the cheapest action that gains `needed`.
     fn solve(&self, needed: f64) -> Result<std::result::Result<Action, Found>> {
         let mut problem = Problem::new(OptimizationDirection::Minimize);
-        // Under `linf` the largest cost counts, which is a variable of its own, and the sum breaks ties; else the sum.
+        // Under `linf` the largest cost counts, which is a variable of its own, and the sum breaks
+        // ties; else the sum.
         let summed = self.cost.norm().is_linear();
         let largest = (!summed).then(|| problem.add_var(1.0, (0.0, f64::INFINITY)));
         let price = |cost: f64| if summed { cost } else { 1e-6 * cost };
         let mut gained = LinearExpr::empty();
-        let mut variables: Vec<(Variable, Option<Variable>)> = Vec::with_capacity(self.choices.len());
+        let mut variables: Vec<(Variable, Option<Variable>)> =
+            Vec::with_capacity(self.choices.len());
         for priced in &self.choices {
             let on = problem.add_binary_var(price(priced.cost[0]));
             gained.add(on, priced.gain[0]);
@@ -238,18 +267,22 @@ impl<'a> Program<'a> {
         };
         Ok(solution.map(|found| {
             let on = variables.iter().map(|(on, _)| found.var_value(*on) > 0.5).collect();
-            let steps =
-                variables.iter().map(|(_, s)| s.map_or(0.0, |s| found.var_value(s).round())).collect();
+            let steps = variables
+                .iter()
+                .map(|(_, s)| s.map_or(0.0, |s| found.var_value(s).round()))
+                .collect();
             (on, steps)
         }))
     }
 
     /// One option per group, and no more changes than allowed.
     fn limit(&self, problem: &mut Problem, variables: &[(Variable, Option<Variable>)]) {
-        let n_groups = self.choices.iter().filter_map(|p| p.choice.group()).max().map_or(0, |g| g + 1);
+        let n_groups =
+            self.choices.iter().filter_map(|p| p.choice.group()).max().map_or(0, |g| g + 1);
         for g in 0..n_groups {
             let mut one = LinearExpr::empty();
-            let of_group = self.choices.iter().zip(variables).filter(|(p, _)| p.choice.group() == Some(g));
+            let of_group =
+                self.choices.iter().zip(variables).filter(|(p, _)| p.choice.group() == Some(g));
             of_group.for_each(|(_, (on, _))| one.add(*on, 1.0));
             problem.add_constraint(one, ComparisonOp::Le, 1.0);
         }
@@ -272,11 +305,13 @@ impl Choice {
 
 /// Score that must be gained from `start` on, so that it is favourable also after rounding.
 pub(in crate::recourse) fn needed(model: &Affine, start: &[f64]) -> f64 {
-    let size = model.bias.abs() + model.weights.iter().zip(start).map(|(w, x)| (w * x).abs()).sum::<f64>();
+    let size =
+        model.bias.abs() + model.weights.iter().zip(start).map(|(w, x)| (w * x).abs()).sum::<f64>();
     hair(size) - model.score(start)
 }
 
-/// Feature `j`'s way along its grid in the direction that gains score, if it has a grid point there.
+/// Feature `j`'s way along its grid in the direction that gains score, if it has a grid point
+/// there.
 fn along_grid(
     cost: &Cost,
     grid: &Grid,
@@ -289,8 +324,9 @@ fn along_grid(
     }
     let up = weight > 0.0;
     let at = |k: f64| (grid.low + step * k).clamp(low, high);
-    // The nearest grid point beyond the person, and the last one inside reach and grid. A point within a thousandth of a step is
-    // where the person is; people outside the range may come back to it.
+    // The nearest grid point beyond the person, and the last one inside reach and grid. A point
+    // within a thousandth of a step is where the person is; people outside the range may come back
+    // to it.
     let index = |x: f64| (x - grid.low) / step;
     let (first, last) = if up {
         ((index(start) + 1e-3).ceil().max(0.0), (index(high.min(grid.high)) + 1e-9).floor())

@@ -1,28 +1,33 @@
 //! The paper's algorithms: descent on equation 3 until a point is robust enough.
 //!
-//! $$\mathcal{L}(x') = \lambda_1\max(0, \hat\Delta(x') - r) + \lambda_2\,\ell\big(s(x')\big) + \lambda_3\,d_c(x, x')$$
+//! $$\mathcal{L}(x') = \lambda_1\max(0, \hat\Delta(x') - r) + \lambda_2\,\ell\big(s(x')\big) +
+//! \lambda_3\,d_c(x, x')$$
 //!
-//! from $x' = x$, for one $\lambda_3$ after the other, until $\hat\Delta(x') \le r$ and $s(x') > 0$. They differ in $\hat\Delta$
-//! only: [`super::probe_gradient`] has Theorem 1, [`super::probe_mc`] the sigmoid estimate, [`super::probe_tree`] Theorem 2 on a tree that
-//! stands for the model. They are here to be compared with, not to be used: each stops at its first acceptable iterate, whatever that costs, and its rate is not the true one.
+//! from $x' = x$, for one $\lambda_3$ after the other, until $\hat\Delta(x') \le r$ and $s(x') >
+//! 0$. They differ in $\hat\Delta$ only: [`super::probe_gradient`] has Theorem 1,
+//! [`super::probe_mc`] the sigmoid estimate, [`super::probe_tree`] Theorem 2 on a tree that stands
+//! for the model. They are here to be compared with, not to be used: each stops at its first
+//! acceptable iterate, whatever that costs, and its rate is not the true one.
 //!
-//! Source: PROBE, arXiv:2203.06768, equation 3, Algorithms 1 and 2; defaults are those of the authors' released procedure
-//! ($\lambda_1 = 3$, squared error of the probability, Adam with AMSGrad at 0.07, 1,000 steps). What differs and why:
-//! - The loop goes on while the rate is too high *or* the score is not favourable, as the text has it; printed, it ends at
-//!   the first change of label. `loop=printed` is the printed one.
-//! - $\lambda_3$ takes the values of the paper's grid, largest first, each from $x$ anew; it never goes below zero, where distance
-//!   would be rewarded.
-//! - The rate that ends the loop is the rate in the objective, compared with $r$ itself; there are no fresh samples in
-//!   between and no allowance.
+//! Source: PROBE, arXiv:2203.06768, equation 3, Algorithms 1 and 2; defaults are those of the
+//! authors' released procedure ($\lambda_1 = 3$, squared error of the probability, Adam with
+//! AMSGrad at 0.07, 1,000 steps). What differs and why:
+//! - The loop goes on while the rate is too high *or* the score is not favourable, as the text has
+//!   it; printed, it ends at the first change of label. `loop=printed` is the printed one.
+//! - $\lambda_3$ takes the values of the paper's grid, largest first, each from $x$ anew; it never
+//!   goes below zero, where distance would be rewarded.
+//! - The rate that ends the loop is the rate in the objective, compared with $r$ itself; there are
+//!   no fresh samples in between and no allowance.
 //! - Steps are counted, not timed, and where they end without success the answer says so.
 //! - Each iterate is brought back inside the action space; one-hot groups stay as they are.
 //!
-//! `preset=paper-text` is the paper's appendix: $\lambda_1 = 2$, $\lambda_2 = 1$, squared error of the score to $s = 0$. Its loss pulls the score
-//! to the boundary while the hinge pushes it away; for an affine score the two balance at the margin $m$ with
-//! $\lambda_1\varphi(m)/m = 2\lambda_2 q^2$, so that most targets cannot be reached (`tests::paper_text_balances_short_of_the_target`).
+//! `preset=paper-text` is the paper's appendix: $\lambda_1 = 2$, $\lambda_2 = 1$, squared error of
+//! the score to $s = 0$. Its loss pulls the score to the boundary while the hinge pushes it away;
+//! for an affine score the two balance at the margin $m$ with $\lambda_1\varphi(m)/m = 2\lambda_2
+//! q^2$, so that most targets cannot be reached (`tests::paper_text_balances_short_of_the_target`).
 //!
-//! Cost per step: one gradient and one Hessian-vector product (Algorithm 1), one gradient per sample (Algorithm 2), or one walk
-//! through the tree.
+//! Cost per step: one gradient and one Hessian-vector product (Algorithm 1), one gradient per
+//! sample (Algorithm 2), or one walk through the tree.
 
 mod params;
 
@@ -116,7 +121,8 @@ impl<'a, S: RateSource> Descent<'a, S> {
         if self.reach.allows_a_move(factual) { Ok(()) } else { Err(Reason::NoAdmissibleMove) }
     }
 
-    /// Equation 3 at `self.point`; its gradient goes to `self.gradient`, zero where a feature may not move.
+    /// Equation 3 at `self.point`; its gradient goes to `self.gradient`, zero where a feature may
+    /// not move.
     fn objective(&mut self, factual: &[f64], target: f64, lambda3: f64) -> Result<f64> {
         let Self { task, params, local, .. } = self;
         task.noise_on.active_into(&task.actions, factual, &self.point, &mut self.active);
@@ -148,7 +154,13 @@ impl<'a, S: RateSource> Descent<'a, S> {
     }
 
     /// Steps from `factual` for one $\lambda_3$, remembering what it meets in `seen`.
-    fn descend(&mut self, factual: &[f64], target: f64, lambda3: f64, seen: &mut Seen) -> Result<()> {
+    fn descend(
+        &mut self,
+        factual: &[f64],
+        target: f64,
+        lambda3: f64,
+        seen: &mut Seen,
+    ) -> Result<()> {
         self.point.copy_from_slice(factual);
         self.reach.confine(&mut self.point);
         self.adam.reset();
@@ -209,7 +221,8 @@ impl<S: RateSource> Worker for Descent<'_, S> {
             },
         };
         proposal.point.copy_from_slice(&point);
-        proposal.verdict = if reached { Verdict::Reached } else { Verdict::Short(Reason::NotFound) };
+        proposal.verdict =
+            if reached { Verdict::Reached } else { Verdict::Short(Reason::NotFound) };
         proposal.claimed = rate;
         Ok(())
     }
@@ -222,7 +235,8 @@ impl<S: RateSource> Worker for Descent<'_, S> {
 /// What a search has met.
 #[derive(Default)]
 struct Seen {
-    /// Score, rate and point of the most robust iterate: favourable with the lowest rate, else with the highest score.
+    /// Score, rate and point of the most robust iterate: favourable with the lowest rate, else with
+    /// the highest score.
     robust: Option<(f64, f64, Vec<f64>)>,
     /// The cheapest iterate at which the loop may end.
     accepted: Option<Accepted>,

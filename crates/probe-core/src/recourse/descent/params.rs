@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::recourse::MethodOptions;
 
-/// $\ell$ of equation 3. Probabilities are those of the score with its cut-off taken off, so that 0.5 is the decision.
+/// $\ell$ of equation 3. Probabilities are those of the score with its cut-off taken off, so that 0.5
+/// is the decision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Loss {
     /// $(S(s) - 1)^2$.
@@ -91,11 +92,14 @@ impl Params {
         let preset = options.word("preset", Preset::Released, &presets)?;
         let text = preset == Preset::PaperText;
         let at_least_zero = |v: f64| v >= 0.0 && v.is_finite();
-        let weight =
-            |name: &str, default: f64| options.number(name, default, "at least 0 and finite", at_least_zero);
+        let weight = |name: &str, default: f64| {
+            options.number(name, default, "at least 0 and finite", at_least_zero)
+        };
         let target = options.number("target-score", 0.0, "finite", f64::is_finite)?;
-        let losses = [("mse", Loss::Mse), ("bce", Loss::Bce), ("score-mse", Loss::ScoreMse(target))];
-        let loss = options.word("loss", if text { Loss::ScoreMse(target) } else { Loss::Mse }, &losses)?;
+        let losses =
+            [("mse", Loss::Mse), ("bce", Loss::Bce), ("score-mse", Loss::ScoreMse(target))];
+        let loss =
+            options.word("loss", if text { Loss::ScoreMse(target) } else { Loss::Mse }, &losses)?;
         if options.get("target-score").is_some() && !matches!(loss, Loss::ScoreMse(_)) {
             return Err(Error::Unsupported {
                 what: "option 'target-score' with a loss on probabilities".to_owned(),
@@ -108,10 +112,19 @@ impl Params {
             lambda2: weight("lambda2", 1.0)?,
             lambda3: options.numbers("lambda3", &grid, "at least 0 and finite", at_least_zero)?,
             loss,
-            stop: options.word("loop", Loop::Text, &[("text", Loop::Text), ("printed", Loop::Printed)])?,
-            keep: options.word("keep", Keep::First, &[("first", Keep::First), ("best", Keep::Best)])?,
-            learning_rate: options
-                .number("learning-rate", 0.07, "positive and finite", |v| v > 0.0 && v.is_finite())?,
+            stop: options.word(
+                "loop",
+                Loop::Text,
+                &[("text", Loop::Text), ("printed", Loop::Printed)],
+            )?,
+            keep: options.word(
+                "keep",
+                Keep::First,
+                &[("first", Keep::First), ("best", Keep::Best)],
+            )?,
+            learning_rate: options.number("learning-rate", 0.07, "positive and finite", |v| {
+                v > 0.0 && v.is_finite()
+            })?,
             steps: options.count("steps", 1_000)?,
         })
     }
@@ -135,22 +148,31 @@ mod tests {
                 let slope = (loss.at(score + h).0 - loss.at(score - h).0) / (2.0 * h);
                 assert!((loss.at(score).1 - slope).abs() < 1e-8, "{loss:?} at {score}");
             }
-            assert!(loss.at(-800.0).0.is_finite() && loss.at(800.0).1.is_finite(), "{loss:?} overflows");
+            assert!(
+                loss.at(-800.0).0.is_finite() && loss.at(800.0).1.is_finite(),
+                "{loss:?} overflows"
+            );
         }
     }
 
     #[test]
     fn presets_are_overridden_by_what_is_given() {
-        let read = |texts: &[&str]| Params::new(&MethodOptions::parse(texts.iter().copied()).unwrap());
+        let read =
+            |texts: &[&str]| Params::new(&MethodOptions::parse(texts.iter().copied()).unwrap());
         let released = read(&[]).unwrap();
         assert_eq!((released.lambda1, released.lambda2, released.loss), (3.0, 1.0, Loss::Mse));
         let text = read(&["preset=paper-text"]).unwrap();
         assert_eq!((text.lambda1, text.lambda2, text.loss), (2.0, 1.0, Loss::ScoreMse(0.0)));
         let mixed = read(&["preset=paper-text", "lambda1=9", "loss=bce", "lambda3=0.5,0"]).unwrap();
         assert_eq!((mixed.lambda1, mixed.loss, mixed.lambda3), (9.0, Loss::Bce, vec![0.5, 0.0]));
-        for wrong in
-            ["lambda1=-1", "lambda3=1,-0.5", "learning-rate=0", "steps=0", "loop=and", "target-score=1"]
-        {
+        for wrong in [
+            "lambda1=-1",
+            "lambda3=1,-0.5",
+            "learning-rate=0",
+            "steps=0",
+            "loop=and",
+            "target-score=1",
+        ] {
             assert!(read(&[wrong]).is_err(), "{wrong}");
         }
     }

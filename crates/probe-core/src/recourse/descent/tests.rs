@@ -38,7 +38,8 @@ fn network(widths: &[usize], activation: Activation, key: u64) -> Arc<dyn Model>
     Arc::new(Mlp::new(layers.collect(), activation, 0.0).unwrap())
 }
 
-/// The largest difference between the objective's gradient and central differences, over some points.
+/// The largest difference between the objective's gradient and central differences, over some
+/// points.
 fn gradient_error<S: RateSource>(task: &Task, params: &Params, source: S) -> f64 {
     let n = task.model.n_features();
     let mut descent = Descent::new(task, params, source);
@@ -93,7 +94,8 @@ fn the_objective_s_gradient_agrees_with_differences() {
 
 #[test]
 fn paper_text_balances_short_of_the_target() {
-    // Solutions of 2 φ(m)/m = 2 q², by the rate Φ̄(m): the best that λ = (2, 1, 0) reaches, whatever r.
+    // Solutions of 2 φ(m)/m = 2 q², by the rate Φ̄(m): the best that λ = (2, 1, 0) reaches,
+    // whatever r.
     let known = [(0.1, 0.0088), (0.3, 0.0693), (0.5, 0.1626), (1.0, 0.3549), (2.0, 0.4605)];
     for (q, rate) in known {
         let model = Arc::new(Linear::new(vec![1.0], 0.0, 0.0).unwrap());
@@ -108,7 +110,11 @@ fn paper_text_balances_short_of_the_target() {
             descent.objective(&[-1.0], 1e-9, 0.0).unwrap();
             if descent.gradient[0] < 0.0 { low = descent.point[0] } else { high = descent.point[0] }
         }
-        assert!((descent.local.rate - rate).abs() < 5e-5, "q {q}: {} is not {rate}", descent.local.rate);
+        assert!(
+            (descent.local.rate - rate).abs() < 5e-5,
+            "q {q}: {} is not {rate}",
+            descent.local.rate
+        );
     }
 }
 
@@ -143,14 +149,23 @@ fn the_printed_loop_ends_at_the_first_change_of_label() {
             let (factual, mut proposal) = (vec![0.0; d], Proposal::new(d));
             solver.worker().find(&factual, Goal::Rate(target), &mut proposal).unwrap();
             let score = task.model.score(&proposal.point).unwrap();
-            let sd =
-                0.1 * task.model.as_linear().unwrap().weights().iter().map(|w| w * w).sum::<f64>().sqrt();
+            let sd = 0.1
+                * task
+                    .model
+                    .as_linear()
+                    .unwrap()
+                    .weights()
+                    .iter()
+                    .map(|w| w * w)
+                    .sum::<f64>()
+                    .sqrt();
             let rate = crate::affine_rate(score, 0.0, sd);
             assert_eq!(proposal.verdict == Verdict::Reached, rate <= target);
             sum += rate;
             above += usize::from(rate > target);
         }
-        // One step of 0.01 moves the margin by up to 0.01·√d/0.1 = 0.45, about half of it past the flip: 0.42 on networks.
+        // One step of 0.01 moves the margin by up to 0.01·√d/0.1 = 0.45, about half of it past the
+        // flip: 0.42 on networks.
         let mean = sum / f64::from(n);
         assert!((0.37..0.48).contains(&mean), "mean rate {mean}");
         assert!(above >= 95, "{above} of {n} above {target}");
@@ -197,8 +212,9 @@ fn what_cannot_be_served_is_refused_by_name() {
     let linear = || Arc::new(Linear::new(vec![1.0], 0.0, 0.0).unwrap());
     for name in ["probe-gradient", "probe-mc"] {
         let method: &dyn RecourseMethod = method(name).unwrap();
-        let refusal =
-            |task: &Arc<Task>| method.prepare(task).err().map(|e| e.to_string()).unwrap_or_default();
+        let refusal = |task: &Arc<Task>| {
+            method.prepare(task).err().map(|e| e.to_string()).unwrap_or_default()
+        };
         assert!(refusal(&task(Arc::new(Opaque), 0.1, &[])).contains("no gradient"));
         let mut limited = Task::clone(&task(linear(), 0.1, &[]));
         limited.actions = limited.actions.with_max_changes(Some(1));
@@ -208,6 +224,8 @@ fn what_cannot_be_served_is_refused_by_name() {
         let budget = solver.worker().find(&[-1.0], Goal::Budget(1.0), &mut Proposal::new(1));
         assert!(budget.unwrap_err().to_string().contains("budget"));
     }
-    assert!(method("probe-gradient").unwrap().prepare(&task(linear(), 0.1, &["samples=9"])).is_err());
+    assert!(
+        method("probe-gradient").unwrap().prepare(&task(linear(), 0.1, &["samples=9"])).is_err()
+    );
     assert!(method("probe-mc").unwrap().prepare(&task(linear(), 0.1, &["samples=9"])).is_ok());
 }

@@ -3,7 +3,8 @@
 /// Keeps the matrix invertible where two points coincide.
 const RIDGE: f64 = 1e-4;
 
-/// The determinant and, for each pair $i \ne j$, the factor of $\nabla_{c_i} d(c_i, c_j)$ in its gradient (row-major).
+/// The determinant and, for each pair $i \ne j$, the factor of $\nabla_{c_i} d(c_i, c_j)$ in its
+/// gradient (row-major).
 pub(super) fn determinant(distance: &[f64], k: usize) -> (f64, Vec<f64>) {
     let kernel: Vec<f64> = distance.iter().map(|d| 1.0 / (1.0 + d)).collect();
     let mut matrix = kernel.clone();
@@ -14,7 +15,8 @@ pub(super) fn determinant(distance: &[f64], k: usize) -> (f64, Vec<f64>) {
     (det, factor.collect())
 }
 
-/// Determinant and inverse of a symmetric matrix by Gauss and Jordan, with the largest pivots first.
+/// Determinant and inverse of a symmetric matrix by Gauss and Jordan, with the largest pivots
+/// first.
 fn invert(mut a: Vec<f64>, n: usize) -> (f64, Vec<f64>) {
     let mut inverse = vec![0.0; n * n];
     (0..n).for_each(|i| inverse[i * n + i] = 1.0);

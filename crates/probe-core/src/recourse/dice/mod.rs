@@ -1,27 +1,32 @@
 //! `dice`: several favourable points that are near the person and differ from each other.
 //!
-//! $$\min_{c_1 \ldots c_k}\ \frac1k\sum_i \max\big(0, 1 - s(c_i)\big) + \frac{\lambda_1}{k}\sum_i d(c_i, x) - \lambda_2\det K,
-//! \qquad K_{ij} = \frac{1}{1 + d(c_i, c_j)}$$
+//! $$\min_{c_1 \ldots c_k}\ \frac1k\sum_i \max\big(0, 1 - s(c_i)\big) + \frac{\lambda_1}{k}\sum_i
+//! d(c_i, x) - \lambda_2\det K, \qquad K_{ij} = \frac{1}{1 + d(c_i, c_j)}$$
 //!
-//! with $d$ the mean over the features of absolute differences in units of their median absolute deviation. Source: Mothilal, Sharma and Tan 2020,
-//! arXiv:1905.07697, equations 3 to 5, their gradient version: Adam from the person (the first point) and from random points in the features'
-//! ranges (the others), then changes that are small are taken back one after the other, wholly or as far as the decision holds
-//! (section 3.4). A change is small up to the `sparsity` quantile of the absolute deviations from the median. Deviations and ranges come
-//! from the reference rows; without them as if values were spread evenly over each range.
+//! with $d$ the mean over the features of absolute differences in units of their median absolute
+//! deviation. Source: Mothilal, Sharma and Tan 2020, arXiv:1905.07697, equations 3 to 5, their
+//! gradient version: Adam from the person (the first point) and from random points in the features'
+//! ranges (the others), then changes that are small are taken back one after the other, wholly or
+//! as far as the decision holds (section 3.4). A change is small up to the `sparsity` quantile of
+//! the absolute deviations from the median. Deviations and ranges come from the reference rows;
+//! without them as if values were spread evenly over each range.
 //!
-//! What differs: by default `sparsity` is 1, all changes within what is seen among people, where the published program has 0.1: the hinge ends at a
-//! score of 1, and the person pays for what is not taken back from there. While a point is not favourable at the end, $\lambda_1$ is divided by
-//! four and the descent repeated, where the paper leaves the choice of weights to the user. Changes of no use are avoided in the descent already
-//! (`walk` beside this folder).
+//! What differs: by default `sparsity` is 1, all changes within what is seen among people, where
+//! the published program has 0.1: the hinge ends at a score of 1, and the person pays for what is
+//! not taken back from there. While a point is not favourable at the end, $\lambda_1$ is divided by
+//! four and the descent repeated, where the paper leaves the choice of weights to the user. Changes
+//! of no use are avoided in the descent already (`walk` beside this folder).
 //!
-//! `count` ($k$) is 1 by default, one answer per person, as PROBE's experiments have it. With more, each person has that many answers,
-//! cheapest first.
+//! `count` ($k$) is 1 by default, one answer per person, as PROBE's experiments have it. With more,
+//! each person has that many answers, cheapest first.
 //!
-//! Constraints: the paper has features that may not vary and ranges. Here each step is clipped to immutables, bounds and directions, and to the ranges of the
-//! features, as the published program's are (who is outside may stay there);
-//! one-hot groups stay as they are; a limit on the number of changes is refused.
+//! Constraints: the paper has features that may not vary and ranges. Here each step is clipped to
+//! immutables, bounds and directions, and to the ranges of the features, as the published program's
+//! are (who is outside may stay there); one-hot groups stay as they are; a limit on the number of
+//! changes is refused.
 //!
-//! Settings: `count`, `proximity` ($\lambda_1$), `diversity` ($\lambda_2$), `sparsity` (0 takes nothing back), `learning-rate`, `steps`.
+//! Settings: `count`, `proximity` ($\lambda_1$), `diversity` ($\lambda_2$), `sparsity` (0 takes
+//! nothing back), `learning-rate`, `steps`.
 //!
 //! Cost: $k$ gradients and $k^2$ distances per step.
 
@@ -69,7 +74,10 @@ struct Params {
 
 impl Params {
     fn new(options: &MethodOptions) -> Result<Self> {
-        options.only(NAME, &["count", "proximity", "diversity", "sparsity", "learning-rate", "steps"])?;
+        options.only(
+            NAME,
+            &["count", "proximity", "diversity", "sparsity", "learning-rate", "steps"],
+        )?;
         let rule = "at least 0 and finite";
         let at_least_zero = |v: f64| v >= 0.0 && v.is_finite();
         let count = options.count("count", 1)?;
@@ -78,9 +86,11 @@ impl Params {
             count,
             proximity: options.number("proximity", 0.5, rule, at_least_zero)?,
             diversity: options.number("diversity", 1.0, rule, at_least_zero)?,
-            sparsity: options.number("sparsity", 1.0, "between 0 and 1", |v| (0.0..=1.0).contains(&v))?,
-            learning_rate: options
-                .number("learning-rate", 0.02, "positive and finite", |v| v > 0.0 && v.is_finite())?,
+            sparsity: options
+                .number("sparsity", 1.0, "between 0 and 1", |v| (0.0..=1.0).contains(&v))?,
+            learning_rate: options.number("learning-rate", 0.02, "positive and finite", |v| {
+                v > 0.0 && v.is_finite()
+            })?,
             steps: options.count("steps", 1_000)?,
         })
     }
@@ -100,7 +110,8 @@ impl RecourseMethod for Dice {
         let params = Params::new(&task.options)?;
         let scales = Scales::new(task, params.sparsity);
         let n = task.model.n_features() as f64;
-        let weights: Vec<f64> = scales.deviation.iter().map(|deviation| 1.0 / (n * deviation)).collect();
+        let weights: Vec<f64> =
+            scales.deviation.iter().map(|deviation| 1.0 / (n * deviation)).collect();
         let distance = Cost::new("l1", weights.clone(), weights)?;
         Ok(Box::new(Prepared { task: Arc::clone(task), params, scales, distance }))
     }
@@ -123,7 +134,9 @@ impl Solver for Prepared {
         let search = Several {
             prepared: self,
             model,
-            walks: (0..k).map(|_| Walk::new(n, self.params.learning_rate, Kink::Shortest)).collect(),
+            walks: (0..k)
+                .map(|_| Walk::new(n, self.params.learning_rate, Kink::Shortest))
+                .collect(),
             gradients: vec![vec![0.0; n]; k],
             person: Vec::new(),
             answers: vec![vec![0.0; n]; k],
@@ -162,7 +175,8 @@ impl Several<'_> {
         }
     }
 
-    /// The loss of all points, times their number, and how many are favourable; gradients but for the proximity's.
+    /// The loss of all points, times their number, and how many are favourable; gradients but for
+    /// the proximity's.
     fn loss(&mut self, factual: &[f64], proximity: f64) -> Result<(f64, usize)> {
         let k = self.walks.len();
         let distance = &self.prepared.distance;
@@ -175,7 +189,8 @@ impl Several<'_> {
             gradient.iter_mut().for_each(|g| *g *= slope);
         }
         if k > 1 {
-            let between = |i: usize, j: usize| distance.between(&self.walks[i].point, &self.walks[j].point);
+            let between =
+                |i: usize, j: usize| distance.between(&self.walks[i].point, &self.walks[j].point);
             let pairs: Vec<f64> = (0..k * k).map(|at| between(at / k, at % k)).collect();
             let (det, factors) = diversity::determinant(&pairs, k);
             let weight = self.prepared.params.diversity * k as f64;
@@ -186,7 +201,10 @@ impl Several<'_> {
                     for (f, g) in self.gradients[i].iter_mut().enumerate() {
                         let way = a[f] - b[f];
                         if way != 0.0 {
-                            *g -= weight * factors[i * k + j] * distance.weight(f, 1.0) * way.signum();
+                            *g -= weight
+                                * factors[i * k + j]
+                                * distance.weight(f, 1.0)
+                                * way.signum();
                         }
                     }
                 }
@@ -195,7 +213,8 @@ impl Several<'_> {
         Ok((loss, favourable))
     }
 
-    /// One descent; leaves the best points in `self.answers` and returns how many of them are favourable.
+    /// One descent; leaves the best points in `self.answers` and returns how many of them are
+    /// favourable.
     fn descend(&mut self, factual: &[f64], reach: &Reach, proximity: f64) -> Result<usize> {
         self.begin(factual, reach);
         let (mut least, mut most, mut better_at) = (f64::INFINITY, 0, 0);
@@ -206,7 +225,10 @@ impl Several<'_> {
                     better_at = step;
                 }
                 (least, most) = (loss, favourable);
-                self.answers.iter_mut().zip(&self.walks).for_each(|(a, walk)| a.copy_from_slice(&walk.point));
+                self.answers
+                    .iter_mut()
+                    .zip(&self.walks)
+                    .for_each(|(a, walk)| a.copy_from_slice(&walk.point));
             }
             let mut moved = false;
             for (walk, gradient) in self.walks.iter_mut().zip(&mut self.gradients) {
@@ -219,7 +241,8 @@ impl Several<'_> {
         Ok(most)
     }
 
-    /// Takes back small changes of one answer, smallest first, wholly or as far as the decision holds.
+    /// Takes back small changes of one answer, smallest first, wholly or as far as the decision
+    /// holds.
     fn take_back(&mut self, i: usize, start: &[f64]) -> Result<()> {
         let Scales { deviation, small } = &self.prepared.scales;
         let point = &mut self.answers[i];
@@ -269,7 +292,9 @@ impl Several<'_> {
             priced.push((self.model.score(answer)? <= 0.0, cost.between(factual, answer)));
         }
         let mut order: Vec<usize> = (0..k).collect();
-        order.sort_by(|&a, &b| priced[a].0.cmp(&priced[b].0).then(priced[a].1.total_cmp(&priced[b].1)));
+        order.sort_by(|&a, &b| {
+            priced[a].0.cmp(&priced[b].0).then(priced[a].1.total_cmp(&priced[b].1))
+        });
         self.answers = order.into_iter().map(|i| std::mem::take(&mut self.answers[i])).collect();
         self.person.clear();
         self.person.extend_from_slice(factual);

@@ -1,4 +1,5 @@
-//! How much each feature varies among people: what distances are measured by, and which changes are small.
+//! How much each feature varies among people: what distances are measured by, and which changes are
+//! small.
 
 use crate::recourse::Task;
 
@@ -12,8 +13,8 @@ pub(super) struct Scales {
 }
 
 impl Scales {
-    /// From the reference rows; without them as if values were spread evenly over each feature's range.
-    /// `quantile` is that of the absolute deviations below which a change is small.
+    /// From the reference rows; without them as if values were spread evenly over each feature's
+    /// range. `quantile` is that of the absolute deviations below which a change is small.
     pub(super) fn new(task: &Task, quantile: f64) -> Self {
         let ranges = task.reference.ranges();
         // A constant has no units.
@@ -31,7 +32,8 @@ impl Scales {
             let middle = quantile_of(&mut values, 0.5);
             values.iter_mut().for_each(|v| *v = (*v - middle).abs());
             let median = quantile_of(&mut values, 0.5);
-            // Where most people have the same value a deviation of 0 would forbid every change; as in the published program, the range takes its place.
+            // Where most people have the same value a deviation of 0 would forbid every change; as
+            // in the published program, the range takes its place.
             deviation.push(if median > 0.0 { median } else { width(&ranges[j]) });
             small.push(quantile_of(&mut values, quantile));
         }

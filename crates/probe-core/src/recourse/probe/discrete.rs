@@ -1,9 +1,11 @@
 //! Steps and categories: branch and bound over a solver of everything else.
 //!
-//! Without steps the problem is a relaxation: its cost is a bound for every point on the grid. Where its answer lies between two steps of
-//! a feature, the problem splits in two, at most the lower step and at least the upper one, and the better half is looked at first.
-//! Categories are chosen in ascending order of what the choice itself costs, which is a bound too, unless the solver knows how to choose
-//! them. Over an exact solver the result is an optimum; over a search it is as good as the search, within a number of tries.
+//! Without steps the problem is a relaxation: its cost is a bound for every point on the grid.
+//! Where its answer lies between two steps of a feature, the problem splits in two, at most the
+//! lower step and at least the upper one, and the better half is looked at first. Categories are
+//! chosen in ascending order of what the choice itself costs, which is a bound too, unless the
+//! solver knows how to choose them. Over an exact solver the result is an optimum; over a search it
+//! is as good as the search, within a number of tries.
 
 mod alone;
 mod choices;
@@ -25,7 +27,8 @@ const EXACT_NODES: usize = 20_000;
 const SEARCHED_NODES: usize = 160;
 /// Searches for one choice of categories.
 const NODES_OF_A_CHOICE: usize = 48;
-/// Searches that find the rate which leaves room for changes of category that fail, and the least such rate.
+/// Searches that find the rate which leaves room for changes of category that fail, and the least
+/// such rate.
 const TURNS: usize = 6;
 const LEAST_RATE: f64 = 1e-4;
 /// A rate that nobody reaches who does not go as far as they can.
@@ -33,7 +36,8 @@ const FAR: f64 = 1e-200;
 /// Steps of the bisections that spend a budget and that look for the least rate.
 const BISECTIONS: usize = 14;
 const EXACT_BISECTIONS: usize = 36;
-/// A rate that every favourable point has, the largest for solvers of small rates, and log-odds that are as good as equal.
+/// A rate that every favourable point has, the largest for solvers of small rates, and log-odds
+/// that are as good as equal.
 const ANY_RATE: f64 = 1.0 - 1e-12;
 const BELOW_HALF: f64 = 0.5 - 1e-9;
 const CLOSE: f64 = 1e-3;
@@ -183,7 +187,8 @@ impl DiscreteWorker<'_> {
         if self.solver.exact { EXACT_NODES } else { SEARCHED_NODES }
     }
 
-    /// The cheapest point on the grid of at most this rate; where an exact solver has none, the most robust one.
+    /// The cheapest point on the grid of at most this rate; where an exact solver has none, the
+    /// most robust one.
     fn reach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
         self.find_cheapest(factual, rate, proposal)?;
         let missed = matches!(proposal.verdict, Verdict::Short(reason) if reason != Reason::SearchLimit && reason != Reason::NotOneHot);
@@ -193,7 +198,8 @@ impl DiscreteWorker<'_> {
         Ok(())
     }
 
-    /// The most robust favourable point, where `rate` is out of reach: bisection over what the cheapest point of a rate has.
+    /// The most robust favourable point, where `rate` is out of reach: bisection over what the
+    /// cheapest point of a rate has.
     fn approach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
         let odds = |rate: f64| (rate / (1.0 - rate)).ln();
         let mut found = Proposal::new(factual.len());
@@ -206,7 +212,8 @@ impl DiscreteWorker<'_> {
             && self.task.model.score(&proposal.point)? > 0.0
         {
             // What is nearest without steps is on them already, or near them.
-            let rate = self.mixed_rate(factual, &proposal.point)?.clamp(missed, any_rate.max(missed));
+            let rate =
+                self.mixed_rate(factual, &proposal.point)?.clamp(missed, any_rate.max(missed));
             (least, asked) = (rate, rate * (1.0 - CLOSE));
             proposal.verdict = Verdict::Short(Reason::RateNotReachable);
         }
@@ -214,7 +221,8 @@ impl DiscreteWorker<'_> {
             self.find_cheapest(factual, asked, &mut found)?;
             match found.verdict {
                 Verdict::Reached => {
-                    let rate = self.mixed_rate(factual, &found.point)?.clamp(missed, any_rate.max(missed));
+                    let rate =
+                        self.mixed_rate(factual, &found.point)?.clamp(missed, any_rate.max(missed));
                     if rate < least {
                         least = rate;
                         proposal.point.copy_from_slice(&found.point);
@@ -224,7 +232,8 @@ impl DiscreteWorker<'_> {
                 Verdict::Short(_) if least.is_infinite() && below_half => break,
                 Verdict::Short(reason) if least.is_infinite() => {
                     let not_even_a_yes = reason == Reason::RateNotReachable;
-                    let reason = if not_even_a_yes { Reason::InfeasibleWithinBounds } else { reason };
+                    let reason =
+                        if not_even_a_yes { Reason::InfeasibleWithinBounds } else { reason };
                     proposal.verdict = Verdict::Short(reason);
                     break;
                 }
@@ -245,7 +254,8 @@ impl DiscreteWorker<'_> {
         proposal.point.copy_from_slice(factual);
         proposal.verdict = Verdict::Short(Reason::NotOneHot);
         proposal.claimed = None;
-        let Some(mut choices) = Choices::new(&task, factual, |g| self.solver.chosen && !self.holds_group(g))
+        let Some(mut choices) =
+            Choices::new(&task, factual, |g| self.solver.chosen && !self.holds_group(g))
         else {
             return Ok(());
         };
@@ -267,8 +277,10 @@ impl DiscreteWorker<'_> {
             }
             self.person.copy_from_slice(factual);
             choices.set(&choice, &mut self.person);
-            self.within.max_changes = task.actions.max_changes().map(|most| most - choice.n_changed);
-            let Some(rooms) = conditions::rooms(&task.actions, factual, &self.person, self.outer_limits())
+            self.within.max_changes =
+                task.actions.max_changes().map(|most| most - choice.n_changed);
+            let Some(rooms) =
+                conditions::rooms(&task.actions, factual, &self.person, self.outer_limits())
             else {
                 continue;
             };
@@ -287,7 +299,8 @@ impl DiscreteWorker<'_> {
                 }));
             }
             if best.total.is_infinite() {
-                // Why nothing is found, and how near it comes, by the categories and in the room that come nearest.
+                // Why nothing is found, and how near it comes, by the categories and in the room
+                // that come nearest.
                 for mut root in std::mem::take(&mut self.roots) {
                     task.actions.project(factual, &mut root.point);
                     // An exact solver's may be on a step but for rounding.
@@ -317,9 +330,15 @@ impl DiscreteWorker<'_> {
         Ok(())
     }
 
-    /// The best point on the grid with the categories of `self.person`, whose choice costs `spent`. What is found first in each room
-    /// goes to `self.roots`.
-    fn branch(&mut self, rate: f64, spent: f64, rooms: Vec<Vec<(f64, f64)>>, best: &mut Best) -> Result<()> {
+    /// The best point on the grid with the categories of `self.person`, whose choice costs `spent`.
+    /// What is found first in each room goes to `self.roots`.
+    fn branch(
+        &mut self,
+        rate: f64,
+        spent: f64,
+        rooms: Vec<Vec<(f64, f64)>>,
+        best: &mut Best,
+    ) -> Result<()> {
         let task = Arc::clone(&self.task);
         let norm = task.cost.norm();
         let n_rooms = rooms.len();
@@ -376,8 +395,11 @@ impl DiscreteWorker<'_> {
                 let below = if below < low && below >= low - near { low } else { below };
                 let mut other = limits.clone();
                 let outward = self.found.point[j] > self.person[j];
-                (limits[j], other[j]) =
-                    if outward { ((above, high), (low, below)) } else { ((low, below), (above, high)) };
+                (limits[j], other[j]) = if outward {
+                    ((above, high), (low, below))
+                } else {
+                    ((low, below), (above, high))
+                };
                 if other[j].0 <= other[j].1 {
                     number += 1;
                     heap.push(Node { bound: total, number, limits: other });
@@ -408,8 +430,9 @@ impl DiscreteWorker<'_> {
         Ok(())
     }
 
-    /// The rate that the point itself must have so that the person, who may fail to change the categories of `self.person`, has `rate` all
-    /// in all; `None` if there is none. Exact on affine scores, where a failure shifts the score by the same amount wherever it happens.
+    /// The rate that the point itself must have so that the person, who may fail to change the
+    /// categories of `self.person`, has `rate` all in all; `None` if there is none. Exact on affine
+    /// scores, where a failure shifts the score by the same amount wherever it happens.
     fn rate_of_success(
         &mut self,
         factual: &[f64],
@@ -425,7 +448,8 @@ impl DiscreteWorker<'_> {
                 outcomes.iter().map(|(p, point)| (*p, linear.score_row(point))).collect();
             return Ok(success_on_line(&scores, self.solver.sd, rate));
         }
-        // Else by turns, from above: the point that this rate leads to, and how often failures are refused there.
+        // Else by turns, from above: the point that this rate leads to, and how often failures are
+        // refused there.
         let success = outcomes[0].0;
         let mut asked = rate;
         for _ in 0..TURNS {
@@ -465,8 +489,13 @@ impl DiscreteWorker<'_> {
         Ok(rate)
     }
 
-    /// Another room where features of limited sums stay as they are: a search may lose its way among steps that do not fit together.
-    fn with_ties_held(&self, factual: &[f64], mut rooms: Vec<Vec<(f64, f64)>>) -> Vec<Vec<(f64, f64)>> {
+    /// Another room where features of limited sums stay as they are: a search may lose its way
+    /// among steps that do not fit together.
+    fn with_ties_held(
+        &self,
+        factual: &[f64],
+        mut rooms: Vec<Vec<(f64, f64)>>,
+    ) -> Vec<Vec<(f64, f64)>> {
         if self.solver.exact || !self.task.actions.has_sums() {
             return rooms;
         }
@@ -495,7 +524,8 @@ impl DiscreteWorker<'_> {
         (0..self.person.len()).map(cut).collect()
     }
 
-    /// The feature that is furthest between two of its steps, in terms of what it costs, with these steps.
+    /// The feature that is furthest between two of its steps, in terms of what it costs, with these
+    /// steps.
     fn between_steps(&self) -> Option<(usize, f64, f64)> {
         let task = &*self.task;
         let mut most: Option<(f64, (usize, f64, f64))> = None;
@@ -524,12 +554,14 @@ impl DiscreteWorker<'_> {
         for (j, (to, &from)) in point.iter_mut().zip(&self.person).enumerate() {
             if let Some(grid) = actions.grid(j).filter(|_| *to != from) {
                 let (low, high) = actions.interval(j, from).unwrap_or((from, from));
-                *to = (grid.zero + grid.step * ((*to - grid.zero) / grid.step).round()).clamp(low, high);
+                *to = (grid.zero + grid.step * ((*to - grid.zero) / grid.step).round())
+                    .clamp(low, high);
             }
         }
     }
 
-    /// The most robust point that the budget pays: bisection over what the cheapest point of a rate costs.
+    /// The most robust point that the budget pays: bisection over what the cheapest point of a rate
+    /// costs.
     fn spend(&mut self, factual: &[f64], budget: f64, proposal: &mut Proposal) -> Result<()> {
         let task = Arc::clone(&self.task);
         let mut best: Option<Proposal> = None;
@@ -538,7 +570,8 @@ impl DiscreteWorker<'_> {
         for _ in 0..steps {
             let z = 0.5 * (low + high);
             self.find_cheapest(factual, upper_tail(z).clamp(1e-9, 1.0 - 1e-9), proposal)?;
-            let reached = matches!(proposal.verdict, Verdict::Reached | Verdict::Short(Reason::SearchLimit));
+            let reached =
+                matches!(proposal.verdict, Verdict::Reached | Verdict::Short(Reason::SearchLimit));
             if reached && task.cost.between(factual, &proposal.point) <= budget {
                 best = Some(proposal.clone());
                 low = z;
@@ -557,8 +590,9 @@ impl DiscreteWorker<'_> {
     }
 }
 
-/// The rate that an affine score must have where everything succeeds, so that `outcomes`, of these probabilities and scores, have
-/// `rate` together; `None` if they cannot. The score's noise has standard deviation `sd`.
+/// The rate that an affine score must have where everything succeeds, so that `outcomes`, of these
+/// probabilities and scores, have `rate` together; `None` if they cannot. The score's noise has
+/// standard deviation `sd`.
 fn success_on_line(outcomes: &[(f64, f64)], sd: f64, rate: f64) -> Option<f64> {
     let own = outcomes[0].1;
     if sd == 0.0 {

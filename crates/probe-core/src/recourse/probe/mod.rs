@@ -1,8 +1,9 @@
 //! `probe`: the cheapest point whose true invalidation rate is at most $r$.
 //!
-//! Where the paper minimises a weighted sum of hinge, loss and distance (equation 3) and stops at the first acceptable
-//! iterate, this solves the constrained problem itself: minimise cost subject to rate ≤ $r$. For affine scores that is
-//! exact ([`linear`]), also where the model itself may change (`shifted`).
+//! Where the paper minimises a weighted sum of hinge, loss and distance (equation 3) and stops at
+//! the first acceptable iterate, this solves the constrained problem itself: minimise cost subject
+//! to rate ≤ $r$. For affine scores that is exact ([`linear`]), also where the model itself may
+//! change (`shifted`).
 
 mod discrete;
 pub mod linear;
@@ -53,7 +54,8 @@ impl RecourseMethod for Probe {
             })
         };
         let actions = &task.actions;
-        // The exact solver chooses categories itself, unless what comes of them depends on the choice.
+        // The exact solver chooses categories itself, unless what comes of them depends on the
+        // choice.
         let chosen = !exact
             || task.shift.is_some()
             || actions.has_failures()
@@ -66,11 +68,13 @@ impl RecourseMethod for Probe {
     }
 }
 
-/// Fails where relations between features, or categories that may not be reached, go with something that no solver here takes.
+/// Fails where relations between features, or categories that may not be reached, go with something
+/// that no solver here takes.
 fn check_relations(task: &Task) -> Result<()> {
     let actions = &task.actions;
-    let refuse =
-        |what: &str, why: &str| Err(Error::Unsupported { what: what.to_owned(), why: why.to_owned() });
+    let refuse = |what: &str, why: &str| {
+        Err(Error::Unsupported { what: what.to_owned(), why: why.to_owned() })
+    };
     let (sums, tied) = (actions.has_sums(), !actions.ties().is_empty());
     let norm = task.cost.norm();
     if sums && !norm.is_linear() && norm.is_separable() {
@@ -78,7 +82,10 @@ fn check_relations(task: &Task) -> Result<()> {
     }
     if task.noise_on == NoiseOn::Changed && (sums || actions.has_failures()) {
         let why = "use noise on all or mutable features";
-        return refuse("relations between features, or p_fail, with noise on changed features only", why);
+        return refuse(
+            "relations between features, or p_fail, with noise on changed features only",
+            why,
+        );
     }
     if task.shift.is_some() && (tied || actions.has_failures()) {
         return refuse(
@@ -87,7 +94,10 @@ fn check_relations(task: &Task) -> Result<()> {
         );
     }
     if actions.is_strict() && tied {
-        return refuse("strict bounds with relations between features", "let people stay outside the bounds");
+        return refuse(
+            "strict bounds with relations between features",
+            "let people stay outside the bounds",
+        );
     }
     Ok(())
 }

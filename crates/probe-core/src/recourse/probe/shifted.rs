@@ -1,14 +1,17 @@
 //! Recourse for affine scores that survives noise and a change of the model together.
 //!
-//! The problem is to minimise cost subject to $c(x) \ge 0$, where $c$ is the slack of [`ShiftedRate`]: with $z = z_r$ it is
-//! $w^\top x + b - z\sqrt{\operatorname{var}(x)}$ for a random change (corrected to the exact rate), and $\min_v v^\top x + b - z\sigma\lVert v\rVert$
-//! for a bounded one. Both are concave for $r < 1/2$, the first but for a correction of some thousandths, so that the problem is convex and a
-//! local optimum is the optimum. First the search enters the feasible set; then each step linearises $c$, solves the rest exactly
-//! ([`super::linear`]) inside a trust region, without which steps can cycle, and is brought back to where $c \ge 0$. Every iterate is
-//! feasible and none is dearer than the last.
+//! The problem is to minimise cost subject to $c(x) \ge 0$, where $c$ is the slack of
+//! [`ShiftedRate`]: with $z = z_r$ it is $w^\top x + b - z\sqrt{\operatorname{var}(x)}$ for a
+//! random change (corrected to the exact rate), and $\min_v v^\top x + b - z\sigma\lVert v\rVert$
+//! for a bounded one. Both are concave for $r < 1/2$, the first but for a correction of some
+//! thousandths, so that the problem is convex and a local optimum is the optimum. First the search
+//! enters the feasible set; then each step linearises $c$, solves the rest exactly
+//! ([`super::linear`]) inside a trust region, without which steps can cycle, and is brought back to
+//! where $c \ge 0$. Every iterate is feasible and none is dearer than the last.
 //!
-//! A limit on the number of changes makes the problem discrete, which steps of this kind do not solve: refused. Categories and steps are
-//! chosen around it (`super::discrete`); groups stay as they are here.
+//! A limit on the number of changes makes the problem discrete, which steps of this kind do not
+//! solve: refused. Categories and steps are chosen around it (`super::discrete`); groups stay as
+//! they are here.
 
 use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
 use super::linear::Step;
@@ -34,9 +37,11 @@ pub(super) struct ShiftedSolver {
 }
 
 impl ShiftedSolver {
-    /// Fails unless the model is affine and every part of the task has an exact solution under a shift.
+    /// Fails unless the model is affine and every part of the task has an exact solution under a
+    /// shift.
     pub(super) fn new(task: &Arc<Task>, shift: ModelShift) -> Result<Self> {
-        let refuse = |what: String, why: &str| Err(Error::Unsupported { what, why: why.to_owned() });
+        let refuse =
+            |what: String, why: &str| Err(Error::Unsupported { what, why: why.to_owned() });
         let Some(linear) = task.model.as_linear() else {
             return refuse(
                 format!("recourse on a {} model that may change", task.model.name()),
@@ -99,7 +104,13 @@ impl Place {
     /// The linearised slack at `other`.
     fn predict(&self, other: &[f64]) -> f64 {
         self.slack
-            + self.gradient.iter().zip(other).zip(&self.point).map(|((g, y), x)| g * (y - x)).sum::<f64>()
+            + self
+                .gradient
+                .iter()
+                .zip(other)
+                .zip(&self.point)
+                .map(|((g, y), x)| g * (y - x))
+                .sum::<f64>()
     }
 }
 
@@ -165,8 +176,8 @@ impl Worker for ShiftedWorker<'_> {
 }
 
 impl ShiftedWorker<'_> {
-    /// The cheapest point, within `radius` of `self.here`, whose linearised slack is `needed`, into `self.trial`; false if there is
-    /// none, and then the point where it is largest.
+    /// The cheapest point, within `radius` of `self.here`, whose linearised slack is `needed`, into
+    /// `self.trial`; false if there is none, and then the point where it is largest.
     fn propose(&mut self, factual: &[f64], radius: f64, needed: f64) -> bool {
         let Self { task, step, here, trial, .. } = self;
         let interval = |j: usize| {
@@ -179,16 +190,18 @@ impl ShiftedWorker<'_> {
         step.cheapest(task, (factual, value), &here.gradient, needed, interval, &mut trial.point)
     }
 
-    /// Steps from the person to a point with slack, into `self.here`. False if none is found: there is then a most robust point
-    /// nearby, or none at a finite distance.
+    /// Steps from the person to a point with slack, into `self.here`. False if none is found: there
+    /// is then a most robust point nearby, or none at a finite distance.
     fn enter(&mut self, factual: &[f64], z: f64) -> bool {
         let (task, rate) = (&self.task, &self.solver.rate);
         for (j, x) in self.here.point.iter_mut().enumerate() {
-            let (low, high) = task.actions.interval(j, factual[j]).unwrap_or((factual[j], factual[j]));
+            let (low, high) =
+                task.actions.interval(j, factual[j]).unwrap_or((factual[j], factual[j]));
             *x = factual[j].clamp(low, high);
         }
         self.here.look(rate, z);
-        let mut radius = (4.0 * self.here.slack.abs() / self.here.steepest().max(1e-300)).clamp(1.0, 1e12);
+        let mut radius =
+            (4.0 * self.here.slack.abs() / self.here.steepest().max(1e-300)).clamp(1.0, 1e12);
         for _ in 0..MAX_STEPS {
             if self.here.slack >= 0.0 {
                 return true;
@@ -211,7 +224,8 @@ impl ShiftedWorker<'_> {
         false
     }
 
-    /// From a point with slack to the cheapest one: steps along the linearised slack, each brought back to where there is slack.
+    /// From a point with slack to the cheapest one: steps along the linearised slack, each brought
+    /// back to where there is slack.
     fn descend(&mut self, factual: &[f64], z: f64) {
         let cost = |point: &[f64]| self.task.cost.between(factual, point);
         let mut now = cost(&self.here.point);
@@ -244,8 +258,8 @@ impl ShiftedWorker<'_> {
         self.here.point.copy_from_slice(&best);
     }
 
-    /// Raises what is asked of the linearised slack at `self.here` until there is slack at `self.trial`; the cost there, if that
-    /// succeeds.
+    /// Raises what is asked of the linearised slack at `self.here` until there is slack at
+    /// `self.trial`; the cost there, if that succeeds.
     fn bring_back(&mut self, factual: &[f64], z: f64, radius: f64) -> Option<f64> {
         let mut needed = 0.0;
         for _ in 0..12 {
@@ -261,8 +275,8 @@ impl ShiftedWorker<'_> {
         None
     }
 
-    /// The most robust point where `z` is out of reach, into `self.here`: bisects for the largest margin that is not. False if there
-    /// is no favourable point at all.
+    /// The most robust point where `z` is out of reach, into `self.here`: bisects for the largest
+    /// margin that is not. False if there is no favourable point at all.
     fn most_robust(&mut self, factual: &[f64], z: f64) -> bool {
         let (mut low, mut high) = (0.0, z);
         let mut best = None;

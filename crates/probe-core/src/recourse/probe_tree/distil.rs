@@ -1,8 +1,8 @@
 //! Distillation: one tree that says what a model says.
 //!
-//! The tree is grown on points and the model's own yes or no for them (Domingos 1997, "Knowledge acquisition from examples via multiple
-//! models"), and judged by how often it agrees with the model on noisy points that it was not grown on, since it is noisy points that its
-//! rate counts.
+//! The tree is grown on points and the model's own yes or no for them (Domingos 1997, "Knowledge
+//! acquisition from examples via multiple models"), and judged by how often it agrees with the
+//! model on noisy points that it was not grown on, since it is noisy points that its rate counts.
 
 use crate::error::{Result, require};
 use crate::model::grow::{Cart, Levels};
@@ -64,13 +64,14 @@ pub struct Distilled {
 }
 
 impl Distilled {
-    /// The tree that method `probe-tree` sees in place of the model. Fails on settings outside their domain and where there would be too
-    /// many rows to grow it on.
+    /// The tree that method `probe-tree` sees in place of the model. Fails on settings outside
+    /// their domain and where there would be too many rows to grow it on.
     pub fn of(task: &Task) -> Result<Self> {
         let recipe = Recipe::new(&task.options)?;
         let n = task.model.n_features();
-        let stream =
-            |what: u64| task.seed.stream(Purpose::Training, Key::default().word(STREAM).word(what).finish());
+        let stream = |what: u64| {
+            task.seed.stream(Purpose::Training, Key::default().word(STREAM).word(what).finish())
+        };
         let (clean, held_out) = points(task, recipe, &mut stream(0));
         let rows = (clean.len() / n) as f64 * (1.0 + recipe.copies as f64);
         require(
@@ -111,7 +112,8 @@ impl Distilled {
     }
 }
 
-/// Points to grow on and points to be judged on: the reference rows, of which some are held out, or points drawn where there are none.
+/// Points to grow on and points to be judged on: the reference rows, of which some are held out, or
+/// points drawn where there are none.
 fn points(task: &Task, recipe: Recipe, stream: &mut Stream) -> (Vec<f64>, Vec<f64>) {
     let Some(rows) = task.reference.rows() else {
         return (spread(task, recipe.points, stream), spread(task, JUDGED, stream));
@@ -122,7 +124,8 @@ fn points(task: &Task, recipe: Recipe, stream: &mut Stream) -> (Vec<f64>, Vec<f6
         order.swap(k, stream.below(k + 1));
     }
     let n_held_out = rows.n_rows().div_ceil(HELD_OUT);
-    let take = |which: &[usize]| which.iter().flat_map(|&i| rows.row(i)).copied().collect::<Vec<f64>>();
+    let take =
+        |which: &[usize]| which.iter().flat_map(|&i| rows.row(i)).copied().collect::<Vec<f64>>();
     let held_out = take(&order[..n_held_out]);
     let grown_on = take(&order[n_held_out..]);
     if grown_on.is_empty() { (held_out.clone(), held_out) } else { (grown_on, held_out) }

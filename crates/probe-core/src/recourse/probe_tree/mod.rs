@@ -1,22 +1,28 @@
 //! `probe-tree`: the paper's way for ensembles of trees, by way of one tree that imitates them.
 //!
-//! The model, whatever it is, is distilled into one decision tree; that tree's rate and its gradient are known (Theorem 2), and descent on
-//! equation 3 with them ends at a point where the *tree* says yes and its rate is at most $r$:
+//! The model, whatever it is, is distilled into one decision tree; that tree's rate and its
+//! gradient are known (Theorem 2), and descent on equation 3 with them ends at a point where the *tree*
+//! says yes and its rate is at most $r$:
 //!
-//! $$\Delta(x') = 1 - \sum_R c_R \prod_j \Big[\Phi\Big(\frac{\overline t_{jR} - x'_j}{\sigma_j}\Big) - \Phi\Big(\frac{\underline t_{jR} - x'_j}{\sigma_j}\Big)\Big].$$
+//! $$\Delta(x') = 1 - \sum_R c_R \prod_j \Big[\Phi\Big(\frac{\overline t_{jR} -
+//! x'_j}{\sigma_j}\Big) - \Phi\Big(\frac{\underline t_{jR} - x'_j}{\sigma_j}\Big)\Big].$$
 //!
-//! Source: PROBE, arXiv:2203.06768, appendix "Extensions to tree based classifiers", Theorem 2 and the paragraph on distillation; see
-//! `descent` beside this folder for the loop. The paper calls the outcome certified. It is so for the imitation alone: what the rate is on
-//! the model itself is for the engine to say, and it is often far above $r$. [`Solver::notes`] has the share of noisy points on which the
-//! two agree; [`Proposal::claimed`](super::Proposal::claimed) the rate of the tree.
+//! Source: PROBE, arXiv:2203.06768, appendix "Extensions to tree based classifiers", Theorem 2 and
+//! the paragraph on distillation; see `descent` beside this folder for the loop. The paper calls
+//! the outcome certified. It is so for the imitation alone: what the rate is on the model itself is
+//! for the engine to say, and it is often far above $r$. [`Solver::notes`] has the share of noisy
+//! points on which the two agree; [`Proposal::claimed`](super::Proposal::claimed) the rate of the
+//! tree.
 //!
 //! What differs from the paper and why:
-//! - $\ell(s)$ of equation 3 is constant on boxes, so that it has no slope and no weight here: the hinge and the cost alone pull. Hence no
-//!   settings for the loss.
-//! - The paper says neither how deep the tree is nor on what it is grown but "our data": `depth` is 8 and the rows are
-//!   [`Task::reference`], a fifth of them held out; without rows, points are spread evenly over the ranges. `copies` adds noisy copies.
+//! - $\ell(s)$ of equation 3 is constant on boxes, so that it has no slope and no weight here: the
+//!   hinge and the cost alone pull. Hence no settings for the loss.
+//! - The paper says neither how deep the tree is nor on what it is grown but "our data": `depth` is
+//!   8 and the rows are [`Task::reference`], a fifth of them held out; without rows, points are
+//!   spread evenly over the ranges. `copies` adds noisy copies.
 //!
-//! Cost per step: one walk through the tree. Far from any box of the other kind the gradient vanishes, and the search ends where it began.
+//! Cost per step: one walk through the tree. Far from any box of the other kind the gradient
+//! vanishes, and the search ends where it began.
 
 mod distil;
 
@@ -63,7 +69,11 @@ impl RecourseMethod for ProbeTree {
         }
         self.check_options(&task.options)?;
         let distilled = Distilled::of(task)?;
-        Ok(Box::new(Prepared { task: Arc::clone(task), params: Params::new(&task.options)?, distilled }))
+        Ok(Box::new(Prepared {
+            task: Arc::clone(task),
+            params: Params::new(&task.options)?,
+            distilled,
+        }))
     }
 }
 
@@ -117,7 +127,8 @@ impl RateSource for TreeRate<'_> {
         local.score = self.tree.score_row(point);
         local.score_gradient.fill(0.0);
         let gradient = Some(&mut local.rate_gradient[..]);
-        let rate = self.boxes.as_mut().and_then(|boxes| boxes.rate_and_gradient(point, active, gradient));
+        let rate =
+            self.boxes.as_mut().and_then(|boxes| boxes.rate_and_gradient(point, active, gradient));
         local.rate = rate.unwrap_or(1.0);
         Ok(())
     }

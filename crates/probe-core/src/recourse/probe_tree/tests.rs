@@ -41,9 +41,11 @@ fn corner(cuts: &[f64]) -> Arc<Trees> {
 #[test]
 fn a_step_is_imitated_and_its_recourse_is_the_known_one() {
     let model = corner(&[0.5, -9.0]);
-    let task = Arc::new(task(model.clone(), &["learning-rate=0.001", "lambda3=0.25", "steps=3000"]));
+    let task =
+        Arc::new(task(model.clone(), &["learning-rate=0.001", "lambda3=0.25", "steps=3000"]));
     let found = distilled(&task);
-    // Neighbouring ones of 10,000 points are 1e-4 apart, ten times that once in e^10 cases; so many of the noisy points lie between the cuts.
+    // Neighbouring ones of 10,000 points are 1e-4 apart, ten times that once in e^10 cases; so many
+    // of the noisy points lie between the cuts.
     let cut = found.tree.trees()[0].threshold[0];
     assert!((cut - 0.5).abs() < 1e-3, "{cut}");
     assert!(found.n_leaves() == 2 && found.fidelity > 0.998 && found.judged == 10_000, "{found:?}");
@@ -65,9 +67,13 @@ fn deeper_trees_and_noisy_copies_imitate_better() {
     let model = Arc::new(Linear::new(vec![1.0, 1.0, -1.0], -0.5, 0.0).unwrap());
     let fidelity = |options: &[&str]| distilled(&task(model.clone(), options)).fidelity;
     let (shallow, deep) = (fidelity(&["depth=2"]), fidelity(&["depth=10"]));
-    // Noise leaves the unit cube, where points without copies are: the tree has not seen what is there.
+    // Noise leaves the unit cube, where points without copies are: the tree has not seen what is
+    // there.
     let copies = fidelity(&["depth=10", "copies=4"]);
-    assert!(shallow + 0.05 < deep && deep + 0.005 < copies && copies < 1.0, "{shallow} {deep} {copies}");
+    assert!(
+        shallow + 0.05 < deep && deep + 0.005 < copies && copies < 1.0,
+        "{shallow} {deep} {copies}"
+    );
     let few = fidelity(&["depth=10", "points=50"]);
     assert!(few + 0.05 < deep, "{few} {deep}");
 }
@@ -80,7 +86,10 @@ fn one_class_is_imitated_by_one_leaf_and_nobody_is_helped() {
     let solver = method(NAME).unwrap().prepare(&task).unwrap();
     let mut proposal = Proposal::new(1);
     solver.worker().find(&[0.3], Goal::Rate(0.1), &mut proposal).unwrap();
-    assert_eq!((proposal.verdict, &proposal.point[..]), (Verdict::Short(Reason::NotFound), &[0.3][..]));
+    assert_eq!(
+        (proposal.verdict, &proposal.point[..]),
+        (Verdict::Short(Reason::NotFound), &[0.3][..])
+    );
 }
 
 #[test]
@@ -100,12 +109,14 @@ fn one_hot_columns_are_drawn_one_hot_and_stay_as_they_are() {
 fn reference_rows_are_grown_on_and_some_are_held_out() {
     let mut asked = task(corner(&[0.5, 0.5]), &[]);
     let names = ["a", "b"].map(str::to_owned);
-    // Rows of a corner that the model refuses, and one row of yes: held out or not, the tree is sure of what it has seen.
+    // Rows of a corner that the model refuses, and one row of yes: held out or not, the tree is
+    // sure of what it has seen.
     let rows = |n: usize| (0..n).flat_map(|i| [0.1, 0.002 * i as f64]).collect::<Vec<f64>>();
     asked.reference = Reference::of_rows(rows(100), &names).unwrap();
     let found = distilled(&asked);
     assert_eq!((found.n_leaves(), found.judged), (1, 10_000));
-    // Rows are at 0.1, noise reaches 0.5 with probability 3e-5, and then mostly not with the other feature.
+    // Rows are at 0.1, noise reaches 0.5 with probability 3e-5, and then mostly not with the other
+    // feature.
     assert!(found.fidelity > 0.999, "{}", found.fidelity);
     let mut both = rows(400);
     both.extend((0..400).flat_map(|i| [0.9, 0.6 + 0.001 * f64::from(i)]));
@@ -121,7 +132,12 @@ fn reference_rows_are_grown_on_and_some_are_held_out() {
 fn what_cannot_be_served_is_refused_by_name() {
     let model = || corner(&[0.5, 0.5]);
     let refusal = |task: Task| {
-        method(NAME).unwrap().prepare(&Arc::new(task)).err().map(|e| e.to_string()).unwrap_or_default()
+        method(NAME)
+            .unwrap()
+            .prepare(&Arc::new(task))
+            .err()
+            .map(|e| e.to_string())
+            .unwrap_or_default()
     };
     for (option, word) in [
         ("depth=0", "from 1 to 64, got 0"),

@@ -127,7 +127,13 @@ fn nonsense_is_refused_by_name() {
         (rule("1 <= 2"), "names no feature"),
         (Relation::default(), "give a rule"),
         (Relation { together: vec!["used".to_owned()], ..Relation::default() }, "two features"),
-        (Relation { together: vec!["used".to_owned(), "used".to_owned()], ..Relation::default() }, "twice"),
+        (
+            Relation {
+                together: vec!["used".to_owned(), "used".to_owned()],
+                ..Relation::default()
+            },
+            "twice",
+        ),
         (rule("used <= 1e308 * limit"), "too large"),
         (fixed("job = boss", &["used"]), "none, part time, full time"),
         (fixed("job <= none", &["used"]), "use = or !="),

@@ -1,4 +1,5 @@
-//! Box plots over people: rates of methods that do not look at noise, and Proposition 4 against what is measured.
+//! Box plots over people: rates of methods that do not look at noise, and Proposition 4 against
+//! what is measured.
 
 use super::super::cell::{Cell, Run};
 use super::super::lab::Laboratory;
@@ -18,8 +19,11 @@ pub(in super::super) const BASELINES: Entry<dyn Experiment> = Entry {
     item: &Baselines,
 };
 
-pub(in super::super) const BOUNDS: Entry<dyn Experiment> =
-    Entry { name: "bounds", reference: "figures on Proposition 4, arXiv:2203.06768", item: &Bounds };
+pub(in super::super) const BOUNDS: Entry<dyn Experiment> = Entry {
+    name: "bounds",
+    reference: "figures on Proposition 4, arXiv:2203.06768",
+    item: &Bounds,
+};
 
 /// How a box is to be read.
 const BOX: &str = "A box holds the middle half of the people, the line in it is their median, and whiskers end at the farthest within one and a half boxes.";
@@ -58,12 +62,20 @@ fn figures(
             charts.push(cells?);
         }
         let figure = Figure { caption: &captions[v], ..figure(v) };
-        made.push(figure.draw(&heads(), |svg, i| chart(svg, figure.size, columns, &charts[i], boxes)));
+        made.push(
+            figure.draw(&heads(), |svg, i| chart(svg, figure.size, columns, &charts[i], boxes)),
+        );
     }
     Ok(made)
 }
 
-fn chart(svg: &mut Svg, size: (f64, f64), columns: &[Column], cells: &[&Cell], boxes: &[Boxes<'_>]) {
+fn chart(
+    svg: &mut Svg,
+    size: (f64, f64),
+    columns: &[Column],
+    cells: &[&Cell],
+    boxes: &[Boxes<'_>],
+) {
     let n = columns.len() as f64;
     let x = Axis { title: "", scale: Scale::new(0.0, n, 0.0, 1.0), label: Some(|_| String::new()) };
     let y = Axis {
@@ -80,12 +92,22 @@ fn chart(svg: &mut Svg, size: (f64, f64), columns: &[Column], cells: &[&Cell], b
             let off = (k as f64 - (boxes.len() as f64 - 1.0) / 2.0) * 2.2 * half / slot;
             match Spread::of(of(cell).iter().copied()) {
                 Some(spread) => draw_box(svg, &area, middle + off, half, &spread, class),
-                None => svg.text((area.x.at(middle + off), area.y.at(0.03)), "–", Anchor::Middle, "quiet"),
+                None => svg.text(
+                    (area.x.at(middle + off), area.y.at(0.03)),
+                    "–",
+                    Anchor::Middle,
+                    "quiet",
+                ),
             }
         }
         // Names of many methods stand in two rows.
         let down = if columns.len() > 4 && i % 2 == 1 { 33.0 } else { 18.0 };
-        svg.text((area.x.at(middle), area.bottom + down), short(column), Anchor::Middle, "tick small");
+        svg.text(
+            (area.x.at(middle), area.bottom + down),
+            short(column),
+            Anchor::Middle,
+            "tick small",
+        );
     }
 }
 
@@ -206,6 +228,7 @@ fn people_csv(lab: &Laboratory, columns: &[Column]) -> Result<String, Error> {
             }
         }
     }
-    let header = ["variance", "data", "classifier", "method", "sampled_rate", "rate", "bound", "cost"];
+    let header =
+        ["variance", "data", "classifier", "method", "sampled_rate", "rate", "bound", "cost"];
     Ok(csv(&header, rows.into_iter()))
 }

@@ -8,8 +8,11 @@ use crate::plot::Figure;
 use crate::report::{Applicant, draw_frontier};
 use probe_core::registry::Entry;
 
-pub(in super::super) const LOAN: Entry<dyn Experiment> =
-    Entry { name: "loan", reference: "figure on navigating a credit loan, arXiv:2203.06768", item: &Loan };
+pub(in super::super) const LOAN: Entry<dyn Experiment> = Entry {
+    name: "loan",
+    reference: "figure on navigating a credit loan, arXiv:2203.06768",
+    item: &Loan,
+};
 
 const RATES: [f64; 7] = [0.45, 0.35, 0.25, 0.2, 0.1, 0.05, 0.01];
 const TOLD: [f64; 3] = [0.35, 0.2, 0.05];
@@ -37,7 +40,8 @@ impl Experiment for Loan {
                 let to = told(k, &answer.point, features[k].unit.as_deref());
                 format!("{} {} → {to}", features[k].name, told(k, person, None))
             };
-            let changes = |k: &usize| encoding.value(*k, &answer.point) != encoding.value(*k, person);
+            let changes =
+                |k: &usize| encoding.value(*k, &answer.point) != encoding.value(*k, person);
             let cost = answer.cost.map_or_else(|| "–".to_owned(), |c| fixed(c, 3));
             let changes: Vec<String> = all().filter(changes).map(change).collect();
             rows.push(vec![format!("{} in 100 may fail", rate * 100.0), cost, changes.join("; ")]);
@@ -45,7 +49,8 @@ impl Experiment for Loan {
         let mut header = vec!["target", "cost", "rate"];
         header.extend(features.iter().map(|feature| feature.name.as_str()));
         let line = |told: [f64; 3], row: &[f64]| -> Vec<String> {
-            let value = |k: usize| category(k, row).unwrap_or_else(|| number(encoding.value(k, row)));
+            let value =
+                |k: usize| category(k, row).unwrap_or_else(|| number(encoding.value(k, row)));
             told.into_iter().map(number).chain(all().map(value)).collect()
         };
         let mut lines = vec![line([f64::NAN, 0.0, f64::NAN], person)];

@@ -1,4 +1,5 @@
-//! The paper's figures, one file each. What a figure is made from and how it is drawn stand together.
+//! The paper's figures, one file each. What a figure is made from and how it is drawn stand
+//! together.
 
 mod boxes;
 mod loan;

@@ -40,7 +40,8 @@ impl Experiment for Sigmoid {
             let y = Axis { title: "S(t·s)", scale: Scale::new(0.0, 1.05, 0.0, 1.0), label: None };
             let area = Area::draw(svg, SIZE, &x, &y);
             let mut labels = Labels::within((area.left, area.top), (area.right, area.bottom - 4.0));
-            let step = [area.at(-2.0, 0.0), area.at(0.0, 0.0), area.at(0.0, 1.0), area.at(2.0, 1.0)];
+            let step =
+                [area.at(-2.0, 0.0), area.at(0.0, 0.0), area.at(0.0, 1.0), area.at(2.0, 1.0)];
             svg.path(&Path::through(step), "boundary dash");
             step.windows(2).for_each(|w| labels.avoid_line(w[0], w[1]));
             for (i, t) in TEMPERATURES.into_iter().enumerate() {
@@ -53,7 +54,13 @@ impl Experiment for Sigmoid {
                 let height = 0.92 - 0.13 * i as f64;
                 let at = (height / (1.0 - height)).ln() / t;
                 let text = format!("t = {t}");
-                labels.place(svg, area.at(at, height), 10.0, &[(&text, &format!("s{i} tone halo"))], 13.0);
+                labels.place(
+                    svg,
+                    area.at(at, height),
+                    10.0,
+                    &[(&text, &format!("s{i} tone halo"))],
+                    13.0,
+                );
             }
         });
         let header = ["score", "t=1", "t=2", "t=10", "t=25", "t=100"];

@@ -52,13 +52,18 @@ impl Point {
     }
 }
 
-/// All points, and the same as a file: data, classifier, method, what was varied, and what came of it.
+/// All points, and the same as a file: data, classifier, method, what was varied, and what came of
+/// it.
 fn collect(lab: &Laboratory, runs: &[Run]) -> Result<String, Error> {
     let mut rows = Vec::new();
     for run in runs {
         let cell = lab.cell(run)?;
-        let (ra, air, rate, cost) =
-            (summary(&cell.accuracy), summary(&cell.sampled_rate), summary(&cell.rate), summary(&cell.cost));
+        let (ra, air, rate, cost) = (
+            summary(&cell.accuracy),
+            summary(&cell.sampled_rate),
+            summary(&cell.rate),
+            summary(&cell.cost),
+        );
         let mut row = vec![
             run.data.to_owned(),
             run.kind.short().to_owned(),
@@ -104,7 +109,9 @@ impl Experiment for Pareto {
         let mut runs = Vec::new();
         for (data, kind) in subjects() {
             for size in FRONT_SIZES {
-                runs.extend(SERIES.iter().flat_map(|(column, _)| Self::front(*column, data, kind, size)));
+                runs.extend(
+                    SERIES.iter().flat_map(|(column, _)| Self::front(*column, data, kind, size)),
+                );
                 runs.extend(adversarial().iter().map(|column| column.within(data, kind, size)));
             }
         }
@@ -124,8 +131,10 @@ impl Experiment for Pareto {
                 }
             }
             for (column, class) in adversarial().into_iter().zip(["s2", "s3"]) {
-                let points: Result<Vec<_>, _> =
-                    FRONT_SIZES.iter().map(|&size| point(&column.within(data, kind, size))).collect();
+                let points: Result<Vec<_>, _> = FRONT_SIZES
+                    .iter()
+                    .map(|&size| point(&column.within(data, kind, size)))
+                    .collect();
                 lines.push((class, false, points?));
             }
             charts.push(lines);
@@ -141,7 +150,8 @@ impl Experiment for Pareto {
             size: CHART,
         };
         let svg = figure.draw(&heads(), |svg, i| pareto_chart(svg, &charts[i]));
-        let files = vec![("pareto.svg", svg.standalone()), ("pareto.csv", collect(lab, &self.runs())?)];
+        let files =
+            vec![("pareto.svg", svg.standalone()), ("pareto.csv", collect(lab, &self.runs())?)];
         Ok(Made { files, ..Made::default() })
     }
 }
@@ -167,7 +177,9 @@ fn pareto_chart(svg: &mut Svg, lines: &[(&str, bool, Vec<Point>)]) {
         if *joined {
             svg.path(&Path::through(at.iter().copied()), &format!("{class} line"));
         }
-        at.iter().for_each(|at| svg.circle(*at, if *joined { 3.0 } else { 5.0 }, &format!("{class} mark")));
+        at.iter().for_each(|at| {
+            svg.circle(*at, if *joined { 3.0 } else { 5.0 }, &format!("{class} mark"))
+        });
     }
 }
 
@@ -178,7 +190,10 @@ impl Achieved {
         let mut series = Vec::new();
         for (column, class) in SERIES {
             for variance in ACHIEVED_VARIANCES {
-                let runs = ACHIEVED_RATES.iter().map(|&rate| column.at(data, kind, variance, rate)).collect();
+                let runs = ACHIEVED_RATES
+                    .iter()
+                    .map(|&rate| column.at(data, kind, variance, rate))
+                    .collect();
                 series.push((class, variance, runs));
             }
         }
@@ -188,7 +203,11 @@ impl Achieved {
 
 impl Experiment for Achieved {
     fn runs(&self) -> Vec<Run> {
-        subjects().into_iter().flat_map(|(d, k)| Self::series(d, k)).flat_map(|(.., runs)| runs).collect()
+        subjects()
+            .into_iter()
+            .flat_map(|(d, k)| Self::series(d, k))
+            .flat_map(|(.., runs)| runs)
+            .collect()
     }
 
     fn make(&self, lab: &Laboratory) -> Result<Made, Error> {
@@ -196,7 +215,8 @@ impl Experiment for Achieved {
         for (data, kind) in subjects() {
             let mut lines = Vec::new();
             for (class, variance, runs) in Self::series(data, kind) {
-                let points: Result<Vec<_>, _> = runs.iter().map(|run| lab.cell(run).map(Point::of)).collect();
+                let points: Result<Vec<_>, _> =
+                    runs.iter().map(|run| lab.cell(run).map(Point::of)).collect();
                 lines.push((class, variance, points?));
             }
             charts.push(lines);
@@ -214,8 +234,11 @@ impl Experiment for Achieved {
             let scale = Scale::new(0.15, 0.45, 0.0, 1.0);
             let label: Option<fn(f64) -> String> = Some(|v| fixed(v * 100.0, 1));
             let x = Axis { title: "asked for: attempts that may fail, in 100", scale, label };
-            let y =
-                Axis { title: "attempts that do fail, in 100", scale: Scale::new(0.0, 0.5, 0.0, 1.0), label };
+            let y = Axis {
+                title: "attempts that do fail, in 100",
+                scale: Scale::new(0.0, 0.5, 0.0, 1.0),
+                label,
+            };
             let area = Area::draw(svg, CHART, &x, &y);
             svg.begin_clip((area.left, area.top), (area.right, area.bottom));
             svg.line(area.at(0.15, 0.15), area.at(0.45, 0.45), "limit");
@@ -225,7 +248,10 @@ impl Experiment for Achieved {
                 let along: Vec<_> = along.into_iter().filter(|(_, p)| p.rate.is_finite()).collect();
                 let side = |sign: f64| {
                     along.iter().map(move |(r, p)| {
-                        area.at(*r, p.rate + sign * if p.rate_sd.is_finite() { p.rate_sd } else { 0.0 })
+                        area.at(
+                            *r,
+                            p.rate + sign * if p.rate_sd.is_finite() { p.rate_sd } else { 0.0 },
+                        )
                     })
                 };
                 let mut band = Path::through(side(1.0).chain(side(-1.0).rev()));
@@ -237,7 +263,8 @@ impl Experiment for Achieved {
             }
             svg.end_clip();
         });
-        let files = vec![("achieved.svg", svg.standalone()), ("achieved.csv", collect(lab, &self.runs())?)];
+        let files =
+            vec![("achieved.svg", svg.standalone()), ("achieved.csv", collect(lab, &self.runs())?)];
         Ok(Made { files, ..Made::default() })
     }
 }
@@ -252,7 +279,8 @@ impl Tradeoff {
 
 impl Experiment for Tradeoff {
     fn runs(&self) -> Vec<Run> {
-        let one = |(data, kind)| SERIES.into_iter().flat_map(move |(c, _)| Self::series(c, data, kind));
+        let one =
+            |(data, kind)| SERIES.into_iter().flat_map(move |(c, _)| Self::series(c, data, kind));
         subjects().into_iter().flat_map(one).collect()
     }
 
@@ -261,8 +289,10 @@ impl Experiment for Tradeoff {
         for (data, kind) in subjects() {
             let mut lines = Vec::new();
             for (column, class) in SERIES {
-                let points: Result<Vec<_>, _> =
-                    Self::series(column, data, kind).iter().map(|run| lab.cell(run).map(Point::of)).collect();
+                let points: Result<Vec<_>, _> = Self::series(column, data, kind)
+                    .iter()
+                    .map(|run| lab.cell(run).map(Point::of))
+                    .collect();
                 lines.push((class, points?));
             }
             charts.push(lines);
@@ -284,7 +314,11 @@ impl Experiment for Tradeoff {
                 scale: Scale::new(0.18, 0.42, 0.0, 1.0),
                 label: Some(|v| fixed(v * 100.0, 1)),
             };
-            let y = Axis { title: "average cost", scale: Scale::new(0.0, top * 1.08, 0.0, 1.0), label: None };
+            let y = Axis {
+                title: "average cost",
+                scale: Scale::new(0.0, top * 1.08, 0.0, 1.0),
+                label: None,
+            };
             let area = Area::draw(svg, CHART, &x, &y);
             for (class, points) in &charts[i] {
                 let along: Vec<(f64, &Point)> = ACHIEVED_RATES.into_iter().zip(points).collect();
@@ -300,7 +334,8 @@ impl Experiment for Tradeoff {
                 }
             }
         });
-        let files = vec![("tradeoff.svg", svg.standalone()), ("tradeoff.csv", collect(lab, &self.runs())?)];
+        let files =
+            vec![("tradeoff.svg", svg.standalone()), ("tradeoff.csv", collect(lab, &self.runs())?)];
         Ok(Made { files, ..Made::default() })
     }
 }

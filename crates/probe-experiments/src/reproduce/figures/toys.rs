@@ -1,4 +1,5 @@
-//! Pictures in the plane: the three kinds of recourse that motivate the paper, and how targets move a recourse.
+//! Pictures in the plane: the three kinds of recourse that motivate the paper, and how targets move
+//! a recourse.
 
 use super::super::lab::Laboratory;
 use super::super::moons::moons;
@@ -71,7 +72,13 @@ const POINTS: [&str; 6] = ["recourse", "target", "first", "second", "cost", "rat
 /// A line of a file with [`POINTS`]; the target is NaN for methods without one.
 fn line(name: &str, target: f64, found: Option<&Found>) -> Vec<String> {
     let value = |of: fn(&Found) -> f64| found.map_or(f64::NAN, of);
-    let values = [target, value(|f| f.point[0]), value(|f| f.point[1]), value(|f| f.cost), value(|f| f.rate)];
+    let values = [
+        target,
+        value(|f| f.point[0]),
+        value(|f| f.point[1]),
+        value(|f| f.cost),
+        value(|f| f.rate),
+    ];
     std::iter::once(format!("\"{name}\"")).chain(values.map(number)).collect()
 }
 
@@ -93,7 +100,8 @@ const STEEP: f64 = 8.0;
 
 /// A corner: yes above 0.65 |first|, as the paper draws it.
 fn corner() -> Result<Mlp, Error> {
-    let hidden = Dense { weight: vec![1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, -1.0], bias: vec![0.0; 4] };
+    let hidden =
+        Dense { weight: vec![1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, -1.0], bias: vec![0.0; 4] };
     let weight = [-0.65, -0.65, 1.0, -1.0].map(|w| STEEP * w).to_vec();
     let out = Dense { weight, bias: vec![0.0] };
     Ok(Mlp::new(vec![hidden, out], Activation::Relu, 0.0)?)
@@ -111,7 +119,13 @@ impl Experiment for Motivation {
         let (mut heads, mut spots, mut rows) = (Vec::new(), Vec::new(), Vec::new());
         let mut lines = vec![person_line(CORNER_PERSON)];
         for (name, contender, class) in &asked {
-            let found = ask(&model, contender, &CORNER_PERSON, (CORNER_SIGMA, CORNER_RATE), lab.inputs.seed)?;
+            let found = ask(
+                &model,
+                contender,
+                &CORNER_PERSON,
+                (CORNER_SIGMA, CORNER_RATE),
+                lab.inputs.seed,
+            )?;
             rows.push(row(name, found.as_ref()));
             let target = if contender.method == "probe" { CORNER_RATE } else { f64::NAN };
             lines.push(line(&contender.method, target, found.as_ref()));
@@ -208,7 +222,8 @@ impl Experiment for Navigation {
             columns: 3,
             size: CHART,
         };
-        let svg = figure.draw(&heads, |svg, i| draw(svg, CHART, MOONS_VIEW, &yes, person, &charts[i]));
+        let svg =
+            figure.draw(&heads, |svg, i| draw(svg, CHART, MOONS_VIEW, &yes, person, &charts[i]));
         let table = Table {
             title: "Recourse on two moons, by target".to_owned(),
             header: vec!["recourse", "l1 cost", "rate"],

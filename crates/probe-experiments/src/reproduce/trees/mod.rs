@@ -1,10 +1,13 @@
-//! The appendix's figure on trees: a forest on two moons, the one tree that is distilled from it, the tree's boxes, and a recourse on them.
+//! The appendix's figure on trees: a forest on two moons, the one tree that is distilled from it,
+//! the tree's boxes, and a recourse on them.
 //!
-//! The paper calls that recourse certified. It is so for the tree; the figure says what it is on the forest, and shows ours beside it.
+//! The paper calls that recourse certified. It is so for the tree; the figure says what it is on
+//! the forest, and shows ours beside it.
 //!
-//! Source: PROBE, arXiv:2203.06768, figure "Computing certified recourses on the 2d Moon data set": 30 trees, noise of variance 0.025, a
-//! person with a rate of about 0.5 and a recourse with one of about 0.05. It does not say how many points, how deep the trees, or which
-//! person; ours are [`POINTS`], [`DEPTH`], and the denied person whose rate on the tree is closest to one half.
+//! Source: PROBE, arXiv:2203.06768, figure "Computing certified recourses on the 2d Moon data set":
+//! 30 trees, noise of variance 0.025, a person with a rate of about 0.5 and a recourse with one of
+//! about 0.05. It does not say how many points, how deep the trees, or which person; ours are
+//! [`POINTS`], [`DEPTH`], and the denied person whose rate on the tree is closest to one half.
 
 mod picture;
 
@@ -89,9 +92,11 @@ impl Study {
         let (by_tree, by_forest) = (Engine::new(by_tree?)?, Engine::new(by_forest?)?);
         let distilled = Distilled::of(by_tree.task())?;
         let tree_alone = Engine::new(setup(&Arc::new(distilled.tree.clone()), "probe")?)?;
-        let rate = |engine: &Engine, point: &[f64]| engine.rate(point, None, &Exact { boxes: BOXES });
+        let rate =
+            |engine: &Engine, point: &[f64]| engine.rate(point, None, &Exact { boxes: BOXES });
         let place = |point: &[f64]| -> Result<Place, Error> {
-            let (on_tree, on_forest) = (rate(&tree_alone, point)?.rate, rate(&by_forest, point)?.rate);
+            let (on_tree, on_forest) =
+                (rate(&tree_alone, point)?.rate, rate(&by_forest, point)?.rate);
             Ok(Place { point: [point[0], point[1]], on_tree, on_forest })
         };
         let mut person: Option<Place> = None;
@@ -120,14 +125,25 @@ impl Study {
     fn table(&self) -> Table {
         let row = |name: &str, place: &Place, cost: Option<f64>, paper: &str| {
             let cost = cost.map_or_else(|| "–".to_owned(), |cost| fixed(cost, 3));
-            vec![name.to_owned(), fixed(place.on_tree, 3), fixed(place.on_forest, 3), cost, paper.to_owned()]
+            vec![
+                name.to_owned(),
+                fixed(place.on_tree, 3),
+                fixed(place.on_forest, 3),
+                cost,
+                paper.to_owned(),
+            ]
         };
         Table {
             title: format!("Recourse on two moons, r = {TARGET}, noise of variance {VARIANCE}"),
             header: vec!["point", "rate on the tree", "rate on the forest", "l1 cost", "paper"],
             rows: vec![
                 row("the person", &self.person, None, "about 0.5"),
-                row("recourse by the distilled tree", &self.theirs.0, Some(self.theirs.1), "about 0.05"),
+                row(
+                    "recourse by the distilled tree",
+                    &self.theirs.0,
+                    Some(self.theirs.1),
+                    "about 0.05",
+                ),
                 row("recourse by method probe", &self.ours.0, Some(self.ours.1), "–"),
             ],
             ..Table::default()

@@ -66,7 +66,10 @@ pub(super) fn draw(study: &Study) -> Svg {
         svg.text((0.0, 16.0), &head[0], Anchor::Start, "strong");
         svg.text((0.0, 35.0), &head[1], Anchor::Start, "quiet");
         svg.end_part();
-        svg.begin_part((MARGIN + column * (PANEL.0 + GAP), MARGIN + HEAD + row * (HEAD + PANEL.1 + GAP)));
+        svg.begin_part((
+            MARGIN + column * (PANEL.0 + GAP),
+            MARGIN + HEAD + row * (HEAD + PANEL.1 + GAP),
+        ));
         panel(&mut svg, study, i);
         svg.end_part();
     }
@@ -84,8 +87,9 @@ fn rate(value: f64) -> String {
 fn close_up(study: &Study) -> View {
     let about = |k: usize, [low, high]: [f64; 2]| {
         let points = [&study.person, &study.theirs.0, &study.ours.0].map(|place| place.point[k]);
-        let (least, most) =
-            points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), x| (l.min(*x), m.max(*x)));
+        let (least, most) = points
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), x| (l.min(*x), m.max(*x)));
         let (middle, half) = (0.5 * (least + most), 0.5 * (high - low) / ZOOM);
         [middle - half, middle + half]
     };
@@ -99,7 +103,8 @@ fn panel(svg: &mut Svg, study: &Study, number: usize) {
         let scale = Scale::new(low, high, 0.0, 1.0);
         Axis { title, scale, label: None }
     };
-    let area = Area::draw(svg, PANEL, &axis("first feature", view.0), &axis("second feature", view.1));
+    let area =
+        Area::draw(svg, PANEL, &axis("first feature", view.0), &axis("second feature", view.1));
     svg.begin_clip((area.left, area.top), (area.right, area.bottom));
     match number {
         0 | 3 => paint_cells(svg, &area, view, CELLS.0, &cells(&study.forest, view)),
@@ -108,7 +113,8 @@ fn panel(svg: &mut Svg, study: &Study, number: usize) {
     match number {
         0 | 1 => {
             let (mut yes, mut no) = (Path::default(), Path::default());
-            for (point, favourable) in study.moons.rows.chunks_exact(2).zip(&study.moons.favourable) {
+            for (point, favourable) in study.moons.rows.chunks_exact(2).zip(&study.moons.favourable)
+            {
                 let at = area.at(point[0], point[1]);
                 if *favourable { yes.dot(at) } else { no.cross(at, 2.0) }
             }
@@ -119,7 +125,8 @@ fn panel(svg: &mut Svg, study: &Study, number: usize) {
         }
         2 => recourse(svg, &area, study, &[(&study.theirs.0, "flip", "the tree's")]),
         _ => {
-            let points = [(&study.theirs.0, "flip", "the tree's"), (&study.ours.0, "chosen", "ours")];
+            let points =
+                [(&study.theirs.0, "flip", "the tree's"), (&study.ours.0, "chosen", "ours")];
             recourse(svg, &area, study, &points);
         }
     }
@@ -128,7 +135,9 @@ fn panel(svg: &mut Svg, study: &Study, number: usize) {
 
 /// Where the model says yes, at the middles of the cells.
 fn cells(model: &Trees, view: View) -> Vec<bool> {
-    let middle = |i: usize, n: usize, [low, high]: [f64; 2]| low + (high - low) * (i as f64 + 0.5) / n as f64;
+    let middle = |i: usize, n: usize, [low, high]: [f64; 2]| {
+        low + (high - low) * (i as f64 + 0.5) / n as f64
+    };
     let yes = |i: usize| {
         let x = [middle(i % CELLS.0, CELLS.0, view.0), middle(i / CELLS.0, CELLS.1, view.1)];
         model.score(&x).is_ok_and(|score| score > 0.0)
@@ -140,7 +149,8 @@ fn cells(model: &Trees, view: View) -> Vec<bool> {
 fn paint_boxes(svg: &mut Svg, area: &Area, (model, view): (&Trees, View), outlined: bool) {
     svg.rect((area.left, area.top), (area.right, area.bottom), 0.0, "region-no");
     let leaves = leaves(model, view);
-    let corners = |sides: &Sides| (area.at(sides[0][0], sides[1][0]), area.at(sides[0][1], sides[1][1]));
+    let corners =
+        |sides: &Sides| (area.at(sides[0][0], sides[1][0]), area.at(sides[0][1], sides[1][1]));
     for (sides, _) in leaves.iter().filter(|(_, yes)| *yes) {
         let (a, b) = corners(sides);
         svg.rect(a, b, 0.0, "region-yes");
@@ -181,7 +191,8 @@ fn leaves(model: &Trees, view: View) -> Vec<(Sides, bool)> {
 fn recourse(svg: &mut Svg, area: &Area, study: &Study, points: &[(&Place, &str, &str)]) {
     let at = |point: &[f64; 2]| area.at(point[0], point[1]);
     let start = at(&study.person.point);
-    let mut labels = Labels::within((area.left + 4.0, area.top + 4.0), (area.right - 4.0, area.bottom - 4.0));
+    let mut labels =
+        Labels::within((area.left + 4.0, area.top + 4.0), (area.right - 4.0, area.bottom - 4.0));
     labels.avoid(start, 8.0);
     for (place, class, _) in points {
         let ring = if *class == "chosen" { "ring" } else { "ring-outer" };
@@ -228,7 +239,9 @@ fn legend(svg: &mut Svg, room: f64) {
         ("says yes", |svg, at| {
             svg.rect((at.0 - 8.0, at.1 - 6.0), (at.0 + 8.0, at.1 + 6.0), 2.0, "region-yes")
         }),
-        ("says no", |svg, at| svg.rect((at.0 - 8.0, at.1 - 6.0), (at.0 + 8.0, at.1 + 6.0), 2.0, "region-no")),
+        ("says no", |svg, at| {
+            svg.rect((at.0 - 8.0, at.1 - 6.0), (at.0 + 8.0, at.1 + 6.0), 2.0, "region-no")
+        }),
         ("favourable in the data", |svg, at| {
             let mut path = Path::default();
             path.dot(at);
@@ -287,8 +300,11 @@ mod tests {
         let ([x0, x1], [y0, y1]) = VIEW;
         let mut found = leaves(&model, VIEW);
         found.sort_by(|a, b| a.0[0][0].total_cmp(&b.0[0][0]).then(a.0[1][0].total_cmp(&b.0[1][0])));
-        let expected =
-            [([[x0, 0.0], [y0, y1]], false), ([[0.0, x1], [y0, 0.5]], true), ([[0.0, x1], [0.5, y1]], false)];
+        let expected = [
+            ([[x0, 0.0], [y0, y1]], false),
+            ([[0.0, x1], [y0, 0.5]], true),
+            ([[0.0, x1], [0.5, y1]], false),
+        ];
         assert_eq!(found, expected);
     }
 }

@@ -18,14 +18,23 @@ fn missing_values_go_where_each_kind_of_split_sends_them() {
     let goes = |threshold: &str, decision| score(&stump(threshold, decision), f64::NAN);
     // Nothing is missing: NaN counts as 0, whatever the default.
     for decision in [0, 2] {
-        assert_eq!((goes("0.5", decision), goes("0", decision), goes("-0.5", decision)), (-1.0, -1.0, 1.0));
+        assert_eq!(
+            (goes("0.5", decision), goes("0", decision), goes("-0.5", decision)),
+            (-1.0, -1.0, 1.0)
+        );
     }
     // NaN goes to the default.
-    assert_eq!((goes("0.5", 8), goes("0.5", 10), goes("-0.5", 8), goes("-0.5", 10)), (1.0, -1.0, 1.0, -1.0));
+    assert_eq!(
+        (goes("0.5", 8), goes("0.5", 10), goes("-0.5", 8), goes("-0.5", 10)),
+        (1.0, -1.0, 1.0, -1.0)
+    );
     // Zero is missing: read where the default is its own side.
     assert_eq!((goes("0.5", 6), goes("-0.5", 4)), (-1.0, 1.0));
     for (threshold, decision) in [("0.5", 4), ("-0.5", 6), ("0.5", 1), ("0.5", 12), ("0.5", 16)] {
-        assert!(read(stump(threshold, decision).as_bytes(), "m").is_err(), "{threshold} {decision}");
+        assert!(
+            read(stump(threshold, decision).as_bytes(), "m").is_err(),
+            "{threshold} {decision}"
+        );
     }
 }
 
@@ -62,7 +71,10 @@ fn text_with_other_line_ends_and_a_byte_order_mark_is_the_same() {
 #[test]
 fn a_split_at_infinity_is_between_missing_values_and_all_others() {
     let text = stump("inf", 8);
-    assert_eq!((score(&text, f64::MAX), score(&text, -f64::MAX), score(&text, f64::NAN)), (-1.0, -1.0, 1.0));
+    assert_eq!(
+        (score(&text, f64::MAX), score(&text, -f64::MAX), score(&text, f64::NAN)),
+        (-1.0, -1.0, 1.0)
+    );
     assert_eq!(score(&stump("inf", 2), f64::NAN), -1.0);
     for threshold in ["-inf", "nan"] {
         assert!(read(stump(threshold, 8).as_bytes(), "m").is_err(), "{threshold}");

@@ -23,7 +23,11 @@ enum Missing {
 }
 
 /// A tree, its leaves `scale`d.
-pub(super) fn read(section: &Section<'_>, n_features: usize, scale: impl Fn(f64) -> f64) -> Result<Tree> {
+pub(super) fn read(
+    section: &Section<'_>,
+    n_features: usize,
+    scale: impl Fn(f64) -> f64,
+) -> Result<Tree> {
     section.only("num_cat", "0", "splits on categories are not read")?;
     section.only("is_linear", "0", "linear models in leaves are not read")?;
     let n_leaves = section.whole("num_leaves")?;
@@ -32,28 +36,38 @@ pub(super) fn read(section: &Section<'_>, n_features: usize, scale: impl Fn(f64)
         return Err(section.error("num_leaves", "is 0: expected at least one leaf"));
     };
     if n_splits == 0 {
-        return grow(1, |_| Ok(Part::Leaf(scale(values[0]))), |_| section.error("num_leaves", "is 1"));
+        return grow(
+            1,
+            |_| Ok(Part::Leaf(scale(values[0]))),
+            |_| section.error("num_leaves", "is 1"),
+        );
     }
     let each = "split";
     let features: Vec<usize> = section.array("split_feature", n_splits, each, "a whole number")?;
     let thresholds: Vec<f64> = section.array("threshold", n_splits, each, "a number")?;
-    // A split between missing values and all others is at infinity; what is below everything splits nothing.
+    // A split between missing values and all others is at infinity; what is below everything splits
+    // nothing.
     if let Some(threshold) = thresholds.iter().find(|t| t.is_nan() || **t == f64::NEG_INFINITY) {
         return Err(section.error("threshold", format!("has {threshold}, which splits nothing")));
     }
-    let types: Vec<u8> = section.array("decision_type", n_splits, each, "a whole number up to 255")?;
+    let types: Vec<u8> =
+        section.array("decision_type", n_splits, each, "a whole number up to 255")?;
     let lefts: Vec<i64> = section.array("left_child", n_splits, each, "a whole number")?;
     let rights: Vec<i64> = section.array("right_child", n_splits, each, "a whole number")?;
     // Splits first, then leaves.
     let child = |key: &str, i: usize, child: i64| {
         let inside = match usize::try_from(child) {
             Ok(split) => Some(split).filter(|&split| split > 0 && split < n_splits),
-            Err(_) => {
-                usize::try_from(-(child + 1)).ok().filter(|&leaf| leaf < n_leaves).map(|leaf| n_splits + leaf)
-            }
+            Err(_) => usize::try_from(-(child + 1))
+                .ok()
+                .filter(|&leaf| leaf < n_leaves)
+                .map(|leaf| n_splits + leaf),
         };
         inside.ok_or_else(|| {
-            section.error(key, format!("has {child} at split {i}, which is no split or leaf of the tree"))
+            section.error(
+                key,
+                format!("has {child} at split {i}, which is no split or leaf of the tree"),
+            )
         })
     };
     let part = |i: usize| {
@@ -61,7 +75,8 @@ pub(super) fn read(section: &Section<'_>, n_features: usize, scale: impl Fn(f64)
             return Ok(Part::Leaf(scale(values[leaf])));
         }
         if features[i] >= n_features {
-            let what = format!("has {} at split {i}, the model has {n_features} features", features[i]);
+            let what =
+                format!("has {} at split {i}, the model has {n_features} features", features[i]);
             return Err(section.error("split_feature", what));
         }
         Ok(Part::Split {
@@ -73,8 +88,12 @@ pub(super) fn read(section: &Section<'_>, n_features: usize, scale: impl Fn(f64)
         })
     };
     let twice = |i: usize| {
-        let what = if i < n_splits { format!("split {i}") } else { format!("leaf {}", i - n_splits) };
-        section.error("left_child", format!("and 'right_child' have two ways to {what}: this is not a tree"))
+        let what =
+            if i < n_splits { format!("split {i}") } else { format!("leaf {}", i - n_splits) };
+        section.error(
+            "left_child",
+            format!("and 'right_child' have two ways to {what}: this is not a tree"),
+        )
     };
     grow(n_splits + n_leaves, part, twice)
 }
@@ -83,7 +102,8 @@ pub(super) fn read(section: &Section<'_>, n_features: usize, scale: impl Fn(f64)
 fn missing_goes_left(section: &Section<'_>, i: usize, kind: u8, threshold: f64) -> Result<bool> {
     const KEY: &str = "decision_type";
     if kind & CATEGORICAL != 0 {
-        return Err(section.error(KEY, format!("has {kind} at split {i}: splits on categories are not read")));
+        return Err(section
+            .error(KEY, format!("has {kind} at split {i}: splits on categories are not read")));
     }
     let missing = match kind >> 2 {
         0 => Missing::None,
@@ -106,7 +126,8 @@ fn missing_goes_left(section: &Section<'_>, i: usize, kind: u8, threshold: f64) 
     }
 }
 
-/// The threshold for values of which none was turned into zero: every value takes the branch that it takes there.
+/// The threshold for values of which none was turned into zero: every value takes the branch that
+/// it takes there.
 fn cut(threshold: f64) -> f64 {
     match threshold {
         below if (-ZERO..0.0).contains(&below) => (-ZERO).next_down(),

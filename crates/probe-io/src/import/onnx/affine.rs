@@ -9,7 +9,8 @@ pub(super) enum Weights {
     Dense(Vec<f64>),
 }
 
-/// `rows` values, each an affine function of the values of a stage: 0 the columns of the input, `i` the units of hidden layer `i - 1`.
+/// `rows` values, each an affine function of the values of a stage: 0 the columns of the input, `i`
+/// the units of hidden layer `i - 1`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Affine {
     pub stage: usize,
@@ -30,7 +31,9 @@ impl Affine {
         let mut row = vec![0.0; width];
         match &self.weights {
             Weights::Picked(entries) => row[entries[i].0] = entries[i].1,
-            Weights::Dense(all) => row[..self.width].copy_from_slice(&all[i * self.width..][..self.width]),
+            Weights::Dense(all) => {
+                row[..self.width].copy_from_slice(&all[i * self.width..][..self.width])
+            }
         }
         row
     }
@@ -39,13 +42,19 @@ impl Affine {
     pub(super) fn pick(&self, rows: &[usize]) -> Self {
         let weights = match &self.weights {
             Weights::Picked(entries) => Weights::Picked(rows.iter().map(|&i| entries[i]).collect()),
-            Weights::Dense(_) => Weights::Dense(rows.iter().flat_map(|&i| self.row(i, self.width)).collect()),
+            Weights::Dense(_) => {
+                Weights::Dense(rows.iter().flat_map(|&i| self.row(i, self.width)).collect())
+            }
         };
         Self { weights, bias: rows.iter().map(|&i| self.bias[i]).collect(), ..*self }
     }
 
     /// Each value times a factor, plus an offset.
-    pub(super) fn mapped(&self, factor: impl Fn(usize) -> f64, offset: impl Fn(usize) -> f64) -> Self {
+    pub(super) fn mapped(
+        &self,
+        factor: impl Fn(usize) -> f64,
+        offset: impl Fn(usize) -> f64,
+    ) -> Self {
         let mut next = self.clone();
         match &mut next.weights {
             Weights::Picked(entries) => {
@@ -63,7 +72,8 @@ impl Affine {
         next
     }
 
-    /// Layer `matrix`, which has `n` columns of weights for as many outputs (`[inputs][outputs]`), plus a bias.
+    /// Layer `matrix`, which has `n` columns of weights for as many outputs (`[inputs][outputs]`),
+    /// plus a bias.
     pub(super) fn through(&self, matrix: &[f64], n: usize, bias: &[f64]) -> Self {
         let mut weights = vec![0.0; n * self.width];
         let mut sums = bias.to_vec();
@@ -103,7 +113,9 @@ impl Affine {
             (Weights::Picked(a), Weights::Picked(b)) => Weights::Picked([&a[..], &b[..]].concat()),
             _ => {
                 let rows = (0..self.n()).map(|i| self.row(i, width));
-                Weights::Dense(rows.chain((0..other.n()).map(|i| other.row(i, width))).flatten().collect())
+                Weights::Dense(
+                    rows.chain((0..other.n()).map(|i| other.row(i, width))).flatten().collect(),
+                )
             }
         };
         Self { stage: self.stage, width, weights, bias }

@@ -1,4 +1,5 @@
-//! From the followed graph to a model: which output is its score, in which order its columns come, and what is known of them.
+//! From the followed graph to a model: which output is its score, in which order its columns come,
+//! and what is known of them.
 
 use super::affine::{Affine, Weights};
 use super::graph::Graph;
@@ -39,7 +40,9 @@ fn about(graph: &Graph, model: &proto::Model, scores: &Scores, n_features: usize
     let what = match scores {
         Scores::Trees(ensemble) => format!("{} trees", ensemble.trees.len()),
         Scores::Affine(margin) if margin.stage == 0 => "linear".to_owned(),
-        Scores::Affine(margin) => format!("network of {} hidden layers", chain(graph, margin).len()),
+        Scores::Affine(margin) => {
+            format!("network of {} hidden layers", chain(graph, margin).len())
+        }
     };
     match model.producer_name.as_str() {
         "" => format!("{what}, {n_features} features"),
@@ -82,7 +85,8 @@ fn refused(place: String, what: impl Into<String>) -> Refused {
 /// The margin, from the outputs that have one.
 fn find_scores(graph: &mut Graph, outputs: &[proto::ValueInfo]) -> Result<Scores, Refused> {
     let mut found: Vec<(String, Scores)> = Vec::new();
-    // The first one, and whether it is about an output of numbers: those may be what decides, labels do not.
+    // The first one, and whether it is about an output of numbers: those may be what decides,
+    // labels do not.
     let mut fault: Option<(Refused, bool)> = None;
     let is_number = |output: &proto::ValueInfo| {
         let tensor = output.r#type.as_ref().and_then(|t| t.tensor_type.as_ref());
@@ -138,7 +142,11 @@ fn margin(graph: &mut Graph, value: &Value) -> Result<Scores, String> {
         Value::Parts(parts) => match &parts[..] {
             // 1 - p beside p.
             [no, yes] if yes.root.n() == 1 && is_rest(no, yes) => unit_margin(graph, yes)?,
-            _ => return Err("entries side by side that are no probabilities of two classes".to_owned()),
+            _ => {
+                return Err(
+                    "entries side by side that are no probabilities of two classes".to_owned()
+                );
+            }
         },
         other => return Err(format!("it is {}, not a score", other.describe())),
     };
@@ -157,14 +165,19 @@ fn unit_margin(graph: &mut Graph, units: &Units) -> Result<Affine, String> {
     if let Some((slope, offset)) = units.curve.sigmoid() {
         return match n {
             1 => Ok(root.mapped(|_| slope, |_| offset)),
-            2 if offset == 0.0 && root.is_opposite() => Ok(root.pick(&[1]).mapped(|_| slope, |_| 0.0)),
+            2 if offset == 0.0 && root.is_opposite() => {
+                Ok(root.pick(&[1]).mapped(|_| slope, |_| 0.0))
+            }
             _ => Err(format!(
                 "a sigmoid of each of {n} scores; only of one, or of two that are each other's negative"
             )),
         };
     }
     if units.curve.line().is_none() {
-        return Err(format!("the last operator must leave a score or a probability, not {}", units.curve));
+        return Err(format!(
+            "the last operator must leave a score or a probability, not {}",
+            units.curve
+        ));
     }
     let root = graph.settle(units)?;
     match n {
@@ -251,7 +264,8 @@ fn network(graph: &mut Graph, margin: &Affine, order: &Order) -> Result<Mlp, Fau
     let chain: Vec<usize> = chain(graph, margin).into_iter().rev().collect();
     let first = &graph.layers[chain[0]];
     let activation = first.activation;
-    if let Some(&other) = chain.iter().find(|&&layer| graph.layers[layer].activation != activation) {
+    if let Some(&other) = chain.iter().find(|&&layer| graph.layers[layer].activation != activation)
+    {
         let (a, b) = (first, &graph.layers[other]);
         let what = format!(
             "activation {} before it, {} before {}: only networks with one activation are read",
@@ -260,8 +274,9 @@ fn network(graph: &mut Graph, margin: &Affine, order: &Order) -> Result<Mlp, Fau
         return Err(refused(b.place.clone(), what).into());
     }
     let size = |affine: &Affine| affine.n().saturating_mul(affine.width.max(order.place.len()));
-    let total =
-        chain.iter().fold(0_usize, |sum, &layer| sum.saturating_add(size(&graph.layers[layer].before)));
+    let total = chain
+        .iter()
+        .fold(0_usize, |sum, &layer| sum.saturating_add(size(&graph.layers[layer].before)));
     graph.spend(total).map_err(|what| refused("network".to_owned(), what))?;
     let mut layers = Vec::with_capacity(chain.len() + 1);
     for before in chain.iter().map(|&layer| &graph.layers[layer].before).chain([margin]) {

@@ -1,5 +1,6 @@
-//! Functions of one number, applied to each entry of a layer: sums of products of the entry and of activations of it. Exporters write
-//! one activation as several operators, in several orders; the sum is the same for all of them.
+//! Functions of one number, applied to each entry of a layer: sums of products of the entry and of
+//! activations of it. Exporters write one activation as several operators, in several orders; the
+//! sum is the same for all of them.
 
 use probe_core::{Activation, model::LEAKY_SLOPE};
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -102,9 +103,13 @@ impl Curve {
         for a in &self.terms {
             for b in &other.terms {
                 let mut factors = [&a.factors[..], &b.factors[..]].concat();
-                factors.sort_by(|x, y| x.function.cmp(&y.function).then(x.slope.total_cmp(&y.slope)));
-                let term =
-                    Term { coefficient: a.coefficient * b.coefficient, power: a.power + b.power, factors };
+                factors
+                    .sort_by(|x, y| x.function.cmp(&y.function).then(x.slope.total_cmp(&y.slope)));
+                let term = Term {
+                    coefficient: a.coefficient * b.coefficient,
+                    power: a.power + b.power,
+                    factors,
+                };
                 sum = sum.plus(&Self { terms: vec![term] })?;
             }
         }
@@ -130,7 +135,8 @@ impl Curve {
             [term] => match (term.power, &term.factors[..]) {
                 (0, [factor]) => {
                     if let Some(activation) = factor.function.activation() {
-                        let (slope, offset, scale) = (factor.slope, factor.offset, term.coefficient);
+                        let (slope, offset, scale) =
+                            (factor.slope, factor.offset, term.coefficient);
                         return Ok(Shape { activation, slope, offset, scale, shift });
                     }
                 }
@@ -161,7 +167,8 @@ impl Curve {
     /// Slope and offset of `t` where it is `sigmoid(slope · t + offset)`.
     pub(super) fn sigmoid(&self) -> Option<(f64, f64)> {
         let shape = self.shape().ok()?;
-        let pure = shape.activation == Activation::Sigmoid && shape.scale == 1.0 && shape.shift == 0.0;
+        let pure =
+            shape.activation == Activation::Sigmoid && shape.scale == 1.0 && shape.shift == 0.0;
         pure.then_some((shape.slope, shape.offset))
     }
 }
@@ -238,7 +245,13 @@ mod tests {
     fn lines_around_an_activation_are_kept() {
         let curve = Curve::of(Function::Tanh, (0.5, 2.0)).times(&Curve::constant(3.0)).unwrap();
         let shape = curve.plus(&Curve::constant(-1.0)).unwrap().shape().unwrap();
-        let wanted = Shape { activation: Activation::Tanh, slope: 2.0, offset: 0.5, scale: 3.0, shift: -1.0 };
+        let wanted = Shape {
+            activation: Activation::Tanh,
+            slope: 2.0,
+            offset: 0.5,
+            scale: 3.0,
+            shift: -1.0,
+        };
         assert_eq!(shape, wanted);
     }
 

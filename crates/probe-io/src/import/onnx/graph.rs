@@ -1,4 +1,5 @@
-//! The graph, from its inputs to its outputs: each operator in turn, on values that stand for every row.
+//! The graph, from its inputs to its outputs: each operator in turn, on values that stand for every
+//! row.
 
 use super::affine::{Affine, Weights};
 use super::node::Node;
@@ -26,7 +27,8 @@ const MOST_COLUMNS: i64 = 1 << 16;
 pub(super) struct Layer {
     /// What its activation is applied to.
     pub before: Affine,
-    /// What `before` was made from, to know it again: the same activation of the same values is one layer.
+    /// What `before` was made from, to know it again: the same activation of the same values is one
+    /// layer.
     root: Rc<Affine>,
     line: (f64, f64),
     pub activation: Activation,
@@ -51,7 +53,8 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// Follows a whole graph. Fails on what is no graph at all; operators that cannot be read make [`Value::Unknown`].
+    /// Follows a whole graph. Fails on what is no graph at all; operators that cannot be read make
+    /// [`Value::Unknown`].
     pub(super) fn follow(model: &proto::Model, graph: &proto::Graph) -> Result<Self, Refused> {
         let opset = check_sets(model, graph)?;
         let mut this = Self {
@@ -103,12 +106,17 @@ impl Graph {
             [_] => (1, Vec::new()),
             [_, columns] => match columns.dim_value {
                 Some(n @ 1..=MOST_COLUMNS) => (n as usize, vec![n as usize]),
-                Some(n) if n != 0 => return Err(format!("{n} columns: expected 1 to {MOST_COLUMNS}")),
+                Some(n) if n != 0 => {
+                    return Err(format!("{n} columns: expected 1 to {MOST_COLUMNS}"));
+                }
                 _ => {
-                    return Err("the number of its columns is not fixed: export the model with it".to_owned());
+                    return Err("the number of its columns is not fixed: export the model with it"
+                        .to_owned());
                 }
             },
-            dims => return Err(format!("expected rows and columns, found {} dimensions", dims.len())),
+            dims => {
+                return Err(format!("expected rows and columns, found {} dimensions", dims.len()));
+            }
         };
         self.spend(n * 4)?;
         let first = self.raws.len();
@@ -166,14 +174,17 @@ impl Graph {
     pub(super) fn spend(&mut self, entries: usize) -> Result<(), String> {
         match self.budget.checked_sub(entries) {
             Some(left) => self.budget = left,
-            None => return Err(format!("the model is too large: more than {BUDGET} entries to keep")),
+            None => {
+                return Err(format!("the model is too large: more than {BUDGET} entries to keep"));
+            }
         }
         Ok(())
     }
 
     /// The number of a column of the input.
     pub(super) fn column(&self, source: Source) -> Result<usize, String> {
-        let encoded = |raw| self.first_option.get(raw).copied().ok_or("a category that is not encoded");
+        let encoded =
+            |raw| self.first_option.get(raw).copied().ok_or("a category that is not encoded");
         Ok(match &source {
             Source::Number(raw) => *raw,
             Source::Code(raw) => encoded(raw)?,
@@ -182,7 +193,12 @@ impl Graph {
     }
 
     /// Tells the categories of a raw feature.
-    pub(super) fn encode(&mut self, raw: usize, categories: Vec<String>, onehot: bool) -> Result<(), String> {
+    pub(super) fn encode(
+        &mut self,
+        raw: usize,
+        categories: Vec<String>,
+        onehot: bool,
+    ) -> Result<(), String> {
         let coding = if onehot { Coding::Onehot } else { Coding::Ordinal };
         let told = Some((categories, coding));
         let feature = &mut self.raws[raw];
@@ -219,14 +235,16 @@ impl Graph {
                 let weights = Weights::Picked(entries);
                 Ok(Units::plain(Affine { stage: 0, width: self.sources.len(), weights, bias }))
             }
-            Value::Columns(columns) => {
-                Err(format!("expected rows and columns, found {} dimensions", columns.dims.len() + 1))
-            }
+            Value::Columns(columns) => Err(format!(
+                "expected rows and columns, found {} dimensions",
+                columns.dims.len() + 1
+            )),
             other => Err(format!("it is applied to {}", other.describe())),
         }
     }
 
-    /// Entries as an affine map: of what they were made of, or of a new layer if they are an activation of it.
+    /// Entries as an affine map: of what they were made of, or of a new layer if they are an
+    /// activation of it.
     pub(super) fn settle(&mut self, units: &Units) -> Result<Rc<Affine>, String> {
         if let Some((offset, slope)) = units.curve.line() {
             if (offset, slope) == (0.0, 1.0) {
@@ -239,7 +257,9 @@ impl Graph {
         let n = units.root.n();
         let line = (shape.offset, shape.slope);
         let known = self.layers.iter().position(|layer| {
-            Rc::ptr_eq(&layer.root, &units.root) && layer.line == line && layer.activation == shape.activation
+            Rc::ptr_eq(&layer.root, &units.root)
+                && layer.line == line
+                && layer.activation == shape.activation
         });
         let index = match known {
             Some(index) => index,
@@ -247,7 +267,13 @@ impl Graph {
                 self.spend_like(&units.root)?;
                 let before = units.root.mapped(|_| shape.slope, |_| shape.offset);
                 let (root, activation) = (Rc::clone(&units.root), shape.activation);
-                self.layers.push(Layer { before, root, line, activation, place: self.place.clone() });
+                self.layers.push(Layer {
+                    before,
+                    root,
+                    line,
+                    activation,
+                    place: self.place.clone(),
+                });
                 self.layers.len() - 1
             }
         };
@@ -271,14 +297,18 @@ impl Graph {
     }
 }
 
-/// The version of the default operator set. Fails unless every set that is used is declared, which a file that was cut off may lack.
+/// The version of the default operator set. Fails unless every set that is used is declared, which
+/// a file that was cut off may lack.
 fn check_sets(model: &proto::Model, graph: &proto::Graph) -> Result<i64, Refused> {
-    let default = |domain: &str| if domain == "ai.onnx" { String::new() } else { domain.to_owned() };
-    let declared =
-        |domain: &str| model.opset_import.iter().find(|set| default(&set.domain) == default(domain));
+    let default =
+        |domain: &str| if domain == "ai.onnx" { String::new() } else { domain.to_owned() };
+    let declared = |domain: &str| {
+        model.opset_import.iter().find(|set| default(&set.domain) == default(domain))
+    };
     for (number, node) in graph.node.iter().enumerate() {
         if declared(&node.domain).is_none() {
-            let what = format!("the file does not declare a version of the operators '{}'", node.domain);
+            let what =
+                format!("the file does not declare a version of the operators '{}'", node.domain);
             return Err(Refused { place: Node::new(node, number).place(), what });
         }
     }

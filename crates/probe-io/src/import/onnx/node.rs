@@ -83,7 +83,8 @@ impl<'m> Node<'m> {
         floats.iter().map(|&x| f64::from(x)).collect()
     }
 
-    /// The numbers of `name`, or of the tensor `name_as_tensor`, which newer files have for doubles.
+    /// The numbers of `name`, or of the tensor `name_as_tensor`, which newer files have for
+    /// doubles.
     pub(super) fn floats_or_tensor(&self, name: &str) -> Result<Vec<f64>, String> {
         let tensor = self.tensor(&format!("{name}_as_tensor"))?;
         tensor.map_or_else(|| Ok(self.floats(name)), |tensor| tensor.numbers())
@@ -101,7 +102,10 @@ impl<'m> Node<'m> {
             return Ok(tensor);
         }
         if self.has("value_float") {
-            return Ok(Tensor { dims: vec![], data: Data::Floats(vec![self.float("value_float", 0.0)]) });
+            return Ok(Tensor {
+                dims: vec![],
+                data: Data::Floats(vec![self.float("value_float", 0.0)]),
+            });
         }
         if self.has("value_int") {
             return Ok(Tensor { dims: vec![], data: Data::Wholes(vec![self.int("value_int", 0)]) });

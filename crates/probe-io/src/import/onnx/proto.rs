@@ -1,4 +1,5 @@
-//! The messages of an ONNX file, with the fields that are read here. Others are skipped. Numbers of fields are those of `onnx.proto`.
+//! The messages of an ONNX file, with the fields that are read here. Others are skipped. Numbers of
+//! fields are those of `onnx.proto`.
 
 use prost::Message;
 

@@ -53,10 +53,12 @@ impl Tensor {
             (7, None) => Data::Wholes(tensor.int64_data.clone()),
             (6, Some(raw)) => Data::Wholes(each(raw, |b| i64::from(i32::from_le_bytes(b)))?),
             (9, Some(raw)) => Data::Wholes(raw.iter().map(|&b| i64::from(b)).collect()),
-            (6 | 9, None) => Data::Wholes(tensor.int32_data.iter().map(|&x| i64::from(x)).collect()),
-            (8, _) => {
-                Data::Texts(tensor.string_data.iter().map(|text| words(text)).collect::<Result<_, _>>()?)
+            (6 | 9, None) => {
+                Data::Wholes(tensor.int32_data.iter().map(|&x| i64::from(x)).collect())
             }
+            (8, _) => Data::Texts(
+                tensor.string_data.iter().map(|text| words(text)).collect::<Result<_, _>>()?,
+            ),
             (other, _) => {
                 Element::of_number(i64::from(other))?;
                 return Err(format!("element type {other} is not read"));
@@ -65,7 +67,11 @@ impl Tensor {
         let tensor = Self { dims, data };
         let wanted = tensor.dims.iter().try_fold(1_usize, |n, &dim| n.checked_mul(dim));
         if wanted != Some(tensor.len()) {
-            return Err(format!("its dimensions are {:?}, but it has {} entries", tensor.dims, tensor.len()));
+            return Err(format!(
+                "its dimensions are {:?}, but it has {} entries",
+                tensor.dims,
+                tensor.len()
+            ));
         }
         Ok(tensor)
     }
@@ -122,7 +128,10 @@ impl Tensor {
         let (rows, columns) = self.matrix()?;
         let numbers = self.numbers()?;
         let flipped = (0..columns).flat_map(|j| (0..rows).map(move |i| i * columns + j));
-        Ok(Self { dims: vec![columns, rows], data: Data::Floats(flipped.map(|at| numbers[at]).collect()) })
+        Ok(Self {
+            dims: vec![columns, rows],
+            data: Data::Floats(flipped.map(|at| numbers[at]).collect()),
+        })
     }
 }
 

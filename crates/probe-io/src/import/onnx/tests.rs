@@ -3,7 +3,8 @@
 use super::*;
 use crate::error::Error;
 use proto::{
-    Attribute, Dimension, Entry, Graph, Model, Node, Opset, Shape, Tensor, TensorType, Type, ValueInfo,
+    Attribute, Dimension, Entry, Graph, Model, Node, Opset, Shape, Tensor, TensorType, Type,
+    ValueInfo,
 };
 
 /// An input of `columns`; element 1 is float, 7 int64, 8 text.
@@ -29,7 +30,12 @@ pub(super) fn node(op: &str, input: &[&str], output: &[&str]) -> Node {
     }
 }
 
-pub(super) fn learned(op: &str, input: &[&str], output: &[&str], attribute: Vec<Attribute>) -> Node {
+pub(super) fn learned(
+    op: &str,
+    input: &[&str],
+    output: &[&str],
+    attribute: Vec<Attribute>,
+) -> Node {
     Node { domain: "ai.onnx.ml".to_owned(), attribute, ..node(op, input, output) }
 }
 
@@ -58,7 +64,12 @@ pub(super) fn of_int(name: &str, i: i64) -> Attribute {
     Attribute { name: name.to_owned(), i: Some(i), ..Attribute::default() }
 }
 
-pub(super) fn model(input: Vec<ValueInfo>, initializer: Vec<Tensor>, node: Vec<Node>, output: &str) -> Model {
+pub(super) fn model(
+    input: Vec<ValueInfo>,
+    initializer: Vec<Tensor>,
+    node: Vec<Node>,
+    output: &str,
+) -> Model {
     let output = vec![ValueInfo { name: output.to_owned(), r#type: None }];
     let graph = Graph { node, initializer, input, output };
     let sets = [("", 17), ("ai.onnx.ml", 3), ("com.microsoft", 1)];
@@ -84,9 +95,11 @@ fn message(model: &Model) -> String {
     import(model).map(|found| found.features).unwrap_err().to_string()
 }
 
-/// Two columns through one layer of two units and a last one: `w` = [[1, −1], [2, 0.5]], `v` = [1, −2].
+/// Two columns through one layer of two units and a last one: `w` = [[1, −1], [2, 0.5]], `v` = [1,
+/// −2].
 fn two_layers(between: Vec<Node>) -> Model {
-    let constants = vec![floats("w", &[2, 2], &[1.0, -1.0, 2.0, 0.5]), floats("v", &[2, 1], &[1.0, -2.0])];
+    let constants =
+        vec![floats("w", &[2, 2], &[1.0, -1.0, 2.0, 0.5]), floats("v", &[2, 1], &[1.0, -2.0])];
     let mut nodes = vec![node("MatMul", &["x", "w"], &["t"])];
     nodes.extend(between);
     nodes.push(node("MatMul", &["u", "v"], &["y"]));
@@ -128,8 +141,11 @@ fn affine_maps_in_a_row_are_one() {
 
 #[test]
 fn a_layer_of_one_unit_has_a_bias_too() {
-    let constants =
-        vec![floats("w", &[2, 1], &[1.0, 2.0]), floats("b", &[1], &[0.5]), floats("v", &[1, 1], &[-3.0])];
+    let constants = vec![
+        floats("w", &[2, 1], &[1.0, 2.0]),
+        floats("b", &[1], &[0.5]),
+        floats("v", &[1, 1], &[-3.0]),
+    ];
     let nodes = vec![
         node("MatMul", &["x", "w"], &["s"]),
         node("Add", &["s", "b"], &["t"]),
@@ -145,7 +161,12 @@ fn a_layer_of_one_unit_has_a_bias_too() {
 
 #[test]
 fn whole_numbers_are_compared_as_float32_and_categories_not_at_all() {
-    let whole = model(vec![input("x", 7, 2)], vec![], vec![stump(0, "BRANCH_LEQ", [0.25, 1.0], vec![])], "p");
+    let whole = model(
+        vec![input("x", 7, 2)],
+        vec![],
+        vec![stump(0, "BRANCH_LEQ", [0.25, 1.0], vec![])],
+        "p",
+    );
     let found = import(&whole).unwrap();
     assert_eq!(
         (found.model.score(&[0.0, 0.0]).unwrap(), found.model.score(&[1.0, 0.0]).unwrap()),
@@ -166,10 +187,14 @@ fn operators_that_are_not_read_are_named() {
     assert_eq!(refusal, "m.onnx: node 'the Elu' (Elu): this operator is not read");
     let mut foreign = node("Relu", &["t"], &["u"]);
     foreign.domain = "com.microsoft".to_owned();
-    assert!(message(&two_layers(vec![foreign])).contains("operators of 'com.microsoft' are not read"));
+    assert!(
+        message(&two_layers(vec![foreign])).contains("operators of 'com.microsoft' are not read")
+    );
     let mut leaky = node("LeakyRelu", &["t"], &["u"]);
     leaky.attribute.push(of_float("alpha", 0.25));
-    assert!(message(&two_layers(vec![leaky])).contains("(LeakyRelu): alpha is 0.25; only 0.01 is read"));
+    assert!(
+        message(&two_layers(vec![leaky])).contains("(LeakyRelu): alpha is 0.25; only 0.01 is read")
+    );
     let mut gelu = node("Gelu", &["t"], &["u"]);
     gelu.attribute.push(of_text("approximate", "tanh"));
     assert!(message(&two_layers(vec![gelu])).contains("approximate = \"tanh\""));
@@ -235,7 +260,8 @@ fn sizes_that_the_file_only_claims_are_refused() {
     let wide = model(vec![input("x", 1, 1 << 40)], vec![], nodes, "y");
     assert!(message(&wide).contains("input 'x': 1099511627776 columns"));
     // Many copies of a wide input, each by a node of a few bytes.
-    let mut nodes: Vec<Node> = (0..2000).map(|i| node("Neg", &["x"], &[&format!("n{i}")])).collect();
+    let mut nodes: Vec<Node> =
+        (0..2000).map(|i| node("Neg", &["x"], &[&format!("n{i}")])).collect();
     nodes.push(node("Add", &["x", "n1999"], &["y"]));
     let many = model(vec![input("x", 1, 1 << 16)], vec![], nodes, "y");
     assert!(message(&many).contains("too large"));
@@ -279,7 +305,8 @@ fn stump_model(stump: Node) -> Model {
 #[test]
 fn splits_are_below_or_at_most() {
     for (mode, at) in [("BRANCH_LEQ", -1.0), ("BRANCH_LT", 2.0)] {
-        let logistic = vec![of_text("post_transform", "LOGISTIC"), of_floats("base_values", &[0.25])];
+        let logistic =
+            vec![of_text("post_transform", "LOGISTIC"), of_floats("base_values", &[0.25])];
         let found = import(&stump_model(stump(1, mode, [-1.0, 2.0], logistic))).unwrap();
         let score = |x: f64| found.model.score(&[9.0, x]).unwrap();
         assert_eq!((score(0.4), score(0.5), score(0.6)), (-0.75, at + 0.25, 2.25), "{mode}");
@@ -288,7 +315,8 @@ fn splits_are_below_or_at_most() {
         assert!(found.model.refuses_missing(1).is_some());
     }
     assert!(
-        message(&stump_model(stump(1, "BRANCH_GT", [-1.0, 2.0], vec![]))).contains("nodes_modes: BRANCH_GT")
+        message(&stump_model(stump(1, "BRANCH_GT", [-1.0, 2.0], vec![])))
+            .contains("nodes_modes: BRANCH_GT")
     );
 }
 
@@ -315,7 +343,8 @@ fn missing_values_go_where_the_file_says() {
     let found = import(&stump_model(stump(0, "BRANCH_LEQ", [0.25, 1.0], apart))).unwrap();
     assert_eq!(found.model.score(&[f64::NAN, 0.0]).unwrap(), -0.25);
     assert_eq!(found.model.score(&[-1e30, 0.0]).unwrap(), 0.5);
-    // Behind a negative factor the other branch is the left one; the missing value still takes the same leaf.
+    // Behind a negative factor the other branch is the left one; the missing value still takes the
+    // same leaf.
     let mut behind = stump(0, "BRANCH_LEQ", [0.25, 1.0], tracks.clone());
     behind.input = vec!["z".to_owned()];
     let nodes = vec![node("Neg", &["x"], &["z"]), behind];
@@ -326,7 +355,8 @@ fn missing_values_go_where_the_file_says() {
     // An imputer replaces them by something that is not kept: they are refused.
     let mut behind = stump(0, "BRANCH_LEQ", [0.25, 1.0], tracks);
     behind.input = vec!["z".to_owned()];
-    let imputer = vec![of_floats("imputed_value_floats", &[0.0]), of_float("replaced_value_float", f32::NAN)];
+    let imputer =
+        vec![of_floats("imputed_value_floats", &[0.0]), of_float("replaced_value_float", f32::NAN)];
     let nodes = vec![learned("Imputer", &["x"], &["z"], imputer), behind];
     let found = import(&model(vec![input("x", 1, 2)], vec![], nodes, "p")).unwrap();
     assert!(found.model.refuses_missing(0).is_some());
@@ -334,13 +364,24 @@ fn missing_values_go_where_the_file_says() {
 
 #[test]
 fn trees_that_are_none_are_refused() {
-    let broken = |more: Attribute| message(&stump_model(stump(0, "BRANCH_LEQ", [0.25, 1.0], vec![more])));
-    assert!(broken(of_ints("nodes_truenodeids", &[0, 0, 0])).contains("number of ways to node 0 of tree 0"));
+    let broken =
+        |more: Attribute| message(&stump_model(stump(0, "BRANCH_LEQ", [0.25, 1.0], vec![more])));
+    assert!(
+        broken(of_ints("nodes_truenodeids", &[0, 0, 0]))
+            .contains("number of ways to node 0 of tree 0")
+    );
     assert!(broken(of_ints("nodes_truenodeids", &[2, 0, 0])).contains("number of ways to node 2"));
     assert!(broken(of_ints("nodes_truenodeids", &[7, 0, 0])).contains("tree 0 has no node 7"));
-    assert!(broken(of_ints("nodes_nodeids", &[0, 1, 1])).contains("node 1 of tree 0 is there twice"));
-    assert!(broken(of_ints("nodes_featureids", &[-1, 0, 0])).contains("nodes_featureids: -1 of 2 columns"));
-    assert!(broken(of_ints("nodes_featureids", &[0, 0])).contains("nodes_featureids has 2 entries"));
+    assert!(
+        broken(of_ints("nodes_nodeids", &[0, 1, 1])).contains("node 1 of tree 0 is there twice")
+    );
+    assert!(
+        broken(of_ints("nodes_featureids", &[-1, 0, 0]))
+            .contains("nodes_featureids: -1 of 2 columns")
+    );
+    assert!(
+        broken(of_ints("nodes_featureids", &[0, 0])).contains("nodes_featureids has 2 entries")
+    );
     assert!(broken(of_ints("class_nodeids", &[0, 2])).contains("node 0 of tree 0 is no leaf"));
     assert!(broken(of_ints("class_ids", &[0, 2])).contains("class_ids: 2"));
     assert!(broken(of_floats("nodes_values", &[f32::NAN, 0.0, 0.0])).contains("nodes_values: NaN"));
@@ -350,8 +391,12 @@ fn trees_that_are_none_are_refused() {
 
 #[test]
 fn categories_become_columns_and_a_schema() {
-    let encoder =
-        learned("OneHotEncoder", &["job"], &["hot"], vec![of_texts("cats_strings", &["none", "boss"])]);
+    let encoder = learned(
+        "OneHotEncoder",
+        &["job"],
+        &["hot"],
+        vec![of_texts("cats_strings", &["none", "boss"])],
+    );
     let shape = Tensor {
         name: "shape".to_owned(),
         dims: vec![2],
@@ -374,7 +419,8 @@ fn categories_become_columns_and_a_schema() {
         learned("LinearClassifier", &["all"], &["label", "p"], linear),
     ];
     let found =
-        import(&model(vec![input("age", 1, 1), input("job", 8, 1)], vec![shape], nodes, "p")).unwrap();
+        import(&model(vec![input("age", 1, 1), input("job", 8, 1)], vec![shape], nodes, "p"))
+            .unwrap();
     assert_eq!(found.features, ["age", "job=none", "job=boss"]);
     assert_eq!(found.model.as_linear().unwrap().weights(), [0.5, 1.0, 3.0]);
     assert_eq!(found.model.as_linear().unwrap().bias(), 2.0);
@@ -384,9 +430,15 @@ fn categories_become_columns_and_a_schema() {
 
 #[test]
 fn other_files_are_not_taken_for_it() {
-    for bytes in
-        [&b"{\"format\""[..], b"", b"\x08", b"{L\0\0", b"tree\nversion=v4", b"\x80\x04\x95", b"\x08\x00\x12"]
-    {
+    for bytes in [
+        &b"{\"format\""[..],
+        b"",
+        b"\x08",
+        b"{L\0\0",
+        b"tree\nversion=v4",
+        b"\x80\x04\x95",
+        b"\x08\x00\x12",
+    ] {
         assert!(!looks_like(bytes), "{bytes:?}");
     }
     let error = read(b"\x08\x08", "m.onnx").map(|found| found.features).unwrap_err();

@@ -1,4 +1,5 @@
-//! Documents with answers worked out by hand, and random ones against steps and model taken one after the other.
+//! Documents with answers worked out by hand, and random ones against steps and model taken one
+//! after the other.
 
 use super::*;
 use probe_core::ModelInput;
@@ -40,8 +41,7 @@ fn stump(split: &str, input: &str, threshold: f64, default_left: Option<bool>) -
 #[test]
 fn steps_before_a_linear_model_become_its_weights() {
     // 3 (age − 40) / 8 + 2 age − 1.5 [clerk] + 0.25, with age in two columns.
-    let inputs =
-        json!([{"name": "age"}, {"name": "job", "categories": ["boss", "clerk"], "encoding": "onehot"}]);
+    let inputs = json!([{"name": "age"}, {"name": "job", "categories": ["boss", "clerk"], "encoding": "onehot"}]);
     let columns = json!([{"input": 0, "steps": [["subtract", 40], ["divide", 8]]}, {"input": 1, "category": 1}, {"input": 0}]);
     let file = load(&document(inputs, columns, linear(&[3.0, -1.5, 2.0], 0.25))).unwrap();
     assert_eq!(file.features, ["age", "job=boss", "job=clerk"]);
@@ -72,8 +72,12 @@ fn numbers_alone_have_no_schema_and_unused_inputs_no_weight() {
 fn thresholds_of_the_inner_model_stay() {
     let mut inner = linear(&[1.0], 0.0);
     inner["threshold"] = json!(2.0);
-    let file =
-        load(&document(json!([{"name": "a"}]), json!([{"input": 0, "steps": [["add", 1]]}]), inner)).unwrap();
+    let file = load(&document(
+        json!([{"name": "a"}]),
+        json!([{"input": 0, "steps": [["add", 1]]}]),
+        inner,
+    ))
+    .unwrap();
     assert_eq!((file.model.score(&[1.0]).unwrap(), file.model.threshold()), (0.0, 2.0));
 }
 
@@ -82,8 +86,7 @@ fn steps_before_a_network_are_part_of_its_first_layer() {
     let inner = json!({"format": "probe-model", "version": 1, "kind": "mlp", "features": ["p", "q", "r"], "activation": "relu",
         "layers": [{"weight": [[1, 2, 0], [0, -1, 4]], "bias": [0, 1]}, {"weight": [[1, 1]], "bias": [-0.5]}]});
     let columns = json!([{"input": 0, "steps": [["multiply", 0.5]]}, {"input": 1}, {"input": 0, "steps": [["subtract", 1]]}]);
-    let inputs =
-        json!([{"name": "x"}, {"name": "grade", "categories": ["low", "high"], "encoding": "binary"}]);
+    let inputs = json!([{"name": "x"}, {"name": "grade", "categories": ["low", "high"], "encoding": "binary"}]);
     let file = load(&document(inputs, columns, inner)).unwrap();
     assert_eq!(file.features, ["x", "grade"]);
     // Units: 0.5 x + 2 g and −g + 4 (x − 1) + 1; at (2, 1): 3 and 4.
@@ -97,7 +100,8 @@ fn a_scaled_category_is_split_as_it_was() {
     let columns = |steps: Value| json!([{"input": 0, "category": 0, "steps": steps}]);
     let scores = |steps: Value, threshold: f64| {
         let file =
-            load(&document(inputs.clone(), columns(steps), stump("<=", "f64", threshold, None))).unwrap();
+            load(&document(inputs.clone(), columns(steps), stump("<=", "f64", threshold, None)))
+                .unwrap();
         [file.model.score(&[0.0, 1.0]).unwrap(), file.model.score(&[1.0, 0.0]).unwrap()]
     };
     // (0 − 0.25) / 0.5 = −0.5 and 1.5.
@@ -114,7 +118,8 @@ fn a_scaled_category_is_split_as_it_was() {
 #[test]
 fn ordinal_categories_are_their_numbers() {
     let inputs = json!([{"name": "size", "categories": ["s", "m", "l"], "encoding": "ordinal"}]);
-    let file = load(&document(inputs, json!([{"input": 0}]), stump("<", "f32", 2.0, None))).unwrap();
+    let file =
+        load(&document(inputs, json!([{"input": 0}]), stump("<", "f32", 2.0, None))).unwrap();
     let score = |code: f64| file.model.score(&[code]).unwrap();
     assert_eq!([score(0.0), score(1.0), score(2.0)], [-1.0, -1.0, 1.0]);
     assert_eq!(file.schema.unwrap().features[0].encoding, Some(Coding::Ordinal));
@@ -123,7 +128,8 @@ fn ordinal_categories_are_their_numbers() {
 #[test]
 fn missing_values_keep_their_way_and_imputed_columns_refuse_them() {
     let score = |columns: Value, side: Option<bool>| {
-        let file = load(&document(json!([{"name": "a"}]), columns, stump("<", "f32", 0.5, side))).unwrap();
+        let file =
+            load(&document(json!([{"name": "a"}]), columns, stump("<", "f32", 0.5, side))).unwrap();
         let takes = file.model.refuses_missing(0).is_none();
         takes.then(|| file.model.score(&[f64::NAN]).unwrap())
     };
@@ -161,8 +167,12 @@ fn other_libraries_files_are_models_too() {
                 (0..n).map(|j| f64::from((i * 7 + j as i32 * 13) % 41) / 10.0 - 2.0).collect();
             let scale = |(j, x): (usize, &f64)| (x - 0.3) / if j == 1 { -1.7 } else { 0.9 };
             let scaled: Vec<f64> = raw.iter().enumerate().map(scale).collect();
-            let (ours, theirs) = (file.model.score(&raw).unwrap(), inner.model.score(&scaled).unwrap());
-            assert!((ours - theirs).abs() <= 1e-12 * theirs.abs().max(1.0), "{path:?}: {ours} and {theirs}");
+            let (ours, theirs) =
+                (file.model.score(&raw).unwrap(), inner.model.score(&scaled).unwrap());
+            assert!(
+                (ours - theirs).abs() <= 1e-12 * theirs.abs().max(1.0),
+                "{path:?}: {ours} and {theirs}"
+            );
         }
         tried += 1;
     }
@@ -184,25 +194,43 @@ fn what_is_not_a_pipeline_is_refused_with_its_path() {
         ("$.extra: unknown field", with(&|d| d["extra"] = json!(1))),
         ("$.inputs: expected at least one", with(&|d| d["inputs"] = json!([]))),
         ("$.inputs[0].name: expected a text", with(&|d| d["inputs"] = json!([{"name": 1}]))),
-        ("$.inputs: the feature name 'a'", with(&|d| d["inputs"] = json!([{"name": "a"}, {"name": "a"}]))),
-        ("$.inputs[0].encoding: an input without", with(&|d| d["inputs"][0]["encoding"] = json!("onehot"))),
-        ("$.inputs[0]: the field 'encoding'", with(&|d| d["inputs"][0]["categories"] = json!(["x"]))),
+        (
+            "$.inputs: the feature name 'a'",
+            with(&|d| d["inputs"] = json!([{"name": "a"}, {"name": "a"}])),
+        ),
+        (
+            "$.inputs[0].encoding: an input without",
+            with(&|d| d["inputs"][0]["encoding"] = json!("onehot")),
+        ),
+        (
+            "$.inputs[0]: the field 'encoding'",
+            with(&|d| d["inputs"][0]["categories"] = json!(["x"])),
+        ),
         (
             "$.inputs: feature 'a': category 'x'",
             with(&|d| {
-                d["inputs"] = json!([{"name": "a", "categories": ["x", "x"], "encoding": "ordinal"}]);
+                d["inputs"] =
+                    json!([{"name": "a", "categories": ["x", "x"], "encoding": "ordinal"}]);
             }),
         ),
         (
             "$.columns[0]: the field 'category'",
-            with(&|d| d["inputs"] = json!([{"name": "a", "categories": ["x", "y"], "encoding": "onehot"}])),
+            with(&|d| {
+                d["inputs"] = json!([{"name": "a", "categories": ["x", "y"], "encoding": "onehot"}])
+            }),
         ),
         ("$.columns[0].category: only", with(&|d| d["columns"][0]["category"] = json!(0))),
         ("$.columns[0].input: expected an input", with(&|d| d["columns"][0]["input"] = json!(1))),
         ("$.columns[0].input: expected an input", with(&|d| d["columns"][0]["input"] = json!(-1))),
         ("$.columns[0].imputed: expected true", with(&|d| d["columns"][0]["imputed"] = json!(1))),
-        ("$.columns: expected 1 (one per", with(&|d| d["columns"] = json!([{"input": 0}, {"input": 0}]))),
-        ("$.columns[0].steps[0]: division", with(&|d| d["columns"][0]["steps"] = json!([["divide", 0]]))),
+        (
+            "$.columns: expected 1 (one per",
+            with(&|d| d["columns"] = json!([{"input": 0}, {"input": 0}])),
+        ),
+        (
+            "$.columns[0].steps[0]: division",
+            with(&|d| d["columns"][0]["steps"] = json!([["divide", 0]])),
+        ),
         (
             "$.columns[0].steps[0]: a factor",
             with(&|d| d["columns"][0]["steps"] = json!([["multiply", -0.0]])),
@@ -211,8 +239,14 @@ fn what_is_not_a_pipeline_is_refused_with_its_path() {
             "$.columns[0].steps[1]: unknown step",
             with(&|d| d["columns"][0]["steps"] = json!([["round"], ["log"]])),
         ),
-        ("$.columns[0].steps[0]: unknown step", with(&|d| d["columns"][0]["steps"] = json!([["round", 2]]))),
-        ("$.columns[0].steps[0][1]: expected", with(&|d| d["columns"][0]["steps"] = json!([["add", "1"]]))),
+        (
+            "$.columns[0].steps[0]: unknown step",
+            with(&|d| d["columns"][0]["steps"] = json!([["round", 2]])),
+        ),
+        (
+            "$.columns[0].steps[0][1]: expected",
+            with(&|d| d["columns"][0]["steps"] = json!([["add", "1"]])),
+        ),
         ("$.columns[0].steps[0]: expected", with(&|d| d["columns"][0]["steps"] = json!([[]]))),
         (
             "$.columns[0].steps[64]: more than",
@@ -232,7 +266,10 @@ fn what_is_not_a_pipeline_is_refused_with_its_path() {
         ),
     ];
     for (expected, found) in cases {
-        assert!(found.starts_with(&format!("m.json: {expected}")), "expected {expected}, found {found}");
+        assert!(
+            found.starts_with(&format!("m.json: {expected}")),
+            "expected {expected}, found {found}"
+        );
     }
 }
 
@@ -270,7 +307,9 @@ fn naive(x: f64, steps: &[(usize, f64)]) -> f64 {
 
 fn written(steps: &[(usize, f64)]) -> Value {
     let name = |kind: usize| ["add", "subtract", "multiply", "divide", "round"][kind];
-    let one = |&(kind, c): &(usize, f64)| if kind == 4 { json!(["round"]) } else { json!([name(kind), c]) };
+    let one = |&(kind, c): &(usize, f64)| {
+        if kind == 4 { json!(["round"]) } else { json!([name(kind), c]) }
+    };
     json!(steps.iter().map(one).collect::<Vec<_>>())
 }
 
@@ -279,7 +318,8 @@ fn constant() -> impl Strategy<Value = f64> {
     prop_oneof![-50.0..-0.01, 0.01..50.0, Just(1e-3), Just(-3.0)]
 }
 
-/// Inputs: two numbers, one one-hot category of three, one ordinal of four; columns by number of their source.
+/// Inputs: two numbers, one one-hot category of three, one ordinal of four; columns by number of
+/// their source.
 const SOURCES: usize = 6;
 
 fn column(source: usize, steps: &[(usize, f64)]) -> Value {

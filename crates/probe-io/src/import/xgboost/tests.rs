@@ -4,7 +4,9 @@ use serde_json::json;
 #[test]
 fn json_of_xgboost_is_told_by_its_own_keys() {
     assert!(is_json(b"{\"learner\":{\"attributes\":"));
-    assert!(is_json(b"\xef\xbb\xbf {\"version\": [3, \"format\", {\"format\": 1}],\n \"learner\" : {"));
+    assert!(is_json(
+        b"\xef\xbb\xbf {\"version\": [3, \"format\", {\"format\": 1}],\n \"learner\" : {"
+    ));
     for other in [
         &b"{\"format\": \"probe-model\", \"learner\": 1}"[..],
         b"{\"a\": \"learner\"}",
@@ -29,7 +31,8 @@ fn base(score: Value, objective: &str) -> Result<f64, String> {
 
 #[test]
 fn base_scores_are_read_as_every_version_stores_them() {
-    for score in [json!("2.5E-1"), json!("[2.5E-1]"), json!(" [0.25] "), json!(0.25), json!([0.25])] {
+    for score in [json!("2.5E-1"), json!("[2.5E-1]"), json!(" [0.25] "), json!(0.25), json!([0.25])]
+    {
         // ln(1/3), in single precision.
         assert_eq!(base(score.clone(), "binary:logistic").unwrap(), f64::from(-1.098_612_3_f32));
         assert_eq!(base(score, RAW).unwrap(), 0.25);
@@ -55,7 +58,8 @@ fn base_scores_are_read_as_every_version_stores_them() {
 
 #[test]
 fn numbers_that_json_lacks_become_texts_outside_of_texts() {
-    let text = |text: &str| String::from_utf8(numbers_as_text(text.as_bytes()).into_owned()).unwrap();
+    let text =
+        |text: &str| String::from_utf8(numbers_as_text(text.as_bytes()).into_owned()).unwrap();
     assert_eq!(text(r#"[NaN,1,-Infinity,Infinity]"#), r#"["NaN",1,"-Infinity","Infinity"]"#);
     for same in [r#"{"NaN \" NaN": "Infinity"}"#, "", "\"", "\"\\"] {
         assert_eq!(text(same), same);

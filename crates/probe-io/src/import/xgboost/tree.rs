@@ -1,4 +1,5 @@
-//! One tree: arrays by node. Children are −1 at a leaf, whose value then stands in the place of the condition.
+//! One tree: arrays by node. Children are −1 at a leaf, whose value then stands in the place of the
+//! condition.
 
 use super::super::grown::{Part, grow};
 use super::{singles, whole};
@@ -32,9 +33,9 @@ pub(super) fn read(node: &Node<'_>, number: usize, n_features: usize, weight: f6
             // A product of two singles is exact.
             (None, None) => return Ok(Part::Leaf(weight * conditions[i])),
             _ => {
-                return Err(
-                    node.error(format!("node {i} has one child only: expected two, or -1 and -1 at a leaf"))
-                );
+                return Err(node.error(format!(
+                    "node {i} has one child only: expected two, or -1 and -1 at a leaf"
+                )));
             }
         };
         let feature = features.values()?[i].as_u64().filter(|&j| j < n_features as u64);
@@ -44,7 +45,9 @@ pub(super) fn read(node: &Node<'_>, number: usize, n_features: usize, weight: f6
         };
         Ok(Part::Split {
             feature: feature.ok_or_else(|| {
-                features.item(i).expected(&format!("a feature (a whole number from 0 to {})", n_features - 1))
+                features
+                    .item(i)
+                    .expected(&format!("a feature (a whole number from 0 to {})", n_features - 1))
             })? as usize,
             threshold: conditions[i],
             left,
@@ -71,9 +74,9 @@ fn refuse_others(node: &Node<'_>, number: usize) -> Result<()> {
     if let Some(size) = node.need("tree_param")?.get("size_leaf_vector")? {
         let found = whole(&size)?;
         if found > 1 {
-            return Err(
-                size.error(format!("tree {number} has leaves of {found} values; leaves of one are read"))
-            );
+            return Err(size.error(format!(
+                "tree {number} has leaves of {found} values; leaves of one are read"
+            )));
         }
     }
     Ok(())
@@ -89,7 +92,9 @@ impl<'a> Children<'a> {
     fn read(array: Node<'a>, n: usize) -> Result<Self> {
         let values = array.values()?;
         if values.len() != n {
-            return Err(array.error(format!("expected {n} entries (one per node), found {}", values.len())));
+            return Err(
+                array.error(format!("expected {n} entries (one per node), found {}", values.len()))
+            );
         }
         Ok(Self { array, values })
     }
@@ -98,7 +103,9 @@ impl<'a> Children<'a> {
     fn of(&self, i: usize) -> Result<Option<usize>> {
         match self.values[i].as_i64() {
             Some(-1) => Ok(None),
-            Some(child) if child > 0 && (child as u64) < self.values.len() as u64 => Ok(Some(child as usize)),
+            Some(child) if child > 0 && (child as u64) < self.values.len() as u64 => {
+                Ok(Some(child as usize))
+            }
             _ => {
                 let last = self.values.len() - 1;
                 Err(self.array.item(i).expected(&format!("a node (1 to {last}), or -1 at a leaf")))

@@ -49,7 +49,8 @@ fn the_gradient_of_the_loss_agrees_with_central_differences() {
 
 #[test]
 fn one_unit_by_hand() {
-    // One input, one output, no hidden layer: loss ln(1 + e^-m) at m = 2·0.5 + 0.25, slope -x / (1 + e^m).
+    // One input, one output, no hidden layer: loss ln(1 + e^-m) at m = 2·0.5 + 0.25, slope -x / (1 +
+    // e^m).
     let shapes = vec![Shape { start: 0, n_in: 1, n_out: 1 }];
     let net = Net { parameters: vec![0.5, 0.25], shapes, activation: Activation::Relu };
     let (mut room, mut gradient) = (Room::new(&net, 1), vec![0.0; 2]);
@@ -60,13 +61,16 @@ fn one_unit_by_hand() {
     assert!((gradient[0] - 2.0 * slope).abs() < 1e-15 && (gradient[1] - slope).abs() < 1e-15);
     // The penalty acts on the weight alone.
     net.add_penalty(4.0, &mut gradient);
-    assert!((gradient[0] - (2.0 * slope + 2.0)).abs() < 1e-15 && (gradient[1] - slope).abs() < 1e-15);
+    assert!(
+        (gradient[0] - (2.0 * slope + 2.0)).abs() < 1e-15 && (gradient[1] - slope).abs() < 1e-15
+    );
 }
 
 #[test]
 fn starting_weights_have_the_stated_spread() {
     let mut stream = Seed(2).stream(Purpose::Training, 0);
-    for (activation, variance) in [(Activation::Relu, 2.0 / 100.0), (Activation::Tanh, 2.0 / 500.0)] {
+    for (activation, variance) in [(Activation::Relu, 2.0 / 100.0), (Activation::Tanh, 2.0 / 500.0)]
+    {
         let net = Net::new(&[100, 400, 2], activation, &mut stream);
         let (weights, biases) = net.shapes[0].of(&net.parameters);
         let found = weights.iter().map(|w| w * w).sum::<f64>() / weights.len() as f64;

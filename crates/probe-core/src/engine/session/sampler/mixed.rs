@@ -1,11 +1,12 @@
-//! Rates where changes of category may fail: the same samples around every outcome, weighed by their probabilities.
+//! Rates where changes of category may fail: the same samples around every outcome, weighed by
+//! their probabilities.
 //!
-//! One sample's value is the share of outcomes it is refused in, which lies between 0 and 1 and has the rate as its mean: a certificate
-//! bets on it as on any other.
+//! One sample's value is the share of outcomes it is refused in, which lies between 0 and 1 and has
+//! the rate as its mean: a certificate bets on it as on any other.
 
 use super::{
-    Attempt, Bet as _, Betting, DRAWS, Kind, MAX_BLOCKS, MAX_SETS, Purpose, Result, SHARE_OF_BOUND, Sampler,
-    UpperBound,
+    Attempt, Bet as _, Betting, DRAWS, Kind, MAX_BLOCKS, MAX_SETS, Purpose, Result, SHARE_OF_BOUND,
+    Sampler, UpperBound,
 };
 use crate::invalidation::{BLOCK, Look};
 
@@ -51,12 +52,22 @@ impl Sampler<'_> {
     }
 
     /// [`Sampler::certify`] over everything that may happen.
-    pub(super) fn certify_outcomes(&mut self, max_rate: f64, delta: f64, segment: usize) -> Result<Attempt> {
+    pub(super) fn certify_outcomes(
+        &mut self,
+        max_rate: f64,
+        delta: f64,
+        segment: usize,
+    ) -> Result<Attempt> {
         if matches!(self.kind, Kind::Finite { .. }) {
-            return Ok(Attempt { certified: self.mean <= max_rate, upper: self.mean, mean: self.mean });
+            return Ok(Attempt {
+                certified: self.mean <= max_rate,
+                upper: self.mean,
+                mean: self.mean,
+            });
         }
         let own = (1.0 - SHARE_OF_BOUND) * delta;
-        let variance = if self.variance > 0.0 { self.variance } else { max_rate * (1.0 - max_rate) };
+        let variance =
+            if self.variance > 0.0 { self.variance } else { max_rate * (1.0 - max_rate) };
         let mut bet = Betting::expecting(max_rate, self.mean, variance)?;
         let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
         let most = if matches!(self.kind, Kind::Forest { .. }) { MAX_SETS } else { MAX_BLOCKS };
@@ -101,7 +112,10 @@ impl Sampler<'_> {
                 lines.aim(&outcome.point, Some(&outcome.gradient))?;
                 let block = pools.fresh.block(segment, index, lines, &mut spare);
                 lines.masses(block, Look::Whole, &mut masses[..])?;
-                shares.iter_mut().zip(masses.iter()).for_each(|(s, mass)| *s += outcome.probability * mass);
+                shares
+                    .iter_mut()
+                    .zip(masses.iter())
+                    .for_each(|(s, mass)| *s += outcome.probability * mass);
             }
             return Ok(());
         }

@@ -7,7 +7,8 @@ use crate::invalidation::certificate::{Bet as _, Betting, Mixture};
 pub(super) enum OnRefusals {
     /// On every one of independent draws.
     Draws(Mixture),
-    /// On the share that is refused of each hypercube. These are independent of each other, draws within one are not.
+    /// On the share that is refused of each hypercube. These are independent of each other, draws
+    /// within one are not.
     Cubes(Betting),
 }
 

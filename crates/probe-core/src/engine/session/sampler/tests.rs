@@ -27,7 +27,8 @@ fn an_attempt_with_far_less_room_than_was_meant_is_given_up() {
         trees.exact = None;
     }
     let Sampling::Forest(sets) = &sampling else { panic!("trees are sampled by errors") };
-    // The mean of 4 sets is off by less than 0.001: hypercubes leave the place within a stratum to chance alone.
+    // The mean of 4 sets is off by less than 0.001: hypercubes leave the place within a stratum to
+    // chance alone.
     let given_up = sampler.certify((0.1, 0.09, true), 1e-3, 0, false).unwrap();
     assert!(!given_up.certified && (given_up.mean - 0.098).abs() < 2e-3, "{}", given_up.mean);
     assert_eq!(sets.cubes.n_made(0), LEAST_SETS);

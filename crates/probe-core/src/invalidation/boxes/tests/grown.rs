@@ -16,7 +16,9 @@ struct Data {
 fn data() -> Data {
     let mut draw = Maker::new(1000).0;
     let x: Vec<[f64; D]> = (0..N).map(|_| std::array::from_fn(|_| draw.normal())).collect();
-    let signal = |x: &[f64; D]| 1.5 * x[0] - x[1] + x[2] * x[3] + (2.0 * x[4]).sin() + 0.7 * x[5].abs() - 0.5;
+    let signal = |x: &[f64; D]| {
+        1.5 * x[0] - x[1] + x[2] * x[3] + (2.0 * x[4]).sin() + 0.7 * x[5].abs() - 0.5
+    };
     let yes = x.iter().map(|x| f64::from(u8::from(signal(x) + draw.normal() > 0.0))).collect();
     Data { x, yes }
 }
@@ -51,7 +53,8 @@ impl Grower<'_> {
                 left_y += self.y[pair[0]];
                 left_h += self.h[pair[0]];
                 let (a, b) = (self.data.x[pair[0]][j], self.data.x[pair[1]][j]);
-                let gain = left_y * left_y / (left_h + 1e-9) + (y - left_y).powi(2) / (h - left_h + 1e-9)
+                let gain = left_y * left_y / (left_h + 1e-9)
+                    + (y - left_y).powi(2) / (h - left_h + 1e-9)
                     - y * y / (h + 1e-9);
                 if gain > best.0 && a < b && left_h > 0.5 && h - left_h > 0.5 {
                     best = (gain, j, 0.5 * (a + b));
@@ -74,7 +77,8 @@ impl Grower<'_> {
 fn forest(n: usize, depth: usize) -> Trees {
     let data = data();
     let y = data.yes.clone();
-    let mut grower = Grower { data: &data, y, h: vec![1.0; N], tried: 3, rate: 1.0, draw: Maker::new(1) };
+    let mut grower =
+        Grower { data: &data, y, h: vec![1.0; N], tried: 3, rate: 1.0, draw: Maker::new(1) };
     let mut trees = Vec::new();
     for _ in 0..n {
         let rows = (0..N).map(|_| grower.draw.0.below(N)).collect();
@@ -126,7 +130,10 @@ fn large_ensembles_close_within_few_boxes_on_up_to_three_features() {
                     let n = 20_000;
                     let allowed = 4.0 * (found.lower * (1.0 - found.lower) / n as f64).sqrt();
                     let share = sampled(&model, &noise, &active, point, n);
-                    assert!((share - found.lower).abs() <= allowed, "{name} {k}: {share} {found:?}");
+                    assert!(
+                        (share - found.lower).abs() <= allowed,
+                        "{name} {k}: {share} {found:?}"
+                    );
                 }
             }
             // What was found when the rule for choosing cuts was settled, with some room.

@@ -1,9 +1,14 @@
-//! Scores of rectifier networks in single precision, in two places of eight lines at once, each with a bound on what rounding has made of it.
+//! Scores of rectifier networks in single precision, in two places of eight lines at once, each
+//! with a bound on what rounding has made of it.
 //!
-//! Let $u = 2^{-24}$, $\hat a$ what was computed of the activations $a$ of a layer, and $E \ge \lVert\hat a - a\rVert$. A sum of $n$ fused products with rounded weights is off by $(n + 1)u$ of the
-//! magnitudes that enter it at most, to first order; by Cauchy and Schwarz these are $|b_o| + \lVert w_o\rVert\lVert\hat a\rVert$ for unit $o$. Rectifiers bring no two numbers further apart. So the next layer
-//! has $E' = \lVert W\rVert_2 E + (n + 1)u\,(\lVert b\rVert + \lVert W\rVert_F\lVert\hat a\rVert)$, where $\lVert\hat a\rVert$ is that of the very place: one product for each unit. In the first layer $p + tq$ is
-//! rounded three times. Magnitudes pushed through absolute weights would bound the same a thousand times more generously on three layers.
+//! Let $u = 2^{-24}$, $\hat a$ what was computed of the activations $a$ of a layer, and $E \ge
+//! \lVert\hat a - a\rVert$. A sum of $n$ fused products with rounded weights is off by $(n + 1)u$
+//! of the magnitudes that enter it at most, to first order; by Cauchy and Schwarz these are $|b_o| +
+//! \lVert w_o\rVert\lVert\hat a\rVert$ for unit $o$. Rectifiers bring no two numbers further apart.
+//! So the next layer has $E' = \lVert W\rVert_2 E + (n + 1)u\,(\lVert b\rVert + \lVert
+//! W\rVert_F\lVert\hat a\rVert)$, where $\lVert\hat a\rVert$ is that of the very place: one product
+//! for each unit. In the first layer $p + tq$ is rounded three times. Magnitudes pushed through
+//! absolute weights would bound the same a thousand times more generously on three layers.
 
 use super::{Deep, Lanes, Matrix, TOGETHER};
 use crate::invalidation::line::LANES;
@@ -13,9 +18,11 @@ use pulp::Simd;
 
 /// Half a unit in the last place of single precision, rounded up for what is beyond first order.
 const ROUNDING: f64 = 1.01 / 16_777_216.0;
-/// Added to norms: far more than what numbers below the normal ones lose, and far less than matters.
+/// Added to norms: far more than what numbers below the normal ones lose, and far less than
+/// matters.
 const TINY: f64 = 1e-17;
-/// Bounds from here on say nothing, and weights from here on are left to double precision: numbers may overflow.
+/// Bounds from here on say nothing, and weights from here on are left to double precision: numbers
+/// may overflow.
 const LARGEST: f64 = 1e30;
 /// Rows up to which a matrix is multiplied by itself to bound its norm.
 const MOST_ROWS: usize = 256;
@@ -74,7 +81,8 @@ impl Norms {
         let mut largest = frobenius.min((by_row * by_column).sqrt());
         if rows().len() <= MOST_ROWS {
             // The fourth powers of singular values sum to the squares of the products of rows.
-            let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>().powi(2);
+            let product =
+                |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>().powi(2);
             let fourth: f64 = rows().map(|a| rows().map(|b| product(a, b)).sum::<f64>()).sum();
             largest = largest.min(fourth.sqrt().sqrt());
         }
@@ -98,8 +106,10 @@ impl Norms {
 impl InShort {
     /// `None` for what is left to double precision.
     pub(super) fn new(net: &Deep) -> Option<Self> {
-        let numbers = net.layers.iter().flat_map(|[forwards, _]| [&forwards.weights, &forwards.bias]);
-        let numbers = numbers.flat_map(|some| some.as_flattened()).chain(&net.output).chain([&net.bias]);
+        let numbers =
+            net.layers.iter().flat_map(|[forwards, _]| [&forwards.weights, &forwards.bias]);
+        let numbers =
+            numbers.flat_map(|some| some.as_flattened()).chain(&net.output).chain([&net.bias]);
         let is_small = numbers.into_iter().all(|x| x.abs() < LARGEST) && net.n_units <= MOST_UNITS;
         if !(is_small && net.activation == Activation::Relu) {
             return None;
@@ -142,9 +152,15 @@ impl InShort {
         scratch.rate_norm = rate.iter().map(|c| c * c).sum::<f64>().sqrt() + TINY;
     }
 
-    /// Scores at two places of the lines that were placed, and bounds on how far they are off; without end where that is not known.
+    /// Scores at two places of the lines that were placed, and bounds on how far they are off;
+    /// without end where that is not known.
     #[inline(always)]
-    pub(super) fn scores<S: Simd>(&self, simd: S, t: &Pair, scratch: &mut Scratch) -> (Pair, [Lanes; 2]) {
+    pub(super) fn scores<S: Simd>(
+        &self,
+        simd: S,
+        t: &Pair,
+        scratch: &mut Scratch,
+    ) -> (Pair, [Lanes; 2]) {
         let Scratch { p, rate, norms, rate_norm, values, next, active } = scratch;
         let places = t.map(|t| Short::<S>::load(simd, &t));
         values.resize(p.len(), Pair::default());
@@ -214,7 +230,12 @@ fn rectify<S: Simd>(simd: S, values: &mut [Pair], active: &mut Vec<usize>) -> Pa
 impl Layer {
     /// [`Matrix::product`].
     #[inline(always)]
-    fn product<S: Simd>(&self, simd: S, (input, active): (&[Pair], &[usize]), output: &mut Vec<Pair>) {
+    fn product<S: Simd>(
+        &self,
+        simd: S,
+        (input, active): (&[Pair], &[usize]),
+        output: &mut Vec<Pair>,
+    ) {
         output.resize(self.bias.len() * TOGETHER, Pair::default());
         let groups = self.weights.chunks_exact(self.n_in).zip(&self.bias);
         for ((weights, bias), output) in groups.zip(output.as_chunks_mut::<TOGETHER>().0) {

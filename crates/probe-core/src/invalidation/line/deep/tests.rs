@@ -19,7 +19,9 @@ const KINDS: [(&[usize], Activation); 5] = [
 fn line((widths, activation): (&[usize], Activation), number: u64) -> (Mlp, Vec<f64>, Vec<f64>) {
     let mut stream = Seed(number).stream(Purpose::Data, 11);
     let layers = widths.windows(2).map(|pair| Dense {
-        weight: (0..pair[0] * pair[1]).map(|_| 1.5 * stream.normal() / (pair[0] as f64).sqrt()).collect(),
+        weight: (0..pair[0] * pair[1])
+            .map(|_| 1.5 * stream.normal() / (pair[0] as f64).sqrt())
+            .collect(),
         bias: (0..pair[1]).map(|_| 0.5 * stream.normal()).collect(),
     });
     let mlp = Mlp::new(layers.collect(), activation, 0.1).unwrap();
@@ -72,7 +74,13 @@ fn trace(
         places.map(|places| places.iter().map(std::slice::from_ref).collect());
     let on = |vectors: bool| {
         let mut sums = vec![[0.0; LANES]; p.len()];
-        let trace = Trace { net, bundle: &bundle, image: &image, places: places.as_deref(), sums: &mut sums };
+        let trace = Trace {
+            net,
+            bundle: &bundle,
+            image: &image,
+            places: places.as_deref(),
+            sums: &mut sums,
+        };
         let masses = match vectors {
             true => pulp::Arch::new().dispatch(trace),
             false => pulp::WithSimd::with_simd(trace, pulp::Scalar::new()),
@@ -84,11 +92,14 @@ fn trace(
     on(true)
 }
 
-/// Over evenly spread numbers the places are evenly spread too: each root is off by half a step at most.
+/// Over evenly spread numbers the places are evenly spread too: each root is off by half a step at
+/// most.
 #[test]
 fn shares_have_the_walks_mass_as_their_mean() {
     let (mut several, each, draws) = (0, 8, 64);
-    for (kind, number) in KINDS.into_iter().flat_map(|kind| (0..60).map(move |number| (kind, number))) {
+    for (kind, number) in
+        KINDS.into_iter().flat_map(|kind| (0..60).map(move |number| (kind, number)))
+    {
         let (mlp, p, q) = line(kind, number);
         let mut scratch = network::Scratch::default();
         let net = Network::new(&mlp);
@@ -115,7 +126,9 @@ fn shares_have_the_walks_mass_as_their_mean() {
 #[test]
 fn one_root_is_the_walks() {
     let (mut lines, mut alike) = (0, 0);
-    for (kind, number) in KINDS.into_iter().flat_map(|kind| (0..200).map(move |number| (kind, number))) {
+    for (kind, number) in
+        KINDS.into_iter().flat_map(|kind| (0..200).map(move |number| (kind, number)))
+    {
         let (mlp, p, q) = line(kind, number);
         let mut scratch = network::Scratch::default();
         let net = Network::new(&mlp);
@@ -133,7 +146,8 @@ fn one_root_is_the_walks() {
         // The last step is 0.005 at most, and a density 0.4.
         alike += usize::from(off < 2e-3 && miss < 0.03 * size);
     }
-    // A few have a kink between the last look and the root, or before it: the steps are the secant's.
+    // A few have a kink between the last look and the root, or before it: the steps are the
+    // secant's.
     assert!(lines > 100 && 20 * alike > 19 * lines, "{alike} of {lines}");
 }
 
@@ -149,8 +163,9 @@ fn lines_without_a_root_are_accepted_or_refused() {
     }
 }
 
-/// Two units that are the same but for the order of their inputs, one less the other: a score of zero, of which rounding leaves dust. It is refused
-/// where scores must exceed the dust, and what is not a number is refused as well.
+/// Two units that are the same but for the order of their inputs, one less the other: a score of
+/// zero, of which rounding leaves dust. It is refused where scores must exceed the dust, and what
+/// is not a number is refused as well.
 #[test]
 fn rounding_never_makes_a_yes() {
     const N: usize = 9;
@@ -172,7 +187,8 @@ fn rounding_never_makes_a_yes() {
         ];
         let mlp = Mlp::new(layers, Activation::Relu, 0.0).unwrap();
         let net = Network::new(&mlp);
-        let places: Vec<Singles> = (0..8).map(|_| std::array::from_fn(|_| stream.normal() as f32)).collect();
+        let places: Vec<Singles> =
+            (0..8).map(|_| std::array::from_fn(|_| stream.normal() as f32)).collect();
         let magnitudes: Vec<f64> = p.iter().zip(&q).map(|(p, q)| p.abs() + 8.0 * q.abs()).collect();
         let dust = 4.0 * (net.n_units() as f64 + 16.0) * f64::EPSILON * net.magnitude(&magnitudes);
         let shares = |p: &[f64], dust| trace(&net.deep, (p, &q), dust, Some(&places)).0;
@@ -195,7 +211,16 @@ impl pulp::WithSimd for Twice<'_> {
         let image: Vec<Lanes> = p.iter().map(|p| [*p; LANES]).collect();
         let base = vec![0.0; p.len()];
         let (guess, slope, marginal) = (0.0, 1.0, Marginal::Normal);
-        let bundle = Bundle { number: 0, base: &base, rate, guess, slope, marginal, dust: 0.0, rough: false };
+        let bundle = Bundle {
+            number: 0,
+            base: &base,
+            rate,
+            guess,
+            slope,
+            marginal,
+            dust: 0.0,
+            rough: false,
+        };
         net.place(simd, &bundle, (&image, &[0.0; LANES]), scratch);
         let net_short = InShort::new(net).unwrap();
         net_short.place(&scratch.p, rate, &mut scratch.short);
@@ -219,7 +244,8 @@ fn single_precision_is_no_further_off_than_its_bound() {
         let (mlp, p, q) = line(kind, number);
         let net = Deep::new(&mlp);
         let mut stream = Seed(number).stream(Purpose::Data, 13);
-        let t: short::Pair = std::array::from_fn(|_| std::array::from_fn(|_| 2.0 * stream.normal() as f32));
+        let t: short::Pair =
+            std::array::from_fn(|_| std::array::from_fn(|_| 2.0 * stream.normal() as f32));
         let trace = || Twice(&net, &p, &q, &t);
         let seen = pulp::Arch::new().dispatch(trace());
         assert_eq!(seen, pulp::WithSimd::with_simd(trace(), pulp::Scalar::new()));
@@ -229,7 +255,10 @@ fn single_precision_is_no_further_off_than_its_bound() {
         {
             let off = (f64::from(*score) - closer).abs();
             assert!(off <= *doubt, "{kind:?} {number}: {off:e} {doubt:e}");
-            assert!(*doubt < 0.5 * (1.0 + closer.abs()), "{kind:?} {number}: {doubt:e} of {closer}");
+            assert!(
+                *doubt < 0.5 * (1.0 + closer.abs()),
+                "{kind:?} {number}: {doubt:e} of {closer}"
+            );
             closest = closest.min(doubt / off.max(1e-30));
         }
     }
@@ -239,7 +268,9 @@ fn single_precision_is_no_further_off_than_its_bound() {
 
 #[test]
 fn places_are_decided_as_in_double_precision() {
-    for (kind, number) in KINDS[..2].iter().flat_map(|kind| (0..100).map(move |number| (*kind, number))) {
+    for (kind, number) in
+        KINDS[..2].iter().flat_map(|kind| (0..100).map(move |number| (*kind, number)))
+    {
         let (mlp, p, q) = line(kind, number);
         let net = Deep::new(&mlp);
         let closer = Deep { short: OnceLock::from(None), ..Deep::new(&mlp) };

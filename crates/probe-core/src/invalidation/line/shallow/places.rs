@@ -1,10 +1,13 @@
 //! Observations of lines that bend: refused or not at a few places of a line, instead of its roots.
 //!
-//! Which places, and why that is enough, is in `line/cells.rs`. It takes three instructions a unit and place: no bound, no root, no branch.
+//! Which places, and why that is enough, is in `line/cells.rs`. It takes three instructions a unit
+//! and place: no bound, no root, no branch.
 //!
-//! Scores are summed in single precision, which is as fast again, and a place counts as accepted only where the score exceeds what rounding may have
-//! made of it, $(n + 12)\,2^{-24}$ of the magnitudes that enter the sum: each of the $n$ terms passes through $n$ sums at most, and is itself made of numbers that were rounded a
-//! handful of times. A rate is overstated by some $10^{-4}$ of itself and never understated.
+//! Scores are summed in single precision, which is as fast again, and a place counts as accepted
+//! only where the score exceeds what rounding may have made of it, $(n + 12)\,2^{-24}$ of the
+//! magnitudes that enter the sum: each of the $n$ terms passes through $n$ sums at most, and is
+//! itself made of numbers that were rounded a handful of times. A rate is overstated by some
+//! $10^{-4}$ of itself and never understated.
 
 use super::{Bundle, Scratch, Shallow};
 use crate::invalidation::line::cells::Cells;
@@ -53,7 +56,8 @@ impl Shallow {
         cells: &Cells,
         scratch: &mut Scratch,
     ) {
-        let Short { base, rate, base_magnitude, rate_magnitude, sizes, made_of } = &mut scratch.short;
+        let Short { base, rate, base_magnitude, rate_magnitude, sizes, made_of } =
+            &mut scratch.short;
         if made_of.replace((bundle.number, *cells)) == Some((bundle.number, *cells)) {
             return;
         }
@@ -68,7 +72,8 @@ impl Shallow {
         *rate_magnitude = bundle.rate.iter().map(|c| c.abs()).sum();
     }
 
-    /// The refused mass of eight lines, as told by `places`, one in each cell: of group number `group`, cell by cell.
+    /// The refused mass of eight lines, as told by `places`, one in each cell: of group number
+    /// `group`, cell by cell.
     #[inline(always)]
     pub(in crate::invalidation::line) fn shares<S: Simd>(
         &self,
@@ -153,7 +158,8 @@ mod tests {
         (net, p, c)
     }
 
-    /// Over evenly spread numbers the places are evenly spread too: each root is off by half a step at most.
+    /// Over evenly spread numbers the places are evenly spread too: each root is off by half a step
+    /// at most.
     #[test]
     fn shares_have_the_walks_mass_as_their_mean() {
         let (mut several, each, draws) = (0, 8, 64);
@@ -164,8 +170,9 @@ mod tests {
             several += usize::from(roots.len() > 1);
             let mut sum = 0.0;
             for group in 0..draws / LANES {
-                let drawn: Lanes =
-                    std::array::from_fn(|lane| ((group * LANES + lane) as f64 + 0.5) / draws as f64);
+                let drawn: Lanes = std::array::from_fn(|lane| {
+                    ((group * LANES + lane) as f64 + 0.5) / draws as f64
+                });
                 let place = |k: usize| drawn.map(|w| quantile((k as f64 + w) / each as f64) as f32);
                 let places: Vec<Singles> = (0..each).map(place).collect();
                 sum += shares(&net, &p, &c, &places).iter().sum::<f64>();
@@ -177,7 +184,8 @@ mod tests {
         assert!(several > 20, "{several}");
     }
 
-    /// A score of next to nothing below zero is refused whatever single precision makes of it; one that is clearly above zero is accepted.
+    /// A score of next to nothing below zero is refused whatever single precision makes of it; one
+    /// that is clearly above zero is accepted.
     #[test]
     fn rounding_never_makes_a_yes() {
         for number in 0..300 {
@@ -186,7 +194,8 @@ mod tests {
             let at = (3.0 * stream.normal()) as f32;
             let units = p.iter().zip(&c).map(|(p, c)| p + f64::from(at) * c).enumerate();
             let on = units.map(|(i, z)| if i < net.n_up { z.max(0.0) } else { z.min(0.0) });
-            let (score, magnitude) = on.fold((0.0, 1.0), |(sum, all), z| (sum + z, all + f64::abs(z)));
+            let (score, magnitude) =
+                on.fold((0.0, 1.0), |(sum, all), z| (sum + z, all + f64::abs(z)));
             let places = [[at; LANES]; 8];
             net.bias = -score - 1e-13 * magnitude;
             assert_eq!(shares(&net, &p, &c, &places), [1.0; LANES], "{number}");

@@ -1,7 +1,9 @@
-//! Lines whose position is not normal: heavy tails reach far beyond $T$, so the part that is followed is the distribution's own.
+//! Lines whose position is not normal: heavy tails reach far beyond $T$, so the part that is
+//! followed is the distribution's own.
 //!
-//! It is cut into pieces that are monotone or keep their sign, as in [`Shallow::divide`], eight lines side by side, and lines that resist are
-//! walked. Far out pieces are long: what bends there has little mass. Roots are known to $10^{-6}$ and distribution functions to $10^{-10}$; both are
+//! It is cut into pieces that are monotone or keep their sign, as in [`Shallow::divide`], eight
+//! lines side by side, and lines that resist are walked. Far out pieces are long: what bends there
+//! has little mass. Roots are known to $10^{-6}$ and distribution functions to $10^{-10}$; both are
 //! counted as refused.
 
 use super::{End, LANES, Lanes, PRECISION, Piece, SMALLEST, Scratch, Shallow};
@@ -35,7 +37,8 @@ impl Shallow {
         masses
     }
 
-    /// Finds the roots of all lines, from the left to the right. Returns the scores at the left end, and which lines are known.
+    /// Finds the roots of all lines, from the left to the right. Returns the scores at the left
+    /// end, and which lines are known.
     #[inline(always)]
     fn cut<S: Simd>(&self, simd: S, bundle: &Bundle<'_>, scratch: &mut Scratch) -> (Lanes, Lanes) {
         let (rate, (from, to)) = (bundle.rate, bundle.marginal.reach());
@@ -53,7 +56,9 @@ impl Shallow {
                 continue;
             }
             if open > 0.0 {
-                for (known, (low, high)) in known.iter_mut().zip(piece.least.iter().zip(&piece.most)) {
+                for (known, (low, high)) in
+                    known.iter_mut().zip(piece.least.iter().zip(&piece.most))
+                {
                     *known = if (*low > 0.0) | (*high < 0.0) { *known } else { 0.0 };
                 }
             }
@@ -86,7 +91,8 @@ impl Shallow {
         for (at, slope, crossing) in &scratch.found {
             let mut weights = [0.0; LANES];
             for lane in (0..LANES).filter(|&lane| crossing[lane] > 0.0 && known[lane] > 0.0) {
-                // Rising: refused up to a little beyond the root. Falling: from a little before it on.
+                // Rising: refused up to a little beyond the root. Falling: from a little before it
+                // on.
                 let rising = slope[lane] > 0.0;
                 let safe = at[lane] + if rising { PRECISION } else { -PRECISION };
                 let (below, density) = bundle.marginal.quick(safe);
@@ -102,14 +108,17 @@ impl Shallow {
     }
 }
 
-/// The piece between two ends, which lines cross zero in it, monotone, and how many lines of the `known` ones need a closer look.
+/// The piece between two ends, which lines cross zero in it, monotone, and how many lines of the
+/// `known` ones need a closer look.
 #[inline(always)]
 fn settle(left: &End, right: &End, known: &Lanes) -> (Piece, Lanes, f64) {
     let width = right.at - left.at;
-    let mut piece = Piece { left: left.score, right: right.score, least: [0.0; LANES], most: [0.0; LANES] };
+    let mut piece =
+        Piece { left: left.score, right: right.score, least: [0.0; LANES], most: [0.0; LANES] };
     let (mut crossing, mut open) = ([0.0; LANES], 0.0);
     for lane in 0..LANES {
-        // Units of positive weight bend the score upwards, the others downwards: slopes are bounded by those at the ends.
+        // Units of positive weight bend the score upwards, the others downwards: slopes are bounded
+        // by those at the ends.
         let (low, high) = (left.up[lane] + right.down[lane], right.up[lane] + left.down[lane]);
         (piece.least[lane], piece.most[lane]) = (low, high);
         let (l, r) = (left.score[lane], right.score[lane]);
@@ -125,7 +134,8 @@ fn settle(left: &End, right: &End, known: &Lanes) -> (Piece, Lanes, f64) {
     (piece, crossing, open)
 }
 
-/// Where the piece from `a` to `b` is cut: at 0, in the middle, and far out where lengths have grown evenly.
+/// Where the piece from `a` to `b` is cut: at 0, in the middle, and far out where lengths have
+/// grown evenly.
 fn between(a: f64, b: f64) -> f64 {
     if a < 0.0 && b > 0.0 {
         0.0
@@ -158,11 +168,14 @@ mod tests {
         }
     }
 
-    /// Pieces and the walk are two ways to one number, whatever the distribution and the machine; so are slopes, by finite differences.
+    /// Pieces and the walk are two ways to one number, whatever the distribution and the machine;
+    /// so are slopes, by finite differences.
     #[test]
     fn pieces_and_walk_agree() {
         let mut stream = Seed(9).stream(Purpose::Data, 0);
-        for spec in ["laplace", "uniform", "student-t:1,df=4", "student-t:1,df=2.1", "student-t:1,df=40"] {
+        for spec in
+            ["laplace", "uniform", "student-t:1,df=4", "student-t:1,df=2.1", "student-t:1,df=40"]
+        {
             let noise = NoiseSpec::parse(spec).unwrap().build(vec![1.0]).unwrap();
             let shape = noise.as_independent().unwrap().shape(0);
             let (from, to) = Marginal::ends(shape);
@@ -173,7 +186,8 @@ mod tests {
                 let v: Vec<f64> = (0..h).map(|_| stream.normal()).collect();
                 let alpha = if number % 2 == 0 { 0.0 } else { 0.1 };
                 let (net, units) = Shallow::new(&v, stream.normal(), alpha);
-                let c: Vec<f64> = units.iter().map(|(_, factor)| factor * stream.normal()).collect();
+                let c: Vec<f64> =
+                    units.iter().map(|(_, factor)| factor * stream.normal()).collect();
                 let image: Vec<Lanes> = units
                     .iter()
                     .map(|(_, factor)| std::array::from_fn(|_| 2.0 * factor * stream.normal()))
@@ -200,10 +214,15 @@ mod tests {
                     let mut line: Vec<f64> = image.iter().map(|row| row[lane]).collect();
                     let (mut kinks, mut roots) = (Vec::new(), Vec::new());
                     let expected = net.refused_mass(marginal, &line, &c, &mut kinks, &mut roots);
-                    // A root is off by 1e-6 and then moved by as much; the density is at most that at 0. The last is rounding at the far ends.
-                    let allowed = roots.len() as f64 * (2e-6 * shape.density(0.0) + 2.0 * DOUBT) + 1e-13;
+                    // A root is off by 1e-6 and then moved by as much; the density is at most that
+                    // at 0. The last is rounding at the far ends.
+                    let allowed =
+                        roots.len() as f64 * (2e-6 * shape.density(0.0) + 2.0 * DOUBT) + 1e-13;
                     let excess = masses[lane] - expected;
-                    assert!((-1e-13..=allowed).contains(&excess), "{spec} {number}: {excess} {roots:?}");
+                    assert!(
+                        (-1e-13..=allowed).contains(&excess),
+                        "{spec} {number}: {excess} {roots:?}"
+                    );
                     let smooth = roots.len() == 1
                         && shape.density(roots[0].at) > 1e-3
                         && line.iter().zip(&c).all(|(p, c)| (p + roots[0].at * c).abs() > 1e-4)
@@ -214,13 +233,17 @@ mod tests {
                         let mut at = |step: f64| {
                             let old = line[3];
                             line[3] += step;
-                            let mass = net.refused_mass(marginal, &line, &c, &mut kinks, &mut roots);
+                            let mass =
+                                net.refused_mass(marginal, &line, &c, &mut kinks, &mut roots);
                             line[3] = old;
                             mass
                         };
                         let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
                         let scale = 1.0 + difference.abs();
-                        assert!((sums[3][lane] - difference).abs() < 1e-4 * scale, "{spec} {number}");
+                        assert!(
+                            (sums[3][lane] - difference).abs() < 1e-4 * scale,
+                            "{spec} {number}"
+                        );
                     }
                 }
             }

@@ -35,7 +35,8 @@ impl pulp::WithSimd for Trace<'_> {
 impl Case {
     fn walked(&self) -> (f64, Vec<Root>) {
         let mut roots = Vec::new();
-        let mass = self.net.refused_mass(Marginal::Normal, &self.p, &self.c, &mut Vec::new(), &mut roots);
+        let mass =
+            self.net.refused_mass(Marginal::Normal, &self.p, &self.c, &mut Vec::new(), &mut roots);
         (mass, roots)
     }
 
@@ -95,8 +96,8 @@ fn a_leaky_line_is_a_line() {
     assert!((leaky.traced(&mut [], 0.3) - cdf(-0.5) - SAFETY).abs() < 5e-11);
 }
 
-/// The quick way and the walk are two ways to one number; the slopes with respect to the image are checked by finite
-/// differences of the walk.
+/// The quick way and the walk are two ways to one number; the slopes with respect to the image are
+/// checked by finite differences of the walk.
 #[test]
 fn newton_and_walk_agree() {
     let mut stream = Seed(4).stream(Purpose::Data, 0);
@@ -119,8 +120,9 @@ fn newton_and_walk_agree() {
         assert!((0.0..=6.0 * SAFETY).contains(&excess), "{number}: {mass} {expected}");
         quick += usize::from(excess > 0.5 * SAFETY);
         // A kink within a step of a root has no slope to compare.
-        let smooth =
-            roots.iter().all(|r| line.p.iter().zip(&line.c).all(|(p, c)| (p + r.at * c).abs() > 1e-4));
+        let smooth = roots
+            .iter()
+            .all(|r| line.p.iter().zip(&line.c).all(|(p, c)| (p + r.at * c).abs() > 1e-4));
         if roots.len() == 1 && roots[0].at.abs() < 4.0 && smooth {
             with_root += 1;
             for (i, sum) in sums.iter().enumerate() {
@@ -133,7 +135,11 @@ fn newton_and_walk_agree() {
                 };
                 let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
                 let scale = 1.0 + difference.abs();
-                assert!((sum[3] - difference).abs() < 1e-5 * scale, "{number} {i}: {} {difference}", sum[3]);
+                assert!(
+                    (sum[3] - difference).abs() < 1e-5 * scale,
+                    "{number} {i}: {} {difference}",
+                    sum[3]
+                );
             }
         }
     }

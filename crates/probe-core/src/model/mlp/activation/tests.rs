@@ -1,7 +1,8 @@
 use super::*;
 use probe_testkit::{Mixed, Relative, assert_close};
 
-// Reference values: mpmath 1.3.0 at 420 digits, from the definitions; arguments are the exact doubles.
+// Reference values: mpmath 1.3.0 at 420 digits, from the definitions; arguments are the exact
+// doubles.
 #[rustfmt::skip]
 const KNOWN: &[(Activation, f64, [f64; 3])] = &[
     (Activation::Tanh, -30.0, [-1.0, 3.502_604_305_078_608e-26, 7.005_208_610_157_216e-26]),
@@ -54,7 +55,8 @@ const KNOWN: &[(Activation, f64, [f64; 3])] = &[
 #[test]
 fn smooth_activations_are_accurate_down_into_their_tails() {
     for &(activation, t, [value, first, second]) in KNOWN {
-        // Relative: a tail of 1e-13 has all its digits. Around the zero of a derivative absolute accuracy must do.
+        // Relative: a tail of 1e-13 has all its digits. Around the zero of a derivative absolute
+        // accuracy must do.
         let near = Mixed { relative: 2e-14, absolute: if t.abs() < 3.0 { 1e-16 } else { 0.0 } };
         assert_close!(activation.value(t), value, near);
         assert_close!(activation.derivative(t), first, near);
@@ -93,7 +95,11 @@ fn huge_arguments_neither_overflow_nor_become_nan() {
                 Activation::LeakyRelu if t < 0.0 => 0.01,
                 _ => f64::from(t > 0.0),
             };
-            assert_close!(activation.derivative(t), slope, Mixed { relative: 1e-15, absolute: 1e-300 });
+            assert_close!(
+                activation.derivative(t),
+                slope,
+                Mixed { relative: 1e-15, absolute: 1e-300 }
+            );
             assert!(activation.second_derivative(t).abs() < 1e-300, "{activation} {t}");
         }
         assert!(activation.value(f64::NAN).is_nan(), "{activation} hides a NaN");
@@ -102,15 +108,24 @@ fn huge_arguments_neither_overflow_nor_become_nan() {
 
 #[test]
 fn derivatives_are_those_of_the_value() {
-    // Central differences of step h err by h²/6 times the third derivative, here below 5, and by rounding.
+    // Central differences of step h err by h²/6 times the third derivative, here below 5, and by
+    // rounding.
     let h = 1e-5;
     for activation in Activation::ALL {
         for k in -40..40 {
             let t = f64::from(k) * 0.2 + 0.013;
             let slope = (activation.value(t + h) - activation.value(t - h)) / (2.0 * h);
             let bend = (activation.derivative(t + h) - activation.derivative(t - h)) / (2.0 * h);
-            assert_close!(slope, activation.derivative(t), Mixed { relative: 0.0, absolute: 2e-10 });
-            assert_close!(bend, activation.second_derivative(t), Mixed { relative: 0.0, absolute: 2e-10 });
+            assert_close!(
+                slope,
+                activation.derivative(t),
+                Mixed { relative: 0.0, absolute: 2e-10 }
+            );
+            assert_close!(
+                bend,
+                activation.second_derivative(t),
+                Mixed { relative: 0.0, absolute: 2e-10 }
+            );
         }
     }
 }

@@ -28,7 +28,8 @@ fn two_outputs_are_folded_and_kept() {
 fn layers_tell_their_shape() {
     let mut stream = Seed(6).stream(Purpose::Data, 0);
     let model = random_net(&[3, 5, 4, 2], Activation::Tanh, &mut stream);
-    let shapes: Vec<_> = model.layers().iter().map(|l| (l.n_in(), l.n_out(), l.weight().len())).collect();
+    let shapes: Vec<_> =
+        model.layers().iter().map(|l| (l.n_in(), l.n_out(), l.weight().len())).collect();
     assert_eq!(shapes, [(3, 5, 15), (5, 4, 20), (4, 1, 4)]);
     assert_eq!(model.layers()[1].row(2), &model.layers()[1].weight()[10..15]);
     assert_eq!(model.layers()[1].bias().len(), 4);
@@ -38,7 +39,8 @@ fn layers_tell_their_shape() {
 
 #[test]
 fn a_single_layer_is_an_affine_score() {
-    let model = Mlp::new(vec![layer(&[1.0, 0.0, -1.0, 4.0], &[0.0, 2.0])], Activation::Relu, 0.5).unwrap();
+    let model =
+        Mlp::new(vec![layer(&[1.0, 0.0, -1.0, 4.0], &[0.0, 2.0])], Activation::Relu, 0.5).unwrap();
     let linear = model.as_linear().unwrap();
     assert_eq!((linear.weights(), linear.bias(), linear.threshold()), (&[-2.0, 4.0][..], 2.0, 0.5));
     let mut gradient = [0.0; 2];
@@ -53,7 +55,10 @@ fn a_single_layer_is_an_affine_score() {
 fn faults_name_layer_and_index() {
     let good = layer(&[1.0, 2.0, 3.0, 4.0], &[0.0, 0.0]);
     assert_eq!(message(vec![]), "layers of a network (at least): expected 1, found 0");
-    assert_eq!(message(vec![layer(&[], &[0.0])]), "inputs of layer 0 (at least): expected 1, found 0");
+    assert_eq!(
+        message(vec![layer(&[], &[0.0])]),
+        "inputs of layer 0 (at least): expected 1, found 0"
+    );
     assert_eq!(
         message(vec![good.clone(), layer(&[1.0, 2.0, 3.0], &[0.0])]),
         "number of weights of layer 1 (1 outputs, 2 inputs) must be outputs × inputs, and not zero, got 3"

@@ -15,8 +15,9 @@ fn widths(depth: usize, outputs: usize) -> Vec<usize> {
 fn distance_to_kink(model: &Mlp, x: &[f64]) -> f64 {
     let (mut values, mut nearest) = (x.to_vec(), f64::INFINITY);
     for layer in model.hidden() {
-        let z: Vec<f64> =
-            (0..layer.n_out()).map(|j| crate::math::dot(layer.row(j), &values) + layer.bias()[j]).collect();
+        let z: Vec<f64> = (0..layer.n_out())
+            .map(|j| crate::math::dot(layer.row(j), &values) + layer.bias()[j])
+            .collect();
         nearest = z.iter().fold(nearest, |nearest, t| nearest.min(t.abs()));
         values = z.iter().map(|&t| model.activation().value(t)).collect();
     }
@@ -25,7 +26,8 @@ fn distance_to_kink(model: &Mlp, x: &[f64]) -> f64 {
 
 #[test]
 fn gradients_agree_with_central_differences() {
-    // The differences err by h²/6 times a third derivative (some hundreds here at most) and by 1e-16/h of the score.
+    // The differences err by h²/6 times a third derivative (some hundreds here at most) and by
+    // 1e-16/h of the score.
     let h = 1e-5;
     let mut stream = Seed(3).stream(Purpose::Data, 0);
     for activation in Activation::ALL {
@@ -46,7 +48,12 @@ fn gradients_agree_with_central_differences() {
                     let mut unit = [0.0; 6];
                     unit[j] = 1.0;
                     let [up, down] = [h, -h].map(|h| model.score(&shifted(&x, &unit, h)).unwrap());
-                    assert_close!(gradient[j], (up - down) / (2.0 * h), Absolute(2e-8), "{activation}");
+                    assert_close!(
+                        gradient[j],
+                        (up - down) / (2.0 * h),
+                        Absolute(2e-8),
+                        "{activation}"
+                    );
                 }
             }
         }
@@ -76,12 +83,20 @@ fn hessian_products_agree_with_differences_of_gradients() {
                     gradient
                 });
                 for j in 0..6 {
-                    assert_close!(product[j], (up[j] - down[j]) / (2.0 * h), Absolute(2e-7), "{activation}");
+                    assert_close!(
+                        product[j],
+                        (up[j] - down[j]) / (2.0 * h),
+                        Absolute(2e-7),
+                        "{activation}"
+                    );
                     largest = largest.max(product[j].abs());
                 }
             }
             // There is a curvature to be found.
-            assert!(activation.is_piecewise_linear() || largest > 1e-3, "{activation} {depth}: {largest}");
+            assert!(
+                activation.is_piecewise_linear() || largest > 1e-3,
+                "{activation} {depth}: {largest}"
+            );
         }
     }
 }
@@ -117,7 +132,11 @@ fn dead_and_constant_networks_have_no_slope() {
         for (model, level) in [(&relu, -0.75), (&constant, level)] {
             for x in [[0.0, 1.0], [-50.0, 7.0]] {
                 let mut out = [1.0; 2];
-                assert_close!(model.score_and_gradient(&x, &mut out).unwrap(), level, Absolute(1e-15));
+                assert_close!(
+                    model.score_and_gradient(&x, &mut out).unwrap(),
+                    level,
+                    Absolute(1e-15)
+                );
                 assert_eq!(out.map(f64::abs), [0.0, 0.0]);
                 model.hessian_vector(&x, &[1.0, -2.0], &mut out).unwrap();
                 assert_eq!(out.map(f64::abs), [0.0, 0.0]);

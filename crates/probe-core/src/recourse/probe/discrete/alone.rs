@@ -1,11 +1,12 @@
-//! Steps of single features, with the categories at hand: without steps a search may end on a stretch that has none, and what is near a step may be
-//! out of its sight.
+//! Steps of single features, with the categories at hand: without steps a search may end on a
+//! stretch that has none, and what is near a step may be out of its sight.
 
 use super::{Best, DiscreteWorker};
 use crate::error::Result;
 use std::sync::Arc;
 
-/// Steps of one feature that are tried, and rates that are looked at: where there is no answer yet, and where there is one.
+/// Steps of one feature that are tried, and rates that are looked at: where there is no answer yet,
+/// and where there is one.
 const STEPS: usize = 64;
 const LOOKS: usize = 24;
 const FEW_LOOKS: usize = 2;
@@ -14,8 +15,10 @@ const FEW_LOOKS: usize = 2;
 pub(super) type Liked = Option<(f64, Vec<f64>)>;
 
 impl DiscreteWorker<'_> {
-    /// Offers the cheapest point within `rooms` that has at most `rate`, failures included, where one feature of `self.person` alone moves to a step; it must be
-    /// cheaper than the best so far. The choice of categories costs `spent`. Returns the most robust one that is accepted, if none has this rate.
+    /// Offers the cheapest point within `rooms` that has at most `rate`, failures included, where
+    /// one feature of `self.person` alone moves to a step; it must be cheaper than the best so far.
+    /// The choice of categories costs `spent`. Returns the most robust one that is accepted, if
+    /// none has this rate.
     pub(super) fn try_steps_alone(
         &mut self,
         factual: &[f64],

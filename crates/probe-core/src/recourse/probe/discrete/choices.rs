@@ -15,7 +15,8 @@ pub(super) struct Choice {
     pub(super) n_changed: usize,
     /// Which of each category's options, in ascending order of cost.
     ranks: Vec<usize>,
-    /// The last category whose rank was raised: only it and those after it are raised further, so that no choice comes twice.
+    /// The last category whose rank was raised: only it and those after it are raised further, so
+    /// that no choice comes twice.
     last: usize,
 }
 
@@ -36,14 +37,20 @@ impl PartialOrd for Choice {
 /// All choices that a person has.
 pub(super) struct Choices<'a> {
     norm: &'static dyn Norm,
-    /// Categories that may change, each with its options and their totals, what the person has first.
+    /// Categories that may change, each with its options and their totals, what the person has
+    /// first.
     groups: Vec<(&'a Group, Vec<(usize, f64)>)>,
     heap: BinaryHeap<Choice>,
 }
 
 impl<'a> Choices<'a> {
-    /// The choices of a person; only the option they have of groups that are not to be `chosen` here. `None` if the person's columns are those of no option.
-    pub(super) fn new(task: &'a Task, factual: &[f64], chosen: impl Fn(usize) -> bool) -> Option<Self> {
+    /// The choices of a person; only the option they have of groups that are not to be `chosen`
+    /// here. `None` if the person's columns are those of no option.
+    pub(super) fn new(
+        task: &'a Task,
+        factual: &[f64],
+        chosen: impl Fn(usize) -> bool,
+    ) -> Option<Self> {
         let actions = &task.actions;
         let mut groups = Vec::new();
         for (g, group) in actions.groups().iter().enumerate() {

@@ -1,8 +1,10 @@
-//! Conditions under which features stay: for one choice of categories, the rooms that are left, one for each way to keep them.
+//! Conditions under which features stay: for one choice of categories, the rooms that are left, one
+//! for each way to keep them.
 
 use crate::schema::{Actions, Condition, Tie};
 
-/// Rooms for a person at `factual` who is given the categories of `person`, cut from `limits`; `None` if the choice itself breaks a condition.
+/// Rooms for a person at `factual` who is given the categories of `person`, cut from `limits`;
+/// `None` if the choice itself breaks a condition.
 pub(super) fn rooms(
     actions: &Actions,
     factual: &[f64],
@@ -43,7 +45,8 @@ pub(super) fn rooms(
     (!rooms.is_empty()).then_some(rooms)
 }
 
-/// The part of an interval in which a condition on a number does not hold, for a person who has `x`.
+/// The part of an interval in which a condition on a number does not hold, for a person who has
+/// `x`.
 fn outside(actions: &Actions, when: Condition, x: f64, (low, high): (f64, f64)) -> (f64, f64) {
     /// How far beyond its limit a number without steps must be.
     const BEYOND: f64 = 1e-6;

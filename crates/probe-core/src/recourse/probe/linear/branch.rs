@@ -1,13 +1,15 @@
 //! `l1` and `l2` with discrete parts: branch and bound with a Lagrangian bound.
 //!
-//! The problem is to minimise $\sum_j c(u_j) + \sum_g e_g$ subject to $\sum_j a_j u_j + \sum_g \text{gain}_g \ge G(V)$ and at most $K$
-//! changes, where $V$ is the noise of the changed features and $G(V) = z\sqrt V$ minus the score (a constant if noise does
-//! not depend on the changes). Relaxing both constraints with multipliers $\nu, \kappa \ge 0$ leaves one small problem per
-//! item and per group, so that every pair of multipliers gives a lower bound; the bound is concave in them and its
-//! best value is found by bisection. $\sqrt V$ is concave, so it is at least its chord between the noise that is already
-//! decided and the most that can still come: changing item $j$ then costs a fixed amount of score on top.
-//! Nodes decide one item (changed or not) or one group (which option) at a time. A node is dropped only when its bound
-//! proves that it cannot beat the best known solution by more than a relative $10^{-12}$.
+//! The problem is to minimise $\sum_j c(u_j) + \sum_g e_g$ subject to $\sum_j a_j u_j + \sum_g
+//! \text{gain}_g \ge G(V)$ and at most $K$ changes, where $V$ is the noise of the changed features
+//! and $G(V) = z\sqrt V$ minus the score (a constant if noise does not depend on the changes).
+//! Relaxing both constraints with multipliers $\nu, \kappa \ge 0$ leaves one small problem per item
+//! and per group, so that every pair of multipliers gives a lower bound; the bound is concave in
+//! them and its best value is found by bisection. $\sqrt V$ is concave, so it is at least its chord
+//! between the noise that is already decided and the most that can still come: changing item $j$
+//! then costs a fixed amount of score on top. Nodes decide one item (changed or not) or one group
+//! (which option) at a time. A node is dropped only when its bound proves that it cannot beat the
+//! best known solution by more than a relative $10^{-12}$.
 
 use super::Found;
 use super::reduced::{Reduced, Requirement, Solution};
@@ -32,7 +34,8 @@ pub(super) fn solve(
     let n = reduced.items.len();
     let mut states = vec![State::Open; n + reduced.choices.len()];
     for (i, (state, it)) in states.iter_mut().zip(&reduced.items).enumerate() {
-        // Where a change brings no noise and counts against no limit there is nothing to decide: it may move.
+        // Where a change brings no noise and counts against no limit there is nothing to decide: it
+        // may move.
         let free = reduced.max_changes.is_none() && reduced.variances[i] <= 0.0;
         if it.start > 0.0 || (free && it.cap > 0.0) {
             *state = State::In(0);
@@ -88,7 +91,8 @@ struct Node {
 /// The value of the relaxation at a pair of multipliers.
 struct Value {
     bound: f64,
-    /// Gain of the minimising moves minus what was needed: the multiplier on gain is too low where negative.
+    /// Gain of the minimising moves minus what was needed: the multiplier on gain is too low where
+    /// negative.
     surplus: f64,
     /// Changes made minus changes left.
     excess: f64,
@@ -123,7 +127,8 @@ impl Search<'_> {
         }
         for state in branches {
             self.states[i] = state;
-            // Of items that are the same in everything, the first ones change: without this one, none of the others.
+            // Of items that are the same in everything, the first ones change: without this one,
+            // none of the others.
             let twins: Vec<usize> = match state {
                 State::Out => self.twins(i).collect(),
                 _ => Vec::new(),
@@ -135,13 +140,15 @@ impl Search<'_> {
         self.states[i] = State::Open;
     }
 
-    /// The open item or group whose decision moves the bound most: where noise depends on the changes, the noisiest one that
-    /// the relaxation changes at the price of the chord; else the one it is least sure about.
+    /// The open item or group whose decision moves the bound most: where noise depends on the
+    /// changes, the noisiest one that the relaxation changes at the price of the chord; else the
+    /// one it is least sure about.
     fn critical(&self, node: &Node, price: f64, per_change: f64) -> Option<usize> {
         let open = || (0..self.states.len()).filter(|&i| self.states[i] == State::Open);
         let distance = |i: usize| self.reduced_cost(node, i, price, per_change).0;
         let variance = |i: usize| self.reduced.variances.get(i).copied().unwrap_or(0.0);
-        let noisy = open().filter(|&i| variance(i) > 0.0 && distance(i) <= 1e-9 * self.best_total.min(1e9));
+        let noisy =
+            open().filter(|&i| variance(i) > 0.0 && distance(i) <= 1e-9 * self.best_total.min(1e9));
         noisy
             .max_by(|&a, &b| variance(a).total_cmp(&variance(b)).then(b.cmp(&a)))
             .or_else(|| open().min_by(|&a, &b| distance(a).abs().total_cmp(&distance(b).abs())))
@@ -162,7 +169,8 @@ impl Search<'_> {
 
     /// All decisions about `i`, the preferred change first and `Out` last.
     fn branches(&self, i: usize, preferred: usize) -> Vec<State> {
-        let options = i.checked_sub(self.reduced.items.len()).map_or(1, |g| self.reduced.choices[g].len());
+        let options =
+            i.checked_sub(self.reduced.items.len()).map_or(1, |g| self.reduced.choices[g].len());
         let others = (0..options).filter(|&o| o != preferred).map(State::In);
         std::iter::once(State::In(preferred)).chain(others).chain([State::Out]).collect()
     }
@@ -180,7 +188,8 @@ impl Search<'_> {
             (reduced.base_variance, reduced.base_total, reduced.base_score);
         let mut changes = reduced.base_changes;
         let mut open = Vec::new();
-        // Totals of the items decided to change, at their caps: all but one of them are there, see `most_variance`.
+        // Totals of the items decided to change, at their caps: all but one of them are there, see
+        // `most_variance`.
         let (mut full, mut largest): (f64, f64) = (0.0, 0.0);
         for (i, state) in self.states.iter().enumerate() {
             match (*state, i.checked_sub(n)) {
@@ -189,7 +198,8 @@ impl Search<'_> {
                     changes += 1;
                     let it = &reduced.items[i];
                     if reduced.variances[i] > 0.0 && it.start <= 0.0 {
-                        (full, largest) = (full + it.weight * it.cap, largest.max(it.weight * it.cap));
+                        (full, largest) =
+                            (full + it.weight * it.cap, largest.max(it.weight * it.cap));
                     } else {
                         // Free to stay where it is, or to stay at its forced start.
                         full += it.weight * it.start;
@@ -222,8 +232,9 @@ impl Search<'_> {
 
     /// The most noise that open items can still bring into a solution better than the best known.
     ///
-    /// For `l1` and a given set of changes, all items but one are at their caps in some optimum (one linear constraint), so
-    /// the budget left by the best known total bounds how many more can change: one of any size, and a knapsack of full ones.
+    /// For `l1` and a given set of changes, all items but one are at their caps in some optimum
+    /// (one linear constraint), so the budget left by the best known total bounds how many more can
+    /// change: one of any size, and a knapsack of full ones.
     fn most_variance(&self, open: &mut [usize], room: Option<usize>, spent: f64) -> f64 {
         let reduced = self.reduced;
         let room = room.unwrap_or(open.len()).min(open.len());
@@ -285,7 +296,8 @@ impl Search<'_> {
                 (fixed + self.priced(it, self.norm.response(it, price), price), 0)
             }
             Some(g) => {
-                let values = reduced.choices[g].iter().map(|c| c.total - price * c.gain + per_change);
+                let values =
+                    reduced.choices[g].iter().map(|c| c.total - price * c.gain + per_change);
                 values
                     .enumerate()
                     .fold((f64::INFINITY, 0), |best, (o, v)| if v < best.0 { (v, o) } else { best })
@@ -305,7 +317,8 @@ impl Search<'_> {
     fn value(&self, node: &Node, price: f64, per_change: f64) -> Value {
         let reduced = self.reduced;
         let n = reduced.items.len();
-        let mut bound = node.total + price * node.needed - per_change * node.room.unwrap_or(0) as f64;
+        let mut bound =
+            node.total + price * node.needed - per_change * node.room.unwrap_or(0) as f64;
         let mut surplus = -node.needed;
         let mut excess = -(node.room.unwrap_or(usize::MAX) as f64);
         for (i, state) in self.states.iter().enumerate() {
@@ -380,8 +393,10 @@ impl Search<'_> {
         let (mut below, mut above) =
             (self.value(node, low, per_change).surplus, self.value(node, high, per_change).surplus);
         for round in 0..200 {
-            // The surplus grows with the price, linearly between jumps: every other try follows the line.
-            let share = if round % 2 == 0 && above.is_finite() { -below / (above - below) } else { 0.5 };
+            // The surplus grows with the price, linearly between jumps: every other try follows the
+            // line.
+            let share =
+                if round % 2 == 0 && above.is_finite() { -below / (above - below) } else { 0.5 };
             let mid = low + share * (high - low);
             if mid <= low || mid >= high {
                 if round % 2 == 0 {
@@ -405,11 +420,13 @@ impl Search<'_> {
                 break;
             }
         }
-        let (a, b) = (self.value(node, low, per_change).bound, self.value(node, high, per_change).bound);
+        let (a, b) =
+            (self.value(node, low, per_change).bound, self.value(node, high, per_change).bound);
         Some(if a >= b { low } else { high })
     }
 
-    /// Turns the relaxation into solutions: the changes it makes, and more of the next best until they suffice.
+    /// Turns the relaxation into solutions: the changes it makes, and more of the next best until
+    /// they suffice.
     fn try_solution(&mut self, node: &Node, price: f64, per_change: f64) {
         let n = self.reduced.items.len();
         let mut open: Vec<(f64, usize, usize)> = (0..self.states.len())
@@ -424,7 +441,8 @@ impl Search<'_> {
             .iter()
             .map(|state| if let State::In(choice) = state { Some(*choice) } else { None })
             .collect();
-        let mut changed: Vec<bool> = self.states[..n].iter().map(|s| matches!(s, State::In(_))).collect();
+        let mut changed: Vec<bool> =
+            self.states[..n].iter().map(|s| matches!(s, State::In(_))).collect();
         let room = node.room.unwrap_or(usize::MAX);
         let wanted = open.iter().take(room).filter(|o| o.0 < 0.0).count();
         for (count, &(_, i, choice)) in open.iter().enumerate() {
@@ -455,14 +473,16 @@ impl Search<'_> {
         let mut used: Vec<usize> = (0..changed.len()).filter(|&i| changed[i]).collect();
         loop {
             let items: Vec<Item> = used.iter().map(|&i| reduced.items[i]).collect();
-            let variance = reduced.base_variance + used.iter().map(|&i| reduced.variances[i]).sum::<f64>();
+            let variance =
+                reduced.base_variance + used.iter().map(|&i| reduced.variances[i]).sum::<f64>();
             let mut moves = vec![0.0; items.len()];
             self.norm.prepare(&items, &mut self.scratch);
             let needed = self.requirement.score(variance) - gained;
             if !self.norm.cheapest(&items, &self.scratch, needed, &mut moves) {
                 return false;
             }
-            let cost = items.iter().zip(&moves).fold(total, |t, (it, u)| self.norm.add(t, it.weight * u));
+            let cost =
+                items.iter().zip(&moves).fold(total, |t, (it, u)| self.norm.add(t, it.weight * u));
             if cost < self.best_total {
                 self.best_total = cost;
                 let mut solution = Solution::default();

@@ -1,8 +1,9 @@
 //! `linf` with discrete parts: the smallest largest move.
 //!
-//! Within a largest weighted move of $t$ every item may go to $\min(\text{cap}, t/w)$ and every group may take its best option of cost at
-//! most $t$; whether some set of changes then gains enough is the subset problem, solved exactly. That is monotone in
-//! $t$, so bisection finds the optimum to the last bits. It is polynomial, unlike `l1` with groups.
+//! Within a largest weighted move of $t$ every item may go to $\min(\text{cap}, t/w)$ and every
+//! group may take its best option of cost at most $t$; whether some set of changes then gains
+//! enough is the subset problem, solved exactly. That is monotone in $t$, so bisection finds the
+//! optimum to the last bits. It is polynomial, unlike `l1` with groups.
 
 use super::reduced::{Reduced, Requirement, Solution};
 use super::subset;
@@ -69,8 +70,10 @@ fn fill(
         solution.picks[g] = if chosen[n + g] { pick(g) } else { None };
         gained += solution.picks[g].map_or(0.0, |p| choices[p].gain);
     }
-    let changed: Vec<usize> = (0..n).filter(|&i| chosen[i] || reduced.items[i].start > 0.0).collect();
-    let variance = reduced.base_variance + changed.iter().map(|&i| reduced.variances[i]).sum::<f64>();
+    let changed: Vec<usize> =
+        (0..n).filter(|&i| chosen[i] || reduced.items[i].start > 0.0).collect();
+    let variance =
+        reduced.base_variance + changed.iter().map(|&i| reduced.variances[i]).sum::<f64>();
     let items: Vec<_> = changed
         .iter()
         .map(|&i| {

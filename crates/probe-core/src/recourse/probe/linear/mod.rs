@@ -1,12 +1,14 @@
 //! Exact recourse for affine scores.
 //!
-//! With $s(x) = w^\top x + b$ and $\varepsilon \sim N(\mu, \Sigma)$ the rate at $x + \delta$ is at most $r$ iff
-//! $w^\top\delta \ge z_r\sqrt{w^\top\Sigma w} - w^\top\mu - s(x)$, with $z_r = \Phi^{-1}(1-r)$: one linear inequality. Each
-//! feature then is an item with a gain $|w_j|$ per unit, a cost and a cap (`reduced`). Without discrete parts the norm
-//! itself knows the cheapest way ([`crate::cost::Norm::cheapest`], O(d) or one sort). With one-hot groups, a limit on
-//! the number of changes, or noise on the changed features only (then the right side depends on which features change),
-//! `l1` and `l2` are solved by branch and bound (`branch`) and `linf` by bisection over exact subset problems
-//! (`minimax`). All of them return an optimum, not an approximation.
+//! With $s(x) = w^\top x + b$ and $\varepsilon \sim N(\mu, \Sigma)$ the rate at $x + \delta$ is at
+//! most $r$ iff $w^\top\delta \ge z_r\sqrt{w^\top\Sigma w} - w^\top\mu - s(x)$, with $z_r =
+//! \Phi^{-1}(1-r)$: one linear inequality. Each feature then is an item with a gain $|w_j|$ per
+//! unit, a cost and a cap (`reduced`). Without discrete parts the norm itself knows the cheapest
+//! way ([`crate::cost::Norm::cheapest`], O(d) or one sort). With one-hot groups, a limit on the
+//! number of changes, or noise on the changed features only (then the right side depends on which
+//! features change), `l1` and `l2` are solved by branch and bound (`branch`) and `linf` by
+//! bisection over exact subset problems (`minimax`). All of them return an optimum, not an
+//! approximation.
 
 mod branch;
 mod minimax;
@@ -28,15 +30,18 @@ use std::sync::Arc;
 pub struct LinearSolver {
     task: Arc<Task>,
     layout: Layout,
-    /// Standard deviation and mean of the score's noise; the deviation depends on the changes under [`NoiseOn::Changed`].
+    /// Standard deviation and mean of the score's noise; the deviation depends on the changes under
+    /// [`NoiseOn::Changed`].
     sd: f64,
     shift: f64,
 }
 
 impl LinearSolver {
-    /// Fails if the model is not affine, the noise not Gaussian, or the combination has no exact solver.
+    /// Fails if the model is not affine, the noise not Gaussian, or the combination has no exact
+    /// solver.
     pub fn new(task: &Arc<Task>) -> Result<Self> {
-        let unsupported = |what: String, why: &str| Error::Unsupported { what, why: why.to_owned() };
+        let unsupported =
+            |what: String, why: &str| Error::Unsupported { what, why: why.to_owned() };
         let linear = task.model.as_linear().ok_or_else(|| {
             unsupported(
                 format!("the exact linear solver on a {} model", task.model.name()),
@@ -156,7 +161,8 @@ impl Worker for LinearWorker<'_> {
     }
 
     fn rate_at(&mut self, from: &[f64], to: &[f64]) -> Result<f64> {
-        let (Some(linear), Some(gaussian)) = (self.task.model.as_linear(), self.task.noise.as_gaussian())
+        let (Some(linear), Some(gaussian)) =
+            (self.task.model.as_linear(), self.task.noise.as_gaussian())
         else {
             return Ok(1.0);
         };
@@ -191,9 +197,15 @@ impl LinearWorker<'_> {
         self.quantile
     }
 
-    /// [`LinearWorker::reach`] where features may be looked at one by one, in an order that is the same for everybody: no more of them than it
-    /// takes. The same bits. False, and nothing done, where that does not apply or does not reach.
-    fn fill_in_order(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<bool> {
+    /// [`LinearWorker::reach`] where features may be looked at one by one, in an order that is the
+    /// same for everybody: no more of them than it takes. The same bits. False, and nothing done,
+    /// where that does not apply or does not reach.
+    fn fill_in_order(
+        &mut self,
+        factual: &[f64],
+        rate: f64,
+        proposal: &mut Proposal,
+    ) -> Result<bool> {
         let quantile = self.quantile(rate);
         let Self { solver, task, layout, .. } = self;
         let layout = layout.as_ref().unwrap_or(&solver.layout);
@@ -203,8 +215,12 @@ impl LinearWorker<'_> {
         }
         let score = linear.score_row(factual);
         let needed = solver.requirement(quantile, score)?.score(0.0) - score;
-        let reached =
-            layout.fill(factual, needed, |j| task.actions.interval(j, factual[j]), &mut proposal.point);
+        let reached = layout.fill(
+            factual,
+            needed,
+            |j| task.actions.interval(j, factual[j]),
+            &mut proposal.point,
+        );
         if reached {
             proposal.verdict = Verdict::Reached;
         }
@@ -237,7 +253,14 @@ impl LinearWorker<'_> {
         let budget = match goal {
             Goal::Rate(_) => {
                 let needed = self.solver.requirement(quantile, score)?.score(0.0) - score;
-                let found = program::cheapest(task, factual, weights, needed, interval, &mut proposal.point);
+                let found = program::cheapest(
+                    task,
+                    factual,
+                    weights,
+                    needed,
+                    interval,
+                    &mut proposal.point,
+                );
                 if found != Found::Nothing {
                     proposal.verdict = Verdict::Reached;
                     return Ok(());
@@ -315,12 +338,18 @@ impl LinearWorker<'_> {
             return self.impossible(factual, Reason::BudgetExhausted, proposal);
         }
         if self.reduced.is_plain() {
-            norm.furthest(&self.reduced.items, self.reduced.base_total, budget, &mut self.solution.moves);
+            norm.furthest(
+                &self.reduced.items,
+                self.reduced.base_total,
+                budget,
+                &mut self.solution.moves,
+            );
         } else {
             self.spend_on_choices(budget);
         }
         let stuck = self.solution.score(&self.reduced) <= 0.0;
-        proposal.verdict = if stuck { Verdict::Short(Reason::BudgetExhausted) } else { Verdict::Reached };
+        proposal.verdict =
+            if stuck { Verdict::Short(Reason::BudgetExhausted) } else { Verdict::Reached };
         self.write(factual, proposal);
         Ok(())
     }
@@ -329,7 +358,8 @@ impl LinearWorker<'_> {
         let Self { solver, reduced, scratch, solution, .. } = self;
         let changed = solver.task.noise_on == NoiseOn::Changed;
         let score = reduced.score;
-        // Under noise on the changed features the level is z itself, else the score that must be reached.
+        // Under noise on the changed features the level is z itself, else the score that must be
+        // reached.
         let requirement = |level: f64| match changed {
             true => Requirement::new(level, 0.0, 0.0, score, true),
             false => Requirement::fixed(level),
@@ -349,7 +379,9 @@ impl LinearWorker<'_> {
 fn layout_of(task: &Task) -> Layout {
     let weights = task.model.as_linear().map_or(&[][..], |linear| linear.weights());
     let changed = task.noise.as_gaussian().filter(|_| task.noise_on == NoiseOn::Changed);
-    Layout::new(task, weights, |j| changed.map_or(0.0, |gaussian| (weights[j] * gaussian.sd(j)).powi(2)))
+    Layout::new(task, weights, |j| {
+        changed.map_or(0.0, |gaussian| (weights[j] * gaussian.sd(j)).powi(2))
+    })
 }
 
 /// The cheapest solution that meets `requirement`. Plain problems must have been prepared.
@@ -381,8 +413,9 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Writes the cheapest point, seen from `factual`, at which the affine function that is `value` at `factual` and has
-    /// `weights` reaches `needed`; each feature stays in its `interval`. If none does, the point where it is largest, and false.
+    /// Writes the cheapest point, seen from `factual`, at which the affine function that is `value`
+    /// at `factual` and has `weights` reaches `needed`; each feature stays in its `interval`. If
+    /// none does, the point where it is largest, and false.
     pub(super) fn cheapest(
         &mut self,
         task: &Task,
@@ -394,7 +427,8 @@ impl Step {
     ) -> bool {
         if task.actions.has_sums() {
             let gain = needed - value;
-            let found = program::cheapest(task, factual, weights, gain, &interval, point) != Found::Nothing;
+            let found =
+                program::cheapest(task, factual, weights, gain, &interval, point) != Found::Nothing;
             return found || {
                 program::furthest(task, factual, weights, f64::INFINITY, &interval, point);
                 false
@@ -404,8 +438,8 @@ impl Step {
         self.solve(task, (factual, value), &layout, Requirement::fixed(needed), interval, point)
     }
 
-    /// The same where every feature that changes brings noise of standard deviation `sd` of it, and the function must reach `z`
-    /// standard deviations of what they bring together.
+    /// The same where every feature that changes brings noise of standard deviation `sd` of it, and
+    /// the function must reach `z` standard deviations of what they bring together.
     pub(super) fn cheapest_under_noise(
         &mut self,
         task: &Task,
@@ -449,8 +483,9 @@ impl Step {
 }
 
 impl Step {
-    /// Writes the point, seen from `factual`, at which the affine function with `weights` is largest among those that cost at
-    /// most `budget`; each feature stays in its `interval`. False if the moves that the intervals force cost more.
+    /// Writes the point, seen from `factual`, at which the affine function with `weights` is
+    /// largest among those that cost at most `budget`; each feature stays in its `interval`. False
+    /// if the moves that the intervals force cost more.
     pub(super) fn furthest(
         &mut self,
         task: &Task,
@@ -478,15 +513,23 @@ impl Step {
             norm.furthest(&reduced.items, reduced.base_total, budget, &mut solution.moves);
         } else {
             let levels = (reduced.base_score, 1.0);
-            spend_by_bisection(norm, reduced, scratch, budget, levels, Requirement::fixed, solution);
+            spend_by_bisection(
+                norm,
+                reduced,
+                scratch,
+                budget,
+                levels,
+                Requirement::fixed,
+                solution,
+            );
         }
         reduced.write(solution, task, point);
         true
     }
 }
 
-/// Budget dual with discrete parts: the cost of a requirement is monotone in its level, so bisect from `low` in steps of `step` for the
-/// hardest one that the budget still pays.
+/// Budget dual with discrete parts: the cost of a requirement is monotone in its level, so bisect
+/// from `low` in steps of `step` for the hardest one that the budget still pays.
 fn spend_by_bisection(
     norm: &dyn Norm,
     reduced: &Reduced,

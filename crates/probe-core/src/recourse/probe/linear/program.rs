@@ -1,8 +1,9 @@
 //! The same problem where sums of features are limited: a linear program.
 //!
-//! Every feature that may change has a way up and a way down, each with its cost; one inequality asks for the score, one or two for each
-//! relation. Under `l1` the costs add up, under `linf` a variable is above all of them. A limit on the number of changes adds a switch
-//! per feature. Groups stay as they are: whoever asks has chosen them. The solver is `microlp`.
+//! Every feature that may change has a way up and a way down, each with its cost; one inequality
+//! asks for the score, one or two for each relation. Under `l1` the costs add up, under `linf` a
+//! variable is above all of them. A limit on the number of changes adds a switch per feature.
+//! Groups stay as they are: whoever asks has chosen them. The solver is `microlp`.
 
 use super::super::super::Task;
 use super::Found;
@@ -31,7 +32,8 @@ struct Ways {
     down: Option<Variable>,
 }
 
-/// Writes the cheapest point, seen from `factual`, at which the affine function with `weights` has gained `needed`.
+/// Writes the cheapest point, seen from `factual`, at which the affine function with `weights` has
+/// gained `needed`.
 pub(super) fn cheapest(
     task: &Task,
     factual: &[f64],
@@ -43,7 +45,8 @@ pub(super) fn cheapest(
     solve(task, factual, weights, Aim::Gain(needed), &interval, point)
 }
 
-/// Writes the point at which the function is largest among those that cost at most `budget`; without an end to it, false.
+/// Writes the point at which the function is largest among those that cost at most `budget`;
+/// without an end to it, false.
 pub(super) fn furthest(
     task: &Task,
     factual: &[f64],
@@ -70,7 +73,8 @@ fn solve(
     });
     let summed = task.cost.norm().is_linear();
     let minimise = matches!(aim, Aim::Gain(_));
-    let largest = (!summed).then(|| problem.add_var(if minimise { 1.0 } else { 0.0 }, (0.0, f64::INFINITY)));
+    let largest =
+        (!summed).then(|| problem.add_var(if minimise { 1.0 } else { 0.0 }, (0.0, f64::INFINITY)));
     let limited = task.actions.max_changes().is_some();
     let mut ways = Vec::new();
     let (mut gained, mut spent, mut switches) =
@@ -101,11 +105,19 @@ fn solve(
                 gained.add(variable, sign * weights[j]);
                 spent.add(variable, cost);
                 if let Some(largest) = largest {
-                    problem.add_constraint([(largest, 1.0), (variable, -cost)], ComparisonOp::Ge, 0.0);
+                    problem.add_constraint(
+                        [(largest, 1.0), (variable, -cost)],
+                        ComparisonOp::Ge,
+                        0.0,
+                    );
                 }
                 if limited {
                     let switch = problem.add_binary_var(0.0);
-                    problem.add_constraint([(variable, 1.0), (switch, -ends.1)], ComparisonOp::Le, 0.0);
+                    problem.add_constraint(
+                        [(variable, 1.0), (switch, -ends.1)],
+                        ComparisonOp::Le,
+                        0.0,
+                    );
                     switches.add(switch, 1.0);
                 }
                 variable
@@ -129,7 +141,9 @@ fn solve(
         problem.add_constraint(switches, ComparisonOp::Le, most as f64);
     }
     for tie in task.actions.ties() {
-        let (Tie::Sum { terms, equal, .. }, Some(room)) = (tie, tie.room(factual)) else { continue };
+        let (Tie::Sum { terms, equal, .. }, Some(room)) = (tie, tie.room(factual)) else {
+            continue;
+        };
         let mut sum = LinearExpr::empty();
         for &(c, k) in terms {
             for way in ways.iter().filter(|way| way.feature == c) {
@@ -142,7 +156,8 @@ fn solve(
     }
     let mut options = SolveOptions::default();
     options.node_limit = Some(NODES);
-    let Ok(Ok(solution)) = problem.solve_with(options).map(|outcome| outcome.into_solution()) else {
+    let Ok(Ok(solution)) = problem.solve_with(options).map(|outcome| outcome.into_solution())
+    else {
         return Found::Nothing;
     };
     let value = |variable: Option<Variable>| variable.map_or(0.0, |v| solution.var_value(v));
@@ -150,7 +165,8 @@ fn solve(
         let moved = value(way.up) - value(way.down);
         // What the solver leaves of nothing is nothing.
         if moved.abs() > 1e-12 {
-            point[way.feature] = (factual[way.feature] + moved).clamp(way.interval.0, way.interval.1);
+            point[way.feature] =
+                (factual[way.feature] + moved).clamp(way.interval.0, way.interval.1);
         }
     }
     Found::Optimal

@@ -28,7 +28,8 @@ struct Slot {
 }
 
 impl Layout {
-    /// The layout of a score with these `weights`; `variance` is the noise that a feature brings when it changes.
+    /// The layout of a score with these `weights`; `variance` is the noise that a feature brings
+    /// when it changes.
     pub(super) fn new(task: &Task, weights: &[f64], variance: impl Fn(usize) -> f64) -> Self {
         let actions = &task.actions;
         let mut order = Vec::with_capacity(weights.len());
@@ -56,8 +57,9 @@ impl Layout {
         !self.noisy_changes && self.groups.is_empty()
     }
 
-    /// Writes the point that gains `needed` by moving features in order of price, each as far as its `interval`, which holds the person's
-    /// own value, allows; false if it does not get there. This is `l1`'s optimum: see [`crate::cost`].
+    /// Writes the point that gains `needed` by moving features in order of price, each as far as
+    /// its `interval`, which holds the person's own value, allows; false if it does not get there.
+    /// This is `l1`'s optimum: see [`crate::cost`].
     pub(super) fn fill(
         &self,
         factual: &[f64],
@@ -81,8 +83,8 @@ impl Layout {
         rest <= 0.0
     }
 
-    /// Reduces the person at `factual` who scores `score`, where `interval` says what each feature may become. Fails with the
-    /// reason if the person has no admissible point at all.
+    /// Reduces the person at `factual` who scores `score`, where `interval` says what each feature
+    /// may become. Fails with the reason if the person has no admissible point at all.
     pub(super) fn reduce_into(
         &self,
         task: &Task,
@@ -103,7 +105,12 @@ impl Layout {
                 out.force(task, gain, slot.feature, x, bound, slot.variance);
                 continue;
             }
-            out.items.push(Item { gain: slot.gain, weight: slot.weight, start: start.max(0.0), cap });
+            out.items.push(Item {
+                gain: slot.gain,
+                weight: slot.weight,
+                start: start.max(0.0),
+                cap,
+            });
             out.slots.push((slot.feature, slot.upward, bound));
             out.variances.push(slot.variance);
         }
@@ -192,7 +199,13 @@ impl Reduced {
         self.forced.push((feature, to));
     }
 
-    fn add_group(&mut self, task: &Task, weights: &[f64], g: usize, factual: &[f64]) -> Result<(), Reason> {
+    fn add_group(
+        &mut self,
+        task: &Task,
+        weights: &[f64],
+        g: usize,
+        factual: &[f64],
+    ) -> Result<(), Reason> {
         let group = &task.actions.groups()[g];
         let current = group.option_of(factual).ok_or(Reason::NotOneHot)?;
         let scored = |o: usize| -> f64 {
@@ -224,8 +237,9 @@ impl Reduced {
 
     /// Whether the limit on changes can bind.
     fn limit_binds(&mut self) -> bool {
-        let movable =
-            self.base_changes + self.items.iter().filter(|it| it.cap > 0.0).count() + self.choices.len();
+        let movable = self.base_changes
+            + self.items.iter().filter(|it| it.cap > 0.0).count()
+            + self.choices.len();
         self.max_changes = self.max_changes.filter(|&k| k < movable);
         self.max_changes.is_some()
     }
@@ -263,7 +277,9 @@ impl Reduced {
         for &(feature, value) in &self.forced {
             point[feature] = value;
         }
-        for ((&(feature, upward, bound), it), &u) in self.slots.iter().zip(&self.items).zip(&solution.moves) {
+        for ((&(feature, upward, bound), it), &u) in
+            self.slots.iter().zip(&self.items).zip(&solution.moves)
+        {
             point[feature] = moved(point[feature], u, upward, (it.cap, bound));
         }
         for ((&g, choices), pick) in self.group_ids.iter().zip(&self.choices).zip(&solution.picks) {
@@ -320,7 +336,8 @@ impl Solution {
             .iter()
             .zip(&self.moves)
             .fold(reduced.base_total, |t, (it, u)| norm.add(t, it.weight * u));
-        let picks = reduced.choices.iter().zip(&self.picks).filter_map(|(c, p)| p.map(|p| c[p].total));
+        let picks =
+            reduced.choices.iter().zip(&self.picks).filter_map(|(c, p)| p.map(|p| c[p].total));
         norm.finish(picks.fold(moved, |t, p| norm.join(t, p)))
     }
 }
@@ -342,7 +359,8 @@ pub(super) struct Requirement {
     pub max_nodes: usize,
 }
 
-/// More nodes than any instance of the test suites needs by a factor of hundreds; it bounds the time of a hostile one.
+/// More nodes than any instance of the test suites needs by a factor of hundreds; it bounds the
+/// time of a hostile one.
 const MAX_NODES: usize = 50_000;
 /// Nodes that a guess is worth.
 const NODES_OF_A_GUESS: usize = 200;
@@ -379,7 +397,8 @@ impl Requirement {
         }
     }
 
-    /// The score that must be reached when the changed features bring noise of `variance` (0 unless that matters).
+    /// The score that must be reached when the changed features bring noise of `variance` (0 unless
+    /// that matters).
     pub(super) fn score(&self, variance: f64) -> f64 {
         let sd = if self.changed { variance.sqrt() } else { self.sd };
         let needed = self.z * sd - self.shift;
@@ -401,7 +420,8 @@ impl Requirement {
         self.changed
     }
 
-    /// Whether a favourable `score` still misses: the rate, not favourability, is what cannot be had.
+    /// Whether a favourable `score` still misses: the rate, not favourability, is what cannot be
+    /// had.
     pub(super) fn is_about_rate(&self, score: f64) -> bool {
         score >= self.favourable
     }

@@ -1,10 +1,12 @@
-//! Which features to change when each may go as far as it likes: maximise score minus what the noise asks.
+//! Which features to change when each may go as far as it likes: maximise score minus what the
+//! noise asks.
 //!
 //! With noise on the changed features only, changing set $S$ gains $A(S) = \sum_S a_j$ and asks for
-//! $z\sqrt{V(S)}$, $V(S) = \sum_S v_j$. $A - z\sqrt V$ is convex in $(A, V)$, so its maximum over all sets is at a corner of
-//! the convex hull of the points $(A(S), V(S))$; it grows with $A$ and falls with $V$, so that corner maximises
-//! $A - \lambda V$ for some $\lambda \ge 0$. For given $\lambda$ the best set takes the largest positive $a_j - \lambda v_j$, at
-//! most $K$ of them, and it changes only where two of these lines cross: finitely many $\lambda$ are tried, all of them.
+//! $z\sqrt{V(S)}$, $V(S) = \sum_S v_j$. $A - z\sqrt V$ is convex in $(A, V)$, so its maximum over
+//! all sets is at a corner of the convex hull of the points $(A(S), V(S))$; it grows with $A$ and
+//! falls with $V$, so that corner maximises $A - \lambda V$ for some $\lambda \ge 0$. For given
+//! $\lambda$ the best set takes the largest positive $a_j - \lambda v_j$, at most $K$ of them, and
+//! it changes only where two of these lines cross: finitely many $\lambda$ are tried, all of them.
 
 use super::reduced::{Reduced, Requirement, Solution};
 
@@ -19,7 +21,8 @@ pub(super) struct Change {
     pub forced: bool,
 }
 
-/// The set with the largest score minus requirement, as flags into `chosen`; returns that difference.
+/// The set with the largest score minus requirement, as flags into `chosen`; returns that
+/// difference.
 pub(super) fn best(
     options: &[Change],
     limit: Option<usize>,
@@ -72,14 +75,16 @@ fn best_without_noise(
     chosen: &mut Vec<bool>,
 ) -> f64 {
     if room < free.len() {
-        let by_gain = |a: &usize, b: &usize| options[*b].gain.total_cmp(&options[*a].gain).then(a.cmp(b));
+        let by_gain =
+            |a: &usize, b: &usize| options[*b].gain.total_cmp(&options[*a].gain).then(a.cmp(b));
         free.select_nth_unstable_by(room, by_gain);
         free.truncate(room);
     }
     chosen.clear();
     chosen.extend(options.iter().map(|o| o.forced));
     free.iter().for_each(|&i| chosen[i] = true);
-    let gained: f64 = options.iter().zip(chosen.iter()).filter(|(_, c)| **c).map(|(o, _)| o.gain).sum();
+    let gained: f64 =
+        options.iter().zip(chosen.iter()).filter(|(_, c)| **c).map(|(o, _)| o.gain).sum();
     base_score + gained - requirement.score(0.0)
 }
 

@@ -1,11 +1,14 @@
 //! Recourse for differentiable models: sequential linear programming on the smoothed margin.
 //!
-//! The problem is to minimise cost subject to $M(x) \ge z_r$, where $M = \Phi^{-1}(1-\Delta)$ is the smoothed margin: the true
-//! invalidation rate, not its first-order approximation, is constrained. Each step linearises $M$ at the current point and solves the
-//! rest exactly with the linear solver ([`super::linear`]): same costs, bounds, directions, groups and limits, inside a
-//! trust region. The first steps follow the first-order margin, which costs one gradient; then $M$ and its gradient come from lines on common
-//! random numbers, so the search sees a smooth function; the samples of the search never enter a certificate. A search is local, so
-//! single features are tried from the person's own point afterwards: on real networks the best known answers change one feature or two.
+//! The problem is to minimise cost subject to $M(x) \ge z_r$, where $M = \Phi^{-1}(1-\Delta)$ is
+//! the smoothed margin: the true invalidation rate, not its first-order approximation, is
+//! constrained. Each step linearises $M$ at the current point and solves the rest exactly with the
+//! linear solver ([`super::linear`]): same costs, bounds, directions, groups and limits, inside a
+//! trust region. The first steps follow the first-order margin, which costs one gradient; then $M$
+//! and its gradient come from lines on common random numbers, so the search sees a smooth function;
+//! the samples of the search never enter a certificate. A search is local, so single features are
+//! tried from the person's own point afterwards: on real networks the best known answers change one
+//! feature or two.
 
 mod landscape;
 mod pockets;
@@ -29,7 +32,8 @@ use crate::seed::Purpose;
 use landscape::{Landscape, Place};
 use std::sync::Arc;
 
-/// Lines, or as many samples as are worth them, for a first look at a point and for a search step; fewer where [`Landscape::coarse`] says so.
+/// Lines, or as many samples as are worth them, for a first look at a point and for a search step;
+/// fewer where [`Landscape::coarse`] says so.
 const GLANCE: usize = 8;
 const COARSE: usize = 64;
 /// Steps on the first-order margin, and on lines.
@@ -37,7 +41,8 @@ const FIRST_STEPS: usize = 12;
 const MAX_STEPS: usize = 40;
 /// A glance that misses the target by more than this is believed: three standard errors.
 const DOUBT: f64 = 0.12;
-/// A point that is refused itself misses by this and by what its score misses, in standard deviations: more than precision forgives.
+/// A point that is refused itself misses by this and by what its score misses, in standard
+/// deviations: more than precision forgives.
 const EDGE: f64 = 2e-3;
 /// A step that promises less than this share of the cost is the last.
 const LEAST_GAIN: f64 = 2e-4;
@@ -93,7 +98,13 @@ impl Worker for SequentialWorker<'_> {
         }
     }
 
-    fn find_below(&mut self, factual: &[f64], rate: f64, gap: f64, proposal: &mut Proposal) -> Result<f64> {
+    fn find_below(
+        &mut self,
+        factual: &[f64],
+        rate: f64,
+        gap: f64,
+        proposal: &mut Proposal,
+    ) -> Result<f64> {
         Goal::Rate(rate - gap).check()?;
         self.search_from(factual)?.reach(factual, rate - gap, Some(rate), proposal)
     }
@@ -155,7 +166,8 @@ struct Search<'a> {
     /// A gradient of the margin from nearby, for the direction of lines; empty if there is none.
     hint: Vec<f64>,
     trial: Vec<f64>,
-    /// Variance of the lines at the last point that was looked at, and whether that point is favourable itself.
+    /// Variance of the lines at the last point that was looked at, and whether that point is
+    /// favourable itself.
     variance: f64,
     favourable: bool,
     /// Steps of one descent, at most.
@@ -180,7 +192,8 @@ struct Incumbent {
     most: Vec<f64>,
     /// How much slack may be missing: the last corrections make up for it.
     missing: f64,
-    /// The most robust of the points that are accepted themselves, with its slack; empty where none was seen.
+    /// The most robust of the points that are accepted themselves, with its slack; empty where none
+    /// was seen.
     liked: (f64, Vec<f64>),
 }
 
@@ -233,7 +246,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The cheapest point of this rate; if it is to stay below a target only, of a rate closer to that where it pays. Returns the rate.
+    /// The cheapest point of this rate; if it is to stay below a target only, of a rate closer to
+    /// that where it pays. Returns the rate.
     fn reach(
         &mut self,
         factual: &[f64],
@@ -241,7 +255,8 @@ impl<'a> Search<'a> {
         target: Option<f64>,
         proposal: &mut Proposal,
     ) -> Result<f64> {
-        let steps = target.map_or(rate, |target| rate.max(target - self.landscape.gap_of_steps(target)));
+        let steps =
+            target.map_or(rate, |target| rate.max(target - self.landscape.gap_of_steps(target)));
         let z = upper_quantile(steps);
         let mut best = Incumbent {
             point: factual.to_vec(),
@@ -258,7 +273,8 @@ impl<'a> Search<'a> {
         self.descend(factual, z, Look::FirstOrder, free, &mut here, &mut best)?;
         self.descend(factual, z, coarse, free, &mut here, &mut best)?;
         if best.cost.is_infinite() {
-            // A first step too far may end in a flat place: once more from the person, within reach of the noise.
+            // A first step too far may end in a flat place: once more from the person, within reach
+            // of the noise.
             let near = 3.0 * self.landscape.largest_sd();
             here.copy_from_slice(factual);
             self.hint.clear();
@@ -316,7 +332,10 @@ impl<'a> Search<'a> {
             }
         }
         for room in roam::ROOMS {
-            if reached || self.task.actions.is_hasty() || !self.roam(factual, z + room, &mut best)? {
+            if reached
+                || self.task.actions.is_hasty()
+                || !self.roam(factual, z + room, &mut best)?
+            {
                 break;
             }
             rate = aim;
@@ -341,8 +360,10 @@ impl<'a> Search<'a> {
         Ok(rate)
     }
 
-    /// More steps from the best point so far, where a closer look sees that it falls short of `z` and the last corrections, which change no further feature, do
-    /// not get there: all that moves is at a limit, or nothing moves. Steps then see as much missing as that look does, and a little more.
+    /// More steps from the best point so far, where a closer look sees that it falls short of `z`
+    /// and the last corrections, which change no further feature, do not get there: all that moves
+    /// is at a limit, or nothing moves. Steps then see as much missing as that look does, and a
+    /// little more.
     fn press_on(
         &mut self,
         factual: &[f64],
@@ -372,7 +393,8 @@ impl<'a> Search<'a> {
         Ok(self.landscape.shortcoming(factual, &task.actions).unwrap_or(Reason::NotFound))
     }
 
-    /// The most robust point within a budget: the same steps, with cost and margin in each other's place.
+    /// The most robust point within a budget: the same steps, with cost and margin in each other's
+    /// place.
     fn spend(&mut self, factual: &[f64], budget: f64, proposal: &mut Proposal) -> Result<()> {
         self.free_support();
         let mut here = factual.to_vec();
@@ -404,7 +426,8 @@ impl<'a> Search<'a> {
             }
         }
         let stuck = slack.is_finite() && here == factual && budget > 0.0;
-        proposal.verdict = if stuck { Verdict::Short(Reason::NoAdmissibleMove) } else { Verdict::Reached };
+        proposal.verdict =
+            if stuck { Verdict::Short(Reason::NoAdmissibleMove) } else { Verdict::Reached };
         proposal.point.copy_from_slice(&here);
         Ok(())
     }
@@ -435,8 +458,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Margin less `z` at `x`; its gradient goes to `self.gradient`. A point that is not favourable itself has no slack, whatever
-    /// the rate: then score over deviation counts.
+    /// Margin less `z` at `x`; its gradient goes to `self.gradient`. A point that is not favourable
+    /// itself has no slack, whatever the rate: then score over deviation counts.
     fn slack(&mut self, x: &[f64], z: f64, look: Look) -> Result<f64> {
         let slack = self.slack_of(x, z, look)?;
         if !(slack.is_finite() && self.gradient.iter().all(|g| g.is_finite())) {
@@ -479,7 +502,8 @@ impl<'a> Search<'a> {
         (near <= far).then_some((near, far))
     }
 
-    /// Steps from `here` towards the cheapest point with margin `z`, the first one no further than `radius` in any feature.
+    /// Steps from `here` towards the cheapest point with margin `z`, the first one no further than
+    /// `radius` in any feature.
     fn descend(
         &mut self,
         factual: &[f64],
@@ -508,10 +532,17 @@ impl<'a> Search<'a> {
             let mut trial = std::mem::take(&mut self.trial);
             let mut step = std::mem::take(&mut self.step);
             let interval = |j: usize| self.interval(factual, here, radius, j);
-            let reached =
-                step.cheapest(&task, (factual, slack + offset), &gradient, 0.0, interval, &mut trial);
+            let reached = step.cheapest(
+                &task,
+                (factual, slack + offset),
+                &gradient,
+                0.0,
+                interval,
+                &mut trial,
+            );
             (self.trial, self.step) = (trial, step);
-            // A multiplier above the price of margin: the dearest feature that moves further than the radius makes it.
+            // A multiplier above the price of margin: the dearest feature that moves further than
+            // the radius makes it.
             let (mut moved, mut predicted) = (0.0_f64, slack);
             for j in 0..n {
                 let change = self.trial[j] - here[j];
@@ -567,7 +598,13 @@ impl<'a> Search<'a> {
     }
 
     /// Steps from `here` towards the most robust point within `budget`; returns its margin.
-    fn ascend(&mut self, factual: &[f64], budget: f64, look: Look, here: &mut [f64]) -> Result<f64> {
+    fn ascend(
+        &mut self,
+        factual: &[f64],
+        budget: f64,
+        look: Look,
+        here: &mut [f64],
+    ) -> Result<f64> {
         let task = Arc::clone(&self.task);
         let n = here.len();
         let mut radius = f64::INFINITY;

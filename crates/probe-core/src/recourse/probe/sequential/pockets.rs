@@ -1,4 +1,5 @@
-//! Where scores jump, a point may be robust and yet be refused itself: it lies in a pocket. The way out is over the nearest edge.
+//! Where scores jump, a point may be robust and yet be refused itself: it lies in a pocket. The way
+//! out is over the nearest edge.
 
 use super::{COARSE, Look, Search};
 use crate::error::Result;
@@ -8,8 +9,9 @@ use std::sync::Arc;
 const WAYS: usize = 24;
 
 impl Search<'_> {
-    /// Moves `here` out of a pocket: one feature to the other side of a jump, by the cheapest way that keeps the margin. No effect where the
-    /// point is favourable, or where the score does not jump.
+    /// Moves `here` out of a pocket: one feature to the other side of a jump, by the cheapest way
+    /// that keeps the margin. No effect where the point is favourable, or where the score does not
+    /// jump.
     pub(super) fn step_out(&mut self, factual: &[f64], z: f64, here: &mut [f64]) -> Result<()> {
         let (task, mut edges) = (Arc::clone(&self.task), Vec::new());
         if task.model.score(here)? > 0.0 {

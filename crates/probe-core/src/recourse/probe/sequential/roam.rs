@@ -1,38 +1,47 @@
-//! Where steps end without an answer, because scores jump or bend: one feature after the other to wherever the margin is largest, over all of its
-//! range. Slow, and for those few whom nothing else helps.
+//! Where steps end without an answer, because scores jump or bend: one feature after the other to
+//! wherever the margin is largest, over all of its range. Slow, and for those few whom nothing else
+//! helps.
 
 use super::super::super::Reason;
 use super::{COARSE, GLANCE, Incumbent, Look, Search};
 use crate::error::Result;
 use std::sync::Arc;
 
-/// Places of a feature that are looked at in one round, rounds, and rounds without a gain that end it.
+/// Places of a feature that are looked at in one round, rounds, and rounds without a gain that end
+/// it.
 const PLACES: usize = 16;
 const ROUNDS: usize = 8;
 const VAIN: usize = 2;
 /// Points that are started from besides the person and the best so far.
 const STARTS: usize = 4;
-/// Margin to spare that is looked for, at first and where the last steps lose it again: fewer samples see less sharply.
+/// Margin to spare that is looked for, at first and where the last steps lose it again: fewer
+/// samples see less sharply.
 pub(super) const ROOMS: [f64; 2] = [0.1, 0.4];
 /// Lines, or as many samples as are worth them, for one look.
 const LINES: usize = 16;
-/// What a refused point's own score counts for, at most, in units of the margin: less than what being refused costs.
+/// What a refused point's own score counts for, at most, in units of the margin: less than what
+/// being refused costs.
 const PULL: f64 = 0.01;
 /// Halvings that take back what a change need not have.
 const HALVINGS: usize = 10;
 
 impl Search<'_> {
-    /// Looks far and wide for a point with margin `z`; offers it to `best` and says whether there is one.
+    /// Looks far and wide for a point with margin `z`; offers it to `best` and says whether there
+    /// is one.
     pub(super) fn roam(&mut self, factual: &[f64], z: f64, best: &mut Incumbent) -> Result<bool> {
         let task = Arc::clone(&self.task);
         let mut stops = vec![Vec::new(); factual.len()];
-        for (j, stops) in stops.iter_mut().enumerate().filter(|(j, _)| task.actions.is_mutable_numeric(*j)) {
+        for (j, stops) in
+            stops.iter_mut().enumerate().filter(|(j, _)| task.actions.is_mutable_numeric(*j))
+        {
             if let Some(range) = task.actions.interval(j, factual[j]) {
                 self.landscape.stops_into(j, range, stops);
             }
         }
         let hopeless = self.landscape.shortcoming(factual, &task.actions);
-        if stops.iter().all(Vec::is_empty) || hopeless.is_some_and(|reason| reason != Reason::NotFound) {
+        if stops.iter().all(Vec::is_empty)
+            || hopeless.is_some_and(|reason| reason != Reason::NotFound)
+        {
             return Ok(false);
         }
         let mut starts = vec![factual.to_vec()];
@@ -72,7 +81,9 @@ impl Search<'_> {
             return Ok(starts);
         }
         let mut worths = Vec::with_capacity(starts.len());
-        for start in starts.into_iter().filter(|start| task.actions.violations(factual, start).is_empty()) {
+        for start in
+            starts.into_iter().filter(|start| task.actions.violations(factual, start).is_empty())
+        {
             worths.push((self.worth(factual, &start, z, GLANCE)?, start));
         }
         // Stable: of equals the first.
@@ -94,8 +105,15 @@ impl Search<'_> {
         Ok(slack + if pull.is_finite() { PULL * pull } else { 0.0 })
     }
 
-    /// Moves one feature after the other to the best of its `stops`, the cheapest of those that meet the target.
-    fn climb(&mut self, factual: &[f64], z: f64, stops: &[Vec<f64>], here: &mut [f64]) -> Result<()> {
+    /// Moves one feature after the other to the best of its `stops`, the cheapest of those that
+    /// meet the target.
+    fn climb(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        stops: &[Vec<f64>],
+        here: &mut [f64],
+    ) -> Result<()> {
         let task = Arc::clone(&self.task);
         let mut best = self.worth(factual, here, z, LINES)?.min(0.0);
         let mut vain = 0;
@@ -133,7 +151,13 @@ impl Search<'_> {
     }
 
     /// Takes back of each change what the target does not need, the dearest first.
-    pub(super) fn shorten(&mut self, factual: &[f64], z: f64, lines: usize, here: &mut [f64]) -> Result<()> {
+    pub(super) fn shorten(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        lines: usize,
+        here: &mut [f64],
+    ) -> Result<()> {
         let task = Arc::clone(&self.task);
         let cost = &task.cost;
         let price = |x: f64, j: usize| cost.weight(j, x - factual[j]) * (x - factual[j]).abs();
@@ -145,13 +169,15 @@ impl Search<'_> {
             for halving in 0..=HALVINGS {
                 let share = if halving == 0 { 0.0 } else { 0.5 * (enough + short) };
                 here[j] = factual[j] + share * (whole - factual[j]);
-                let meets = self.is_admissible(factual, here) && self.worth(factual, here, z, lines)? >= 0.0;
+                let meets = self.is_admissible(factual, here)
+                    && self.worth(factual, here, z, lines)? >= 0.0;
                 *(if meets { &mut enough } else { &mut short }) = share;
                 if enough == 0.0 {
                     break;
                 }
             }
-            here[j] = if enough == 1.0 { whole } else { factual[j] + enough * (whole - factual[j]) };
+            here[j] =
+                if enough == 1.0 { whole } else { factual[j] + enough * (whole - factual[j]) };
         }
         Ok(())
     }

@@ -10,14 +10,17 @@ use std::sync::Arc;
 const FINE: usize = 64;
 const CLOSER: usize = 128;
 pub(super) const FINEST: usize = 2_048;
-/// A margin that misses by less than this is straight in between: what a step of that length leaves is its square at most.
+/// A margin that misses by less than this is straight in between: what a step of that length leaves
+/// is its square at most.
 const STRAIGHT: f64 = 0.01;
-/// The most and the least room under a target that is left where it is chosen by what it costs and saves, in terms of what is usual.
+/// The most and the least room under a target that is left where it is chosen by what it costs and
+/// saves, in terms of what is usual.
 const MOST_ROOM: f64 = 1.5;
 const LEAST_ROOM: f64 = 0.1;
 
 impl Search<'_> {
-    /// The last steps, from the best point so far: out of a pocket, then on more lines. Says whether `rate` is reached at `here`.
+    /// The last steps, from the best point so far: out of a pocket, then on more lines. Says
+    /// whether `rate` is reached at `here`.
     pub(super) fn finish(
         &mut self,
         factual: &[f64],
@@ -39,8 +42,9 @@ impl Search<'_> {
         self.settle(factual, rate, target, here)
     }
 
-    /// Moves `here` to the point of this `rate` as seen by more lines, changing no further feature; says whether it is reached. With a
-    /// target to stay below, the rate is taken closer to it where that pays.
+    /// Moves `here` to the point of this `rate` as seen by more lines, changing no further feature;
+    /// says whether it is reached. With a target to stay below, the rate is taken closer to it
+    /// where that pays.
     pub(super) fn settle(
         &mut self,
         factual: &[f64],
@@ -54,7 +58,8 @@ impl Search<'_> {
         let mut lines = self.fine_lines(*rate, target);
         // For the gradient few lines do, where more are cheaper without it.
         let closer = self.landscape.looks_closer();
-        let mut slack = self.slack(here, z, Look::Lines(lines.min(if closer { FINE } else { FINEST })))?;
+        let mut slack =
+            self.slack(here, z, Look::Lines(lines.min(if closer { FINE } else { FINEST })))?;
         if closer {
             lines = CLOSER;
             slack = self.closer_slack(here, z, lines)?;
@@ -65,7 +70,8 @@ impl Search<'_> {
             z = upper_quantile(*rate);
         }
         if self.fine_lines(*rate, target) > lines {
-            // The lines here spread more than those of the search did, or closer to the target there is less room for error.
+            // The lines here spread more than those of the search did, or closer to the target
+            // there is less room for error.
             lines = self.fine_lines(*rate, target);
             slack = self.closer_slack(here, z, lines)?;
         }
@@ -78,9 +84,12 @@ impl Search<'_> {
             let offset: f64 = (0..n).map(|j| gradient[j] * (factual[j] - here[j])).sum();
             let mut trial = std::mem::take(&mut self.trial);
             let mut step = std::mem::take(&mut self.step);
-            // No further than the slack asks for: the rest of the linearisation is not to be trusted.
-            let steepest =
-                (0..n).filter(|&j| here[j] != factual[j]).map(|j| gradient[j].abs()).fold(0.0, f64::max);
+            // No further than the slack asks for: the rest of the linearisation is not to be
+            // trusted.
+            let steepest = (0..n)
+                .filter(|&j| here[j] != factual[j])
+                .map(|j| gradient[j].abs())
+                .fold(0.0, f64::max);
             let near = 2.0 * slack.abs() / steepest;
             let interval = |j: usize| match here[j] == factual[j] {
                 true => Some((here[j], here[j])),
@@ -89,8 +98,14 @@ impl Search<'_> {
                     Some(((here[j] - near).max(low), (here[j] + near).min(high)))
                 }
             };
-            let reached =
-                step.cheapest(&task, (factual, slack + offset), &gradient, 0.0, interval, &mut trial);
+            let reached = step.cheapest(
+                &task,
+                (factual, slack + offset),
+                &gradient,
+                0.0,
+                interval,
+                &mut trial,
+            );
             let moved = trial != here;
             let short = reached && moved && favourable && slack.abs() <= STRAIGHT;
             if short && task.model.score(&trial)? > 0.0 {
@@ -115,7 +130,8 @@ impl Search<'_> {
         self.scale_back(factual, z, lines, here, slack)
     }
 
-    /// [`Search::slack`] on many lines. Where lines bend the gradient stays that of before, which costs far more than the slack.
+    /// [`Search::slack`] on many lines. Where lines bend the gradient stays that of before, which
+    /// costs far more than the slack.
     pub(super) fn closer_slack(&mut self, x: &[f64], z: f64, lines: usize) -> Result<f64> {
         let hint = (!self.hint.is_empty()).then_some(&self.hint[..]);
         let place = Place { from: &self.factual, to: x, active: &self.support };
@@ -129,8 +145,9 @@ impl Search<'_> {
         }
     }
 
-    /// How far under the target `rate` to stay, where `gap` is usual: less where that adds much to the cost, at the price of margin that
-    /// was last seen. More lines will be needed then, within reason.
+    /// How far under the target `rate` to stay, where `gap` is usual: less where that adds much to
+    /// the cost, at the price of margin that was last seen. More lines will be needed then, within
+    /// reason.
     fn fair_gap(&self, factual: &[f64], here: &[f64], rate: f64, gap: f64) -> f64 {
         let cost = &self.task().cost;
         // The cheapest margin that the changed features sell.
@@ -151,19 +168,23 @@ impl Search<'_> {
         if !(surcharge > fair && surcharge.is_finite()) {
             return gap;
         }
-        // A bet that is limited by the spread of the lines takes about 2 ln(1/δ) variance/gap² of them.
+        // A bet that is limited by the spread of the lines takes about 2 ln(1/δ) variance/gap² of
+        // them.
         let affordable = (14.0 * self.variance / self.landscape.fair_samples()).sqrt();
         (gap * (fair / surcharge).max(0.1)).max(affordable).min(gap)
     }
 
-    /// Lines that tell the rate well enough, given the variance that was last seen: to two fifths of what it stays under its target, and in any case to half
-    /// a percent at 0.35 and no closer than a quarter; where lines bend and are cheap in places, to a quarter of it, to half a percent again, and no closer than an eighth. Evenly spread lines are worth three independent ones at least.
+    /// Lines that tell the rate well enough, given the variance that was last seen: to two fifths
+    /// of what it stays under its target, and in any case to half a percent at 0.35 and no closer
+    /// than a quarter; where lines bend and are cheap in places, to a quarter of it, to half a
+    /// percent again, and no closer than an eighth. Evenly spread lines are worth three independent
+    /// ones at least.
     fn fine_lines(&self, rate: f64, target: Option<f64>) -> usize {
         let (closest, widest, share) =
             if self.landscape.bends() { (0.00125, 4.0, 0.25) } else { (0.0025, 2.0, 0.4) };
         let closest = closest * (0.35 * rate).sqrt();
-        let error =
-            target.map_or(closest, |target| (share * (target - rate)).clamp(closest, widest * closest));
+        let error = target
+            .map_or(closest, |target| (share * (target - rate)).clamp(closest, widest * closest));
         let needed = self.variance / (error * error) / 3.0;
         (needed.min(1e9) as usize).next_power_of_two().clamp(FINE, FINEST)
     }
@@ -197,8 +218,8 @@ impl Search<'_> {
                 inside = outside;
                 outside = share;
                 let beyond = scaled(share);
-                reached =
-                    self.closer_slack(&beyond, z, lines)? >= 0.0 && self.is_admissible(factual, &beyond);
+                reached = self.closer_slack(&beyond, z, lines)? >= 0.0
+                    && self.is_admissible(factual, &beyond);
                 if reached {
                     break;
                 }
@@ -224,11 +245,14 @@ impl Search<'_> {
     }
 }
 
-/// The gap under a target `rate` at which a certificate's lines and what the gap adds to the cost, at `price` lines for a unit of the rate, are least together; not a
-/// number where the price is none. A bet takes ln(1/δ)(1 - r)/gap lines whatever their spread, as its stake is limited, and 2 ln(1/δ) variance/gap² more for that.
+/// The gap under a target `rate` at which a certificate's lines and what the gap adds to the cost,
+/// at `price` lines for a unit of the rate, are least together; not a number where the price is
+/// none. A bet takes ln(1/δ)(1 - r)/gap lines whatever their spread, as its stake is limited, and 2
+/// ln(1/δ) variance/gap² more for that.
 fn least_work(rate: f64, variance: f64, price: f64) -> f64 {
     let (bound, spread) = (7.0 * (1.0 - rate), 14.0 * variance);
-    // The root of price·gap³ = bound·gap + 2·spread, by Newton steps from above it, where the difference is convex.
+    // The root of price·gap³ = bound·gap + 2·spread, by Newton steps from above it, where the
+    // difference is convex.
     let mut gap = (bound / price).sqrt() + libm::cbrt(2.0 * spread / price);
     for _ in 0..6 {
         let square = price * gap * gap;
@@ -244,14 +268,22 @@ mod tests {
     /// Against all gaps on a fine grid.
     #[test]
     fn the_least_work_is_no_more_than_that_of_any_other_gap() {
-        for (rate, variance, price) in
-            [(0.35, 1.3e-3, 1e6), (0.35, 2e-2, 3e6), (0.1, 5e-4, 4e5), (0.05, 0.0, 1e5), (0.2, 1e-6, 1e7)]
-        {
-            let work = |gap: f64| 7.0 * (1.0 - rate) / gap + 14.0 * variance / (gap * gap) + price * gap;
+        for (rate, variance, price) in [
+            (0.35, 1.3e-3, 1e6),
+            (0.35, 2e-2, 3e6),
+            (0.1, 5e-4, 4e5),
+            (0.05, 0.0, 1e5),
+            (0.2, 1e-6, 1e7),
+        ] {
+            let work =
+                |gap: f64| 7.0 * (1.0 - rate) / gap + 14.0 * variance / (gap * gap) + price * gap;
             let least = least_work(rate, variance, price);
             for i in 1..4_000 {
                 let gap = 1e-5 * f64::from(i);
-                assert!(work(least) <= work(gap) * (1.0 + 1e-9), "{rate} {variance}: {least} {gap}");
+                assert!(
+                    work(least) <= work(gap) * (1.0 + 1e-9),
+                    "{rate} {variance}: {least} {gap}"
+                );
             }
         }
         assert!(!least_work(0.35, 1e-3, f64::INFINITY).is_finite());

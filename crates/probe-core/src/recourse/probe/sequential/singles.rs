@@ -1,17 +1,19 @@
-//! Single features, from the person's own point: on real networks the best known answers change one feature or two, and a local search may
-//! have missed them.
+//! Single features, from the person's own point: on real networks the best known answers change one
+//! feature or two, and a local search may have missed them.
 
 use super::landscape::Place;
 use super::{DOUBT, GLANCE, Incumbent, LEAST_GAIN, Look, Search};
 use crate::error::Result;
 use std::sync::Arc;
 
-/// How much steeper than at the person a margin may be on the way, and what it may gain besides, where features are screened by slopes.
+/// How much steeper than at the person a margin may be on the way, and what it may gain besides,
+/// where features are screened by slopes.
 const STEEPER: f64 = 3.0;
 const SLIGHT: f64 = 0.3;
 
 impl Search<'_> {
-    /// The cheapest change of one feature alone, where it beats the best so far; says whether one did.
+    /// The cheapest change of one feature alone, where it beats the best so far; says whether one
+    /// did.
     pub(super) fn try_single_features(
         &mut self,
         factual: &[f64],
@@ -28,7 +30,11 @@ impl Search<'_> {
         let coarse = self.landscape.coarse();
         let own = self.landscape.anchor(here, Some(&hint), coarse)? - z;
         let mut slopes = Vec::new();
-        if self.landscape.screens() && !self.depends_on_changes() && own < 0.0 && best.cost.is_finite() {
+        if self.landscape.screens()
+            && !self.depends_on_changes()
+            && own < 0.0
+            && best.cost.is_finite()
+        {
             self.slack(factual, z, Look::Lines(coarse))?;
             slopes.extend_from_slice(&self.gradient);
         }
@@ -48,14 +54,21 @@ impl Search<'_> {
         Ok(improved)
     }
 
-    /// Whether a feature has so small a `slope` that all it may move at a lower cost does not make up for what is missing, nor would several
-    /// times as much.
-    fn is_vain(&self, (j, way, room): (usize, f64, f64), slope: f64, own: f64, best: &Incumbent) -> bool {
+    /// Whether a feature has so small a `slope` that all it may move at a lower cost does not make
+    /// up for what is missing, nor would several times as much.
+    fn is_vain(
+        &self,
+        (j, way, room): (usize, f64, f64),
+        slope: f64,
+        own: f64,
+        best: &Incumbent,
+    ) -> bool {
         let far = room.min(best.cost / self.task.cost.weight(j, way));
         STEEPER * slope.max(0.0) * far + SLIGHT < -own
     }
 
-    /// [`Search::try_single_features`] for one feature and direction; `own` is the slack of no move.
+    /// [`Search::try_single_features`] for one feature and direction; `own` is the slack of no
+    /// move.
     fn try_single_feature(
         &mut self,
         factual: &[f64],
@@ -69,9 +82,11 @@ impl Search<'_> {
         let (weight, coarse) = (cost.weight(j, way), self.landscape.coarse());
         // Worth it only if clearly cheaper; without an answer so far, look further and further out.
         let known = best.cost.is_finite();
-        let mut far = if known { room.min((1.0 - LEAST_GAIN) * best.cost / weight) } else { room.min(0.25) };
+        let mut far =
+            if known { room.min((1.0 - LEAST_GAIN) * best.cost / weight) } else { room.min(0.25) };
         if own >= 0.0 {
-            // The noise alone meets the target: only the point itself must become favourable, and the nearest such place may be small.
+            // The noise alone meets the target: only the point itself must become favourable, and
+            // the nearest such place may be small.
             let mut closer = far;
             for _ in 0..8 {
                 closer /= 3.0;

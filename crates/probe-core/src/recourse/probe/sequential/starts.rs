@@ -1,19 +1,24 @@
-//! Other starts than the person, where steps from there end at a change of several features: within bounds a network whose score bends has many such ends, of
-//! which the first is the dearest by far for some people. Answers that change one feature are hardly ever beaten, and most people have one.
+//! Other starts than the person, where steps from there end at a change of several features: within
+//! bounds a network whose score bends has many such ends, of which the first is the dearest by far
+//! for some people. Answers that change one feature are hardly ever beaten, and most people have
+//! one.
 
 use super::{Incumbent, Look, Search};
 use crate::error::Result;
 
 /// Changes of more features than this are looked at again.
 const FEW_CHANGES: usize = 1;
-/// How far first steps go when they start once more from the person, in the largest standard deviations of the noise; they went as far as they liked before.
+/// How far first steps go when they start once more from the person, in the largest standard
+/// deviations of the noise; they went as far as they liked before.
 const RADII: [f64; 2] = [3.0, 1.0];
-/// Shares of what a single feature may move, and from how many of the points with most margin steps start.
+/// Shares of what a single feature may move, and from how many of the points with most margin steps
+/// start.
 const SHARES: [f64; 2] = [0.3, 1.0];
 const MOST: usize = 6;
 
 impl Search<'_> {
-    /// Whether the best so far should be doubted: where lines hardly bend, steps that end elsewhere end at much the same cost.
+    /// Whether the best so far should be doubted: where lines hardly bend, steps that end elsewhere
+    /// end at much the same cost.
     pub(super) fn is_worth_other_starts(&self, factual: &[f64], best: &Incumbent) -> bool {
         let changed = best.point.iter().zip(factual).filter(|(to, from)| to != from).count();
         self.landscape.bends()

@@ -1,6 +1,7 @@
-//! Everything that a change of one feature alone can do: steps see a slope, and beyond a flat place or a dip they see nothing. The stretches of a
-//! feature on which the person would be accepted are known without any noise: exactly on trees and on one layer of rectifiers, as closely as
-//! places are looked at on other models.
+//! Everything that a change of one feature alone can do: steps see a slope, and beyond a flat place
+//! or a dip they see nothing. The stretches of a feature on which the person would be accepted are
+//! known without any noise: exactly on trees and on one layer of rectifiers, as closely as places
+//! are looked at on other models.
 
 use super::{DOUBT, GLANCE, Incumbent, LEAST_GAIN, Look, Search};
 use crate::error::Result;
@@ -11,20 +12,23 @@ use std::sync::Arc;
 /// Stretches that are looked at: where there is an answer already, and where there is none.
 const FEW: usize = 2;
 const MANY: usize = 32;
-/// Places of a feature that are looked at besides those where a unit bends, and how far out they go at most.
+/// Places of a feature that are looked at besides those where a unit bends, and how far out they go
+/// at most.
 const EVEN: usize = 32;
 const FAR: f64 = 1e3;
 /// Halvings that find where a stretch begins, and where on it the target is met.
 const HALVINGS: usize = 24;
 const LOOKS: usize = 12;
-/// How wide a stretch is at least that is glanced at, in terms of what the target asks for on one side.
+/// How wide a stretch is at least that is glanced at, in terms of what the target asks for on one
+/// side.
 const WIDE: f64 = 1.8;
 /// Scores that are no more than rounding.
 const DUST: f64 = 1e-12;
 /// Where on a stretch the target is looked for, in standard deviations from its nearer end.
 const INWARD: [f64; 7] = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
 
-/// Values of one feature, all of them on one side of the person, where the person would be accepted.
+/// Values of one feature, all of them on one side of the person, where the person would be
+/// accepted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Stretch {
     j: usize,
@@ -40,9 +44,15 @@ struct Stretch {
 }
 
 impl Search<'_> {
-    /// The cheapest change of one feature alone, wherever it leads, where it beats the best so far; says whether one did. With an answer at hand only
-    /// the nearest places are glanced at, and nothing is looked at twice.
-    pub(super) fn try_stretches(&mut self, factual: &[f64], z: f64, best: &mut Incumbent) -> Result<bool> {
+    /// The cheapest change of one feature alone, wherever it leads, where it beats the best so far;
+    /// says whether one did. With an answer at hand only the nearest places are glanced at, and
+    /// nothing is looked at twice.
+    pub(super) fn try_stretches(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        best: &mut Incumbent,
+    ) -> Result<bool> {
         let thorough = best.cost.is_infinite();
         if thorough
             && self
@@ -54,10 +64,12 @@ impl Search<'_> {
         }
         let mut stretches = self.stretches(factual, (1.0 - LEAST_GAIN) * best.cost)?;
         if !thorough {
-            // Where an open one leads to was looked at already, and on one that is too narrow noise leads out of it too often.
+            // Where an open one leads to was looked at already, and on one that is too narrow noise
+            // leads out of it too often.
             let acts = |j: usize| self.support[j] || self.depends_on_changes();
             let least = |j: usize| if acts(j) { WIDE * z * self.landscape.sd(j) } else { 0.0 };
-            stretches.retain(|stretch| stretch.closed && stretch.far - stretch.near >= least(stretch.j));
+            stretches
+                .retain(|stretch| stretch.closed && stretch.far - stretch.near >= least(stretch.j));
         }
         let mut improved = false;
         for stretch in stretches.into_iter().take(if thorough { MANY } else { FEW }) {
@@ -109,7 +121,8 @@ impl Search<'_> {
         Ok(all)
     }
 
-    /// [`on_trees`] for scores that do not jump: places on the way, and halvings between two that differ.
+    /// [`on_trees`] for scores that do not jump: places on the way, and halvings between two that
+    /// differ.
     fn on_places(
         &self,
         network: Option<&Mlp>,
@@ -162,7 +175,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Looks for the nearest point of a stretch that meets the target, and offers it; says whether there is one.
+    /// Looks for the nearest point of a stretch that meets the target, and offers it; says whether
+    /// there is one.
     fn try_stretch(
         &mut self,
         factual: &[f64],
@@ -227,15 +241,21 @@ impl Search<'_> {
         Ok(improves)
     }
 
-    fn slack_on_stretch(&mut self, factual: &[f64], x: &[f64], z: f64, lines: usize) -> Result<f64> {
+    fn slack_on_stretch(
+        &mut self,
+        factual: &[f64],
+        x: &[f64],
+        z: f64,
+        lines: usize,
+    ) -> Result<f64> {
         self.restrict_support(factual, x);
         self.hint.clear();
         self.slack(x, z, Look::Lines(lines))
     }
 }
 
-/// Where trees accept a person, whose score is `own`, whatever else than feature `j` stays as it is: a walk down each tree that follows both
-/// branches where `j` decides.
+/// Where trees accept a person, whose score is `own`, whatever else than feature `j` stays as it
+/// is: a walk down each tree that follows both branches where `j` decides.
 fn on_trees(
     trees: &Trees,
     (x, own): (&[f64], f64),
@@ -245,8 +265,11 @@ fn on_trees(
 ) {
     let aggregate = trees.rules().aggregate;
     let share = if aggregate == Aggregate::Sum { 1.0 } else { 1.0 / trees.roots().len() as f64 };
-    let says = |leaf: f64| if aggregate == Aggregate::Vote { f64::from(u8::from(leaf > 0.5)) } else { leaf };
-    // What the sum of the leaves rises by at each cut, and what it is at the person less what it is at the lower end.
+    let says = |leaf: f64| {
+        if aggregate == Aggregate::Vote { f64::from(u8::from(leaf > 0.5)) } else { leaf }
+    };
+    // What the sum of the leaves rises by at each cut, and what it is at the person less what it is
+    // at the lower end.
     let mut rises: Vec<(f64, f64)> = Vec::new();
     let mut waiting: Vec<(u32, f64, f64)> = Vec::new();
     let mut ahead = 0.0;
@@ -334,7 +357,11 @@ mod tests {
                 for i in 0..100 {
                     let v = 0.005 + 0.01 * f64::from(i);
                     let within = found.iter().any(|(low, high)| (*low..=*high).contains(&v));
-                    assert_eq!(within, model.score_row(&[v, 0.1]) > 0.0, "{aggregate:?} {v} {found:?}");
+                    assert_eq!(
+                        within,
+                        model.score_row(&[v, 0.1]) > 0.0,
+                        "{aggregate:?} {v} {found:?}"
+                    );
                 }
             }
         }

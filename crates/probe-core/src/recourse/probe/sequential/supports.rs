@@ -1,6 +1,8 @@
-//! Where noise acts on changed features only, the margin jumps when a feature starts to change, and no step sees that coming. The search then
-//! goes from one set of changed features to the next: the one that moves if all are noisy, the ones that the exact linear solver would take,
-//! single features, and from the best of them on with one more and one less. Within a set the margin is smooth again.
+//! Where noise acts on changed features only, the margin jumps when a feature starts to change, and
+//! no step sees that coming. The search then goes from one set of changed features to the next: the
+//! one that moves if all are noisy, the ones that the exact linear solver would take, single
+//! features, and from the best of them on with one more and one less. Within a set the margin is
+//! smooth again.
 
 use super::{COARSE, Incumbent, LEAST_GAIN, Look, Search};
 use crate::error::Result;
@@ -11,9 +13,15 @@ const ROUNDS: usize = 4;
 const NEWCOMERS: usize = 4;
 
 impl Search<'_> {
-    /// Descends with what differs at `here` moving and noisy, whatever else was noisy on the way here. No effect where that is not
-    /// admissible, or nothing differs.
-    fn refine(&mut self, factual: &[f64], z: f64, here: &mut [f64], best: &mut Incumbent) -> Result<()> {
+    /// Descends with what differs at `here` moving and noisy, whatever else was noisy on the way
+    /// here. No effect where that is not admissible, or nothing differs.
+    fn refine(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        here: &mut [f64],
+        best: &mut Incumbent,
+    ) -> Result<()> {
         let n_changed = |x: &[f64]| x.iter().zip(factual).filter(|(to, from)| to != from).count();
         loop {
             let before = n_changed(here);
@@ -29,7 +37,8 @@ impl Search<'_> {
         }
     }
 
-    /// The exact linear solver's answer to the margin's linearisation at `here`, where each feature brings its noise only if it changes.
+    /// The exact linear solver's answer to the margin's linearisation at `here`, where each feature
+    /// brings its noise only if it changes.
     fn choose(&mut self, factual: &[f64], z: f64, here: &[f64], look: Look) -> Result<Vec<f64>> {
         let task = Arc::clone(&self.task);
         let margin = self.slack(here, z, look)? + z;
@@ -48,8 +57,8 @@ impl Search<'_> {
         Ok(if finite { point } else { factual.to_vec() })
     }
 
-    /// Under noise on changed features: the set of features that move from here on, first choices. `free` is the answer where
-    /// all may and all are noisy.
+    /// Under noise on changed features: the set of features that move from here on, first choices.
+    /// `free` is the answer where all may and all are noisy.
     pub(super) fn try_supports(
         &mut self,
         factual: &[f64],
@@ -66,9 +75,15 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Under noise on changed features: sets of features near that of the best point, as long as one of them does better. Without a
-    /// point that meets the target, the most robust one is improved on.
-    pub(super) fn change_support(&mut self, factual: &[f64], z: f64, best: &mut Incumbent) -> Result<()> {
+    /// Under noise on changed features: sets of features near that of the best point, as long as
+    /// one of them does better. Without a point that meets the target, the most robust one is
+    /// improved on.
+    pub(super) fn change_support(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        best: &mut Incumbent,
+    ) -> Result<()> {
         let task = Arc::clone(&self.task);
         let actions = &task.actions;
         for _ in 0..ROUNDS {
@@ -88,7 +103,9 @@ impl Search<'_> {
             // One more: those that sell margin cheapest.
             let price = |j: usize| self.task().cost.weight(j, gradient[j]) / gradient[j].abs();
             let may = |&j: &usize| {
-                !moves(j) && gradient[j] != 0.0 && self.room(factual, j, gradient[j].signum()).is_some()
+                !moves(j)
+                    && gradient[j] != 0.0
+                    && self.room(factual, j, gradient[j].signum()).is_some()
             };
             let mut others: Vec<usize> = (0..base.len()).filter(may).collect();
             others.sort_by(|&a, &b| price(a).total_cmp(&price(b)).then(a.cmp(&b)));

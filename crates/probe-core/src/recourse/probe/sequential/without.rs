@@ -1,18 +1,22 @@
-//! Changes of several features once more without one of them: where scores jump, steps may come to rest with a feature beyond a place that the others get across by
-//! themselves, and no short step takes it back.
+//! Changes of several features once more without one of them: where scores jump, steps may come to
+//! rest with a feature beyond a place that the others get across by themselves, and no short step
+//! takes it back.
 
 use super::{Incumbent, Look, MAX_STEPS, Search};
 use crate::error::Result;
 use std::sync::Arc;
 
-/// Changes of fewer features are not looked at again: every single feature is tried from the person.
+/// Changes of fewer features are not looked at again: every single feature is tried from the
+/// person.
 const SEVERAL: usize = 3;
 /// What must be gained, as a share of the cost.
 const WORTH: f64 = 0.01;
-/// Features that are taken back at most, one after the other, and for how many of them steps find out whether it pays, each time.
+/// Features that are taken back at most, one after the other, and for how many of them steps find
+/// out whether it pays, each time.
 const ROUNDS: usize = 4;
 const TRIES: usize = 2;
-/// Steps of each: most of what there is to gain shows in the first ones, and the last steps go on anyway.
+/// Steps of each: most of what there is to gain shows in the first ones, and the last steps go on
+/// anyway.
 const STEPS: usize = 10;
 
 impl Search<'_> {
@@ -25,8 +29,8 @@ impl Search<'_> {
             && best.point.iter().zip(factual).filter(|(to, from)| to != from).count() >= SEVERAL
     }
 
-    /// Takes one feature of the best so far back altogether, where what is missing then seems to cost less by others, and lets steps find out; and another one, where that
-    /// paid.
+    /// Takes one feature of the best so far back altogether, where what is missing then seems to
+    /// cost less by others, and lets steps find out; and another one, where that paid.
     pub(super) fn do_without(
         &mut self,
         factual: &[f64],
@@ -52,7 +56,9 @@ impl Search<'_> {
         let near = self.landscape.largest_sd();
         for _ in 0..ROUNDS {
             let enough = (1.0 - WORTH) * best.cost;
-            for (expected, start) in self.starts_without(factual, z, coarse, best)?.into_iter().take(TRIES) {
+            for (expected, start) in
+                self.starts_without(factual, z, coarse, best)?.into_iter().take(TRIES)
+            {
                 if best.cost < enough || expected >= enough {
                     break;
                 }
@@ -67,7 +73,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The best so far without one of its changes, each with what it seems to cost once others have made up for that; the cheapest first.
+    /// The best so far without one of its changes, each with what it seems to cost once others have
+    /// made up for that; the cheapest first.
     fn starts_without(
         &mut self,
         factual: &[f64],

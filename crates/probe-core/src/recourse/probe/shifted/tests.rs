@@ -51,15 +51,17 @@ fn instance(draw: &mut Stream, norm: &str, shift: ModelShift) -> (Task, Vec<f64>
     (task, factual)
 }
 
-/// The least `l1` cost with $w^\top x + b \ge z\tau\sqrt{1 + \lVert x\rVert^2}$, by another way: the root is the least over $S$ of half
-/// of $u/S + S$, and for given $S$ and multiplier the features separate.
+/// The least `l1` cost with $w^\top x + b \ge z\tau\sqrt{1 + \lVert x\rVert^2}$, by another way:
+/// the root is the least over $S$ of half of $u/S + S$, and for given $S$ and multiplier the
+/// features separate.
 fn reference(task: &Task, factual: &[f64], z: f64, tau: f64) -> Option<f64> {
     let linear = task.model.as_linear().unwrap();
     let (w, b, d) = (linear.weights(), linear.bias(), factual.len());
     let point = |s: f64, nu: f64| -> Vec<f64> {
         let best = |j: usize| {
             let (low, high) = task.actions.interval(j, factual[j]).unwrap();
-            // c|x - f| + ν (a x²/2 - w x): the unpenalised minimum is w/a, pulled towards f by 1/(ν a).
+            // c|x - f| + ν (a x²/2 - w x): the unpenalised minimum is w/a, pulled towards f by 1/(ν
+            // a).
             let a = z * tau * tau / s;
             let pulled = |sign: f64| (w[j] - sign / nu) / a;
             let x = if pulled(1.0) > factual[j] {
@@ -129,8 +131,8 @@ fn random_changes_cost_what_another_solver_finds() {
     assert!(compared >= 40 && unreachable >= 3, "{compared} {unreachable}");
 }
 
-/// Asserts that no point near `found`, drawn at random, is cheaper by 1e-6 and has the rate: near is enough where the problem is
-/// convex.
+/// Asserts that no point near `found`, drawn at random, is cheaper by 1e-6 and has the rate: near
+/// is enough where the problem is convex.
 fn assert_optimal(task: &Task, factual: &[f64], found: &[f64], target: f64, draw: &mut Stream) {
     let rate = rate_of(task, found);
     assert!(rate <= target * (1.0 + 1e-9) && rate > target * (1.0 - 1e-6), "{rate} for {target}");
@@ -138,7 +140,8 @@ fn assert_optimal(task: &Task, factual: &[f64], found: &[f64], target: f64, draw
     let cost = task.cost.between(factual, found);
     for scale in [0.3, 0.03, 0.003] {
         for _ in 0..300 {
-            let mut other: Vec<f64> = found.iter().map(|x| x + scale * cost * draw.normal()).collect();
+            let mut other: Vec<f64> =
+                found.iter().map(|x| x + scale * cost * draw.normal()).collect();
             task.actions.project(factual, &mut other);
             let shrink = (cost * (1.0 - 1e-6)) / task.cost.between(factual, &other);
             if shrink < 1.0 {
@@ -169,7 +172,8 @@ fn nothing_drawn_at_random_is_cheaper() {
 
 #[test]
 fn a_bounded_change_of_one_feature_by_hand() {
-    // s = x - 1, ρ = 0.2, σ = 0.1: the weight may fall to 0.8, so 0.8 x - 1 ≥ z 0.1·0.8, or rise to 1.2: x ≥ 1/1.2 + 0.1 z.
+    // s = x - 1, ρ = 0.2, σ = 0.1: the weight may fall to 0.8, so 0.8 x - 1 ≥ z 0.1·0.8, or rise to 1.2:
+    // x ≥ 1/1.2 + 0.1 z.
     let task = task(Linear::new(vec![1.0], -1.0, 0.0).unwrap(), "l1", ModelShift::Bounded(0.2));
     let found = find(&task, &[0.0], 0.1);
     let expected = 1.0 / 0.8 + 0.1 * upper_quantile(0.1);
@@ -179,7 +183,8 @@ fn a_bounded_change_of_one_feature_by_hand() {
 #[test]
 fn a_change_larger_than_the_weights_leaves_no_recourse() {
     // The margin along w tends to |w|/τ = 0.5 at best, far below what a rate of 0.1 asks for.
-    let task = task(Linear::new(vec![0.3, 0.4], -1.0, 0.0).unwrap(), "l1", ModelShift::Gaussian(1.0));
+    let task =
+        task(Linear::new(vec![0.3, 0.4], -1.0, 0.0).unwrap(), "l1", ModelShift::Gaussian(1.0));
     let found = find(&task, &[0.0, 0.0], 0.1);
     assert!(matches!(found.verdict, Verdict::Short(Reason::RateNotReachable)), "{found:?}");
     let mut stuck = task.clone();

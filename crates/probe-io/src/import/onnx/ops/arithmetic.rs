@@ -39,8 +39,12 @@ pub(super) fn multiply(graph: &mut Graph, inputs: Inputs<'_>) -> Made {
             stepped(graph, x, c, Step::Multiply)
         }
         (x, Value::Constant(c)) | (Value::Constant(c), x) => scaled(graph, x, c, |factor| factor),
-        (Value::Units(a), Value::Units(b)) if a.same_root(b) => made(a.with(a.curve.times(&b.curve)?)),
-        (a, b) => Err(format!("a product of {} and {} that are not the same", a.describe(), b.describe())),
+        (Value::Units(a), Value::Units(b)) if a.same_root(b) => {
+            made(a.with(a.curve.times(&b.curve)?))
+        }
+        (a, b) => {
+            Err(format!("a product of {} and {} that are not the same", a.describe(), b.describe()))
+        }
     }
 }
 
@@ -184,7 +188,10 @@ fn normalised(units: &Units) -> Made {
             let margin = units.root.pick(&[1]).mapped(|_| slope, |_| 0.0);
             Ok(vec![Value::Scores(Scores::Affine(Rc::new(margin)))])
         }
-        _ => Err("entries are made to sum to one that are no probabilities of two classes".to_owned()),
+        _ => {
+            Err("entries are made to sum to one that are no probabilities of two classes"
+                .to_owned())
+        }
     }
 }
 

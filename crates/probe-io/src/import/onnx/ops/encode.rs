@@ -31,7 +31,9 @@ pub(super) fn scaler(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>) -> 
     let mut cells = Vec::with_capacity(n);
     for (i, cell) in columns.cells.iter().enumerate() {
         if cell.element == Element::Double {
-            return Err("it is applied to doubles, whose rounding the operator leaves open".to_owned());
+            return Err(
+                "it is applied to doubles, whose rounding the operator leaves open".to_owned()
+            );
         }
         let cell = cell.cast(Element::Single)?;
         cells.push(cell.then(Step::Subtract(offset[i]))?.then(Step::Multiply(scale[i]))?);
@@ -84,7 +86,9 @@ pub(super) fn one_hot(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>) ->
         graph.spend(n.saturating_mul(16))?;
         let raw = category(graph, cell, element)?;
         graph.encode(raw, categories.clone(), true)?;
-        cells.extend((0..n).map(|option| Cell::encoded(Source::Option(raw, option), Element::Single)));
+        cells.extend(
+            (0..n).map(|option| Cell::encoded(Source::Option(raw, option), Element::Single)),
+        );
     }
     let mut dims = columns.dims.clone();
     dims.push(n);
@@ -109,8 +113,9 @@ pub(super) fn label_encoder(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'
     let mut told = vec![false; names.len()];
     for (name, code) in names.into_iter().zip(codes) {
         let place = usize::try_from(code).ok().filter(|&place| told.get(place) == Some(&false));
-        let place =
-            place.ok_or_else(|| format!("'{name}' becomes {code}; expected 0, 1, 2 and so on, each once"))?;
+        let place = place.ok_or_else(|| {
+            format!("'{name}' becomes {code}; expected 0, 1, 2 and so on, each once")
+        })?;
         told[place] = true;
         categories[place] = name;
     }
@@ -153,8 +158,9 @@ fn codes(node: &Node<'_>) -> Result<(Vec<i64>, Element), String> {
     match (&floats[..], &wholes[..]) {
         ([], [_, ..]) => Ok((wholes, Element::Whole)),
         ([_, ..], []) => {
-            let whole =
-                |x: &f64| if x.fract() == 0.0 { Ok(*x as i64) } else { Err(format!("a value of {x}")) };
+            let whole = |x: &f64| {
+                if x.fract() == 0.0 { Ok(*x as i64) } else { Err(format!("a value of {x}")) }
+            };
             Ok((floats.iter().map(whole).collect::<Result<_, _>>()?, Element::Single))
         }
         _ => Err("expected values_int64s or values_floats".to_owned()),

@@ -63,7 +63,9 @@ fn with_dims(graph: &mut Graph, value: &Value, dims: Vec<usize>) -> Made {
             Ok(vec![Value::columns(dims, columns.cells.clone())])
         }
         // A single unit may do without its dimension.
-        Value::Units(units) if dims == [units.root.n()] || (dims.is_empty() && units.root.n() == 1) => {
+        Value::Units(units)
+            if dims == [units.root.n()] || (dims.is_empty() && units.root.n() == 1) =>
+        {
             Ok(vec![value.clone()])
         }
         Value::Scores(_) if dims == [2] => Ok(vec![value.clone()]),
@@ -78,14 +80,23 @@ pub(super) fn reshape(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>) ->
         _ => node.ints("shape").to_vec(),
     };
     if let Value::Constant(tensor) = value {
-        let known: i64 =
-            wanted.iter().filter(|&&dim| dim > 0).try_fold(1_i64, |n, &d| n.checked_mul(d)).unwrap_or(0);
+        let known: i64 = wanted
+            .iter()
+            .filter(|&&dim| dim > 0)
+            .try_fold(1_i64, |n, &d| n.checked_mul(d))
+            .unwrap_or(0);
         let open = wanted.iter().filter(|&&dim| dim < 0).count();
         let len = tensor.len() as i64;
-        if wanted.contains(&0) || open > 1 || known == 0 || len % known != 0 || (open == 0 && known != len) {
+        if wanted.contains(&0)
+            || open > 1
+            || known == 0
+            || len % known != 0
+            || (open == 0 && known != len)
+        {
             return Err(format!("a constant of dimensions {:?} made {wanted:?}", tensor.dims));
         }
-        let dims = wanted.iter().map(|&dim| if dim < 0 { (len / known) as usize } else { dim as usize });
+        let dims =
+            wanted.iter().map(|&dim| if dim < 0 { (len / known) as usize } else { dim as usize });
         let tensor = Tensor { dims: dims.collect(), data: tensor.data.clone() };
         return Ok(vec![Value::Constant(Rc::new(tensor))]);
     }
@@ -95,7 +106,8 @@ pub(super) fn reshape(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>) ->
     let known = rest.iter().filter(|&&dim| dim > 0).try_fold(1_i64, |n, &dim| n.checked_mul(dim));
     let known = known.and_then(|known| usize::try_from(known).ok()).ok_or_else(refuse)?;
     let open = rest.iter().filter(|&&dim| dim < 0).count();
-    // Rows stay rows if the rest holds a whole one. The first dimension is open, kept, or the 1 of a graph for single rows.
+    // Rows stay rows if the rest holds a whole one. The first dimension is open, kept, or the 1 of
+    // a graph for single rows.
     let fits = match open {
         0 => known == n && matches!(rows, -1..=1),
         1 => matches!(rows, 0..=1) && n % known == 0,
@@ -152,7 +164,8 @@ pub(super) fn transpose(_graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>)
 }
 
 pub(super) fn concat(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>) -> Made {
-    let values: Vec<&Value> = (0..inputs.len()).map(|i| need(inputs, i)).collect::<Result<_, _>>()?;
+    let values: Vec<&Value> =
+        (0..inputs.len()).map(|i| need(inputs, i)).collect::<Result<_, _>>()?;
     let axis = node.int("axis", 1);
     side_by_side(graph, &values, axis)
 }
@@ -192,7 +205,8 @@ fn side_by_side(graph: &mut Graph, values: &[&Value], axis: i64) -> Made {
     if !matches!(axis, 1 | -1) {
         return Err(format!("along axis {axis}"));
     }
-    let units: Vec<Units> = values.iter().map(|value| graph.units(value)).collect::<Result<_, _>>()?;
+    let units: Vec<Units> =
+        values.iter().map(|value| graph.units(value)).collect::<Result<_, _>>()?;
     let lines = units.iter().all(|units| units.curve.line().is_some());
     let one_root = units.windows(2).all(|pair| pair[0].same_root(&pair[1]));
     if !lines && one_root {
@@ -268,7 +282,9 @@ fn choose(graph: &mut Graph, value: &Value, indices: &Tensor) -> Made {
         }
         // What is said of the second class.
         Value::Scores(scores) if rows == [1] => Value::Scores(scores.clone()),
-        _ => return Err(format!("column {} of the scores: only that of the second class", rows[0])),
+        _ => {
+            return Err(format!("column {} of the scores: only that of the second class", rows[0]));
+        }
     }])
 }
 
@@ -283,7 +299,11 @@ pub(super) fn feature_vectorizer(graph: &mut Graph, node: &Node<'_>, inputs: Inp
             return Err(format!("input {i} has {} columns, not {wanted}", columns.cells.len()));
         }
         graph.spend(columns.cells.iter().map(|cell| 8 + 2 * cell.n_steps()).sum())?;
-        let cells = columns.cells.iter().map(|cell| cell.cast(Element::Single)).collect::<Result<_, _>>()?;
+        let cells = columns
+            .cells
+            .iter()
+            .map(|cell| cell.cast(Element::Single))
+            .collect::<Result<_, _>>()?;
         values.push(Value::columns(columns.dims.clone(), cells));
     }
     if values.len() != inputs.len() || values.is_empty() {

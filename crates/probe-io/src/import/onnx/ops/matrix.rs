@@ -15,7 +15,9 @@ pub(super) fn gemm(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>) -> Ma
     let matrix = if node.int("transB", 0) != 0 { &matrix.transposed()? } else { matrix };
     let (_, n) = matrix.matrix()?;
     let bias = match inputs.get(2) {
-        Some(Some(_)) => constant(inputs, 2)?.per_column(n)?.into_iter().map(|b| beta * b).collect(),
+        Some(Some(_)) => {
+            constant(inputs, 2)?.per_column(n)?.into_iter().map(|b| beta * b).collect()
+        }
         _ => vec![0.0; n],
     };
     layer(graph, need(inputs, 0)?, matrix, alpha, &bias)

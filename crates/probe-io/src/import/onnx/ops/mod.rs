@@ -53,7 +53,9 @@ fn plain(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>) -> Made {
         "Sigmoid" => arithmetic::function(graph, inputs, Function::Sigmoid),
         "Softplus" => arithmetic::function(graph, inputs, Function::Softplus),
         "Erf" => arithmetic::function(graph, inputs, Function::Erf),
-        "LeakyRelu" => arithmetic::function(graph, inputs, Function::leaky(node.float("alpha", 0.01))?),
+        "LeakyRelu" => {
+            arithmetic::function(graph, inputs, Function::leaky(node.float("alpha", 0.01))?)
+        }
         "Gelu" => arithmetic::gelu(graph, node, inputs),
         "Swish" => arithmetic::swish(graph, node, inputs),
         "Softmax" | "LogSoftmax" => scores::softmax(graph, node, inputs),
@@ -95,5 +97,7 @@ fn need(inputs: Inputs<'_>, i: usize) -> Result<&Value, String> {
 /// Input `i`, which must be a constant.
 fn constant(inputs: Inputs<'_>, i: usize) -> Result<&super::tensor::Tensor, String> {
     let value = need(inputs, i)?;
-    value.constant().ok_or_else(|| format!("its input {i} must be a constant and is {}", value.describe()))
+    value
+        .constant()
+        .ok_or_else(|| format!("its input {i} must be a constant and is {}", value.describe()))
 }

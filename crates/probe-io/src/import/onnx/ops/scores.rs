@@ -30,7 +30,9 @@ pub(super) fn check_two(n: usize) -> Result<(), String> {
 /// The size of probabilities, which they are themselves.
 pub(super) fn absolute(inputs: Inputs<'_>) -> Made {
     match need(inputs, 0)? {
-        Value::Units(units) if units.curve.sigmoid().is_some() => Ok(vec![Value::Units(units.clone())]),
+        Value::Units(units) if units.curve.sigmoid().is_some() => {
+            Ok(vec![Value::Units(units.clone())])
+        }
         _ => Err("only probabilities have a size that is read".to_owned()),
     }
 }
@@ -53,7 +55,9 @@ pub(super) fn normalizer(node: &Node<'_>, inputs: Inputs<'_>) -> Made {
     let norm = node.text("norm", "MAX");
     match need(inputs, 0)? {
         Value::Scores(scores) if norm == "L1" => Ok(vec![Value::Scores(scores.clone())]),
-        other => Err(format!("norm {norm} of {}: every column would depend on all", other.describe())),
+        other => {
+            Err(format!("norm {norm} of {}: every column would depend on all", other.describe()))
+        }
     }
 }
 
@@ -111,7 +115,9 @@ fn linear(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>) -> Result<Unit
         return Err(format!("{} intercepts for {n} score(s)", intercepts.len()));
     }
     graph.spend(n.saturating_mul(affine.width))?;
-    let by_column: Vec<f64> =
-        (0..d).flat_map(|j| (0..n).map(move |i| (i, j))).map(|(i, j)| coefficients[i * d + j]).collect();
+    let by_column: Vec<f64> = (0..d)
+        .flat_map(|j| (0..n).map(move |i| (i, j)))
+        .map(|(i, j)| coefficients[i * d + j])
+        .collect();
     Ok(Units::plain(affine.through(&by_column, n, &intercepts)))
 }

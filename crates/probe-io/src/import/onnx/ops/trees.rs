@@ -1,4 +1,5 @@
-//! Ensembles of trees. Their cuts are moved to the columns of the input, through every scaler before them, to the bit.
+//! Ensembles of trees. Their cuts are moved to the columns of the input, through every scaler
+//! before them, to the bit.
 
 use super::super::graph::Graph;
 use super::super::node::Node;
@@ -58,7 +59,12 @@ pub(super) fn regressor(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>) 
 }
 
 impl Forest {
-    fn read(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>, of: &str) -> Result<Self, String> {
+    fn read(
+        graph: &mut Graph,
+        node: &Node<'_>,
+        inputs: Inputs<'_>,
+        of: &str,
+    ) -> Result<Self, String> {
         let Value::Columns(columns) = need(inputs, 0)? else {
             return Err(format!(
                 "it is applied to {}: only to columns of the input",
@@ -66,7 +72,10 @@ impl Forest {
             ));
         };
         if columns.dims.len() != 1 {
-            return Err(format!("expected rows and columns, found {} dimensions", columns.dims.len() + 1));
+            return Err(format!(
+                "expected rows and columns, found {} dimensions",
+                columns.dims.len() + 1
+            ));
         }
         let nodes = Nodes::read(graph, node)?;
         let columns = compared(graph, columns)?;
@@ -83,16 +92,22 @@ impl Forest {
         let weights = node.floats_or_tensor(&format!("{of}_weights"))?;
         let n = weights.len();
         if trees.len() != n || nodes.len() != n || classes.len() != n {
-            return Err(format!("{of}_treeids, {of}_nodeids, {of}_ids and {of}_weights differ in length"));
+            return Err(format!(
+                "{of}_treeids, {of}_nodeids, {of}_ids and {of}_weights differ in length"
+            ));
         }
         let most = if of == "class" { 1 } else { 0 };
         for i in 0..n {
             let class = usize::try_from(classes[i]).ok().filter(|&class| class <= most);
-            let class = class.ok_or_else(|| format!("{of}_ids: {} is not one of 0 to {most}", classes[i]))?;
+            let class = class
+                .ok_or_else(|| format!("{of}_ids: {} is not one of 0 to {most}", classes[i]))?;
             let place = places.get(&(trees[i], nodes[i]));
             let leaf = place.filter(|(tree, at)| self.trees[*tree].left[*at] == -1);
             let Some(&(tree, at)) = leaf else {
-                return Err(format!("{of}_nodeids: node {} of tree {} is no leaf", nodes[i], trees[i]));
+                return Err(format!(
+                    "{of}_nodeids: node {} of tree {} is no leaf",
+                    nodes[i], trees[i]
+                ));
             };
             self.weights[tree][at][class] += weights[i];
             self.classes[class] = true;
@@ -109,7 +124,8 @@ impl Forest {
         self.trees.iter().zip(&self.weights).flat_map(of)
     }
 
-    /// How the leaves of a classifier make a margin: how they are taken together, what each is, and what is added.
+    /// How the leaves of a classifier make a margin: how they are taken together, what each is, and
+    /// what is added.
     #[expect(clippy::type_complexity, reason = "told once, used once")]
     fn classified(
         &self,
@@ -126,7 +142,8 @@ impl Forest {
         };
         if self.classes == [false, true] {
             return Err(
-                "class_ids: weights of class 1 alone, which runtimes take in different ways".to_owned()
+                "class_ids: weights of class 1 alone, which runtimes take in different ways"
+                    .to_owned(),
             );
         }
         if both {
@@ -137,7 +154,9 @@ impl Forest {
             };
             // Weights of float32 that are shares of one tree's one.
             let shares = self.leaves().all(|[no, yes]| {
-                no >= 0.0 && yes >= 0.0 && ((no + yes) * n - 1.0).abs() <= 4.0 * f64::from(f32::EPSILON)
+                no >= 0.0
+                    && yes >= 0.0
+                    && ((no + yes) * n - 1.0).abs() <= 4.0 * f64::from(f32::EPSILON)
             });
             return match transform {
                 "NONE" if shares && no_base => {
@@ -157,7 +176,8 @@ impl Forest {
             [base] => base,
             _ => return Err(format!("{} base_values for one class", bases.len())),
         };
-        // The one score is of the second class, whatever class its weights name. If none is negative it is a probability, not a margin.
+        // The one score is of the second class, whatever class its weights name. If none is
+        // negative it is a probability, not a margin.
         let probability = self.leaves().all(|[score, _]| score >= 0.0);
         match transform {
             "NONE" if probability && no_base => {
@@ -191,12 +211,13 @@ fn compared(graph: &mut Graph, columns: &Columns) -> Result<Columns, String> {
     Ok(Columns { dims: columns.dims.clone(), cells })
 }
 
-/// The probability of which `weight` is the n-th part as float32. Several may be: the one with the fewest digits, so that trees whose leaves
-/// are pure sum to whole numbers and ties stay ties.
+/// The probability of which `weight` is the n-th part as float32. Several may be: the one with the
+/// fewest digits, so that trees whose leaves are pure sum to whole numbers and ties stay ties.
 fn share(weight: f64, n: f64) -> f64 {
     let near = (weight * n) as f32;
     let candidates = [near.next_down(), near, near.next_up()];
-    let fitting = candidates.into_iter().filter(|&p| f64::from((f64::from(p) / n) as f32) == weight);
+    let fitting =
+        candidates.into_iter().filter(|&p| f64::from((f64::from(p) / n) as f32) == weight);
     fitting.max_by_key(|p| p.to_bits().trailing_zeros()).map_or(weight * n, f64::from)
 }
 
@@ -243,7 +264,11 @@ impl<'m> Nodes<'m> {
             ("nodes_falsenodeids", nodes.children[1].len()),
             (
                 "nodes_missing_value_tracks_true",
-                nodes.tracks_true.len().max(if nodes.tracks_true.is_empty() { trees.len() } else { 0 }),
+                nodes.tracks_true.len().max(if nodes.tracks_true.is_empty() {
+                    trees.len()
+                } else {
+                    0
+                }),
             ),
         ];
         if let Some((name, n)) = lengths.into_iter().find(|(_, n)| *n != trees.len()) {
@@ -278,7 +303,9 @@ impl<'m> Nodes<'m> {
             let find = |side: usize| {
                 let child = self.children[side][i];
                 let place = self.places.get(&(name, child));
-                place.map(|(_, at)| *at as i64).ok_or_else(|| format!("tree {name} has no node {child}"))
+                place
+                    .map(|(_, at)| *at as i64)
+                    .ok_or_else(|| format!("tree {name} has no node {child}"))
             };
             // Nodes of one tree come in the order of their places.
             let number = self.number_of(name)?;
@@ -325,7 +352,9 @@ impl<'m> Nodes<'m> {
     fn cell<'c>(&self, i: usize, columns: &'c Columns) -> Result<&'c Cell, String> {
         let feature = self.features[i];
         let cell = usize::try_from(feature).ok().and_then(|j| columns.cells.get(j));
-        cell.ok_or_else(|| format!("nodes_featureids: {feature} of {} columns", columns.cells.len()))
+        cell.ok_or_else(|| {
+            format!("nodes_featureids: {feature} of {} columns", columns.cells.len())
+        })
     }
 }
 

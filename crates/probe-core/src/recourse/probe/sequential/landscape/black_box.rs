@@ -1,5 +1,6 @@
-//! Scores of which nothing else is known: the model is asked for every error. Also what is walked on where noise depends on the move and there are no lines: errors
-//! are standard ones then, and each place makes its own of them.
+//! Scores of which nothing else is known: the model is asked for every error. Also what is walked
+//! on where noise depends on the move and there are no lines: errors are standard ones then, and
+//! each place makes its own of them.
 
 use super::super::Look;
 use super::scattered::{self, Around, PRECISION, Scattered, WORTH};
@@ -27,7 +28,11 @@ pub(super) fn depends_on_the_move(noise: &dyn Noise) -> Result<bool> {
 
 impl<'a> OnScores<'a> {
     /// `errors` are those of the noise, or standard ones where it differs from move to move.
-    pub(super) fn new(model: &'a dyn Model, noise: &'a dyn Noise, errors: &'a Errors) -> Result<Self> {
+    pub(super) fn new(
+        model: &'a dyn Model,
+        noise: &'a dyn Noise,
+        errors: &'a Errors,
+    ) -> Result<Self> {
         let still = vec![0.0; noise.dim()];
         let moved = noise.at(&still, &still)?;
         let standard = Gaussian::isotropic(noise.dim(), 1.0)?;
@@ -43,7 +48,8 @@ impl<'a> OnScores<'a> {
         Ok(())
     }
 
-    /// From slopes in standard errors to those in features. What a longer move adds to the deviation is left to the steps.
+    /// From slopes in standard errors to those in features. What a longer move adds to the
+    /// deviation is left to the steps.
     fn rescale(&self, gradient: &mut [f64]) {
         if let Some(moved) = &self.asked.moved {
             for (j, g) in gradient.iter_mut().enumerate() {
@@ -74,7 +80,8 @@ impl Around for Asked<'_> {
             let noisy = x.iter().zip(active).zip(errors.row(i)).enumerate();
             let moved = self.moved.as_ref();
             self.rows.extend(noisy.map(|(j, ((x, active), e))| {
-                let e = moved.map_or(stretch * e, |moved| moved.mean()[j] + stretch * moved.sd(j) * e);
+                let e =
+                    moved.map_or(stretch * e, |moved| moved.mean()[j] + stretch * moved.sd(j) * e);
                 if *active { x + e } else { *x }
             }));
         }
@@ -117,7 +124,12 @@ impl Landscape for OnScores<'_> {
         Ok(self.on.margin(&mut self.asked, place.to, WORTH * lines, &mut unused)?.0)
     }
 
-    fn slack_of_single(&mut self, _change: (usize, f64), _z: f64, _lines: usize) -> Result<Option<f64>> {
+    fn slack_of_single(
+        &mut self,
+        _change: (usize, f64),
+        _z: f64,
+        _lines: usize,
+    ) -> Result<Option<f64>> {
         Ok(None)
     }
 

@@ -3,7 +3,8 @@
 use crate::math::cholesky;
 use crate::noise::Gaussian;
 
-/// What is added to each variance, as a share of it, so that features which are always missed alike can be told apart.
+/// What is added to each variance, as a share of it, so that features which are always missed alike
+/// can be told apart.
 const RIDGE: f64 = 1e-6;
 
 /// A full covariance, and the factor of its part where noise acts.
@@ -23,7 +24,8 @@ impl Correlated {
         Self { covariance, d, active: Vec::new(), which: Vec::new(), factor: Vec::new() }
     }
 
-    /// Turns covariances with the errors into slopes by the errors, over the `active` features; 0 for the others.
+    /// Turns covariances with the errors into slopes by the errors, over the `active` features; 0
+    /// for the others.
     pub(super) fn solve(&mut self, active: &[bool], slopes: &mut [f64]) {
         if self.active != active {
             self.factorise(active);
@@ -47,12 +49,14 @@ impl Correlated {
         self.active.clear();
         self.active.extend_from_slice(active);
         self.which.clear();
-        self.which.extend((0..self.d).filter(|&j| active[j] && self.covariance[j * self.d + j] > 0.0));
+        self.which
+            .extend((0..self.d).filter(|&j| active[j] && self.covariance[j * self.d + j] > 0.0));
         let n = self.which.len();
         let mut part = vec![0.0; n * n];
         for (i, &a) in self.which.iter().enumerate() {
             for (k, &b) in self.which.iter().enumerate() {
-                part[i * n + k] = self.covariance[a * self.d + b] * if i == k { 1.0 + RIDGE } else { 1.0 };
+                part[i * n + k] =
+                    self.covariance[a * self.d + b] * if i == k { 1.0 + RIDGE } else { 1.0 };
             }
         }
         self.factor = cholesky::semidefinite(&part, n).unwrap_or_else(|| {
@@ -82,6 +86,9 @@ mod tests {
         // Alone, the second is its covariance over its variance.
         let mut slopes = [5.0, -6.0, 7.0];
         correlated.solve(&[false, true, true], &mut slopes);
-        assert!(slopes[0] == 0.0 && (slopes[1] + 2.0).abs() < 1e-5 && slopes[2] == 0.0, "{slopes:?}");
+        assert!(
+            slopes[0] == 0.0 && (slopes[1] + 2.0).abs() < 1e-5 && slopes[2] == 0.0,
+            "{slopes:?}"
+        );
     }
 }

@@ -27,7 +27,8 @@ pub(super) struct Place<'p> {
 
 /// What was seen at a place.
 pub(super) struct Seen {
-    /// Margin less the target. A point that is not favourable itself has none to spare, whatever the rate.
+    /// Margin less the target. A point that is not favourable itself has none to spare, whatever
+    /// the rate.
     pub slack: f64,
     /// Whether the point is favourable itself.
     pub favourable: bool,
@@ -40,7 +41,8 @@ pub(super) trait Landscape {
     /// Begins with another person.
     fn begin(&mut self, person: &[f64]);
 
-    /// Margin less `z` at a place; its gradient goes to `gradient`. `hint` is a gradient from nearby.
+    /// Margin less `z` at a place; its gradient goes to `gradient`. `hint` is a gradient from
+    /// nearby.
     fn slack(
         &mut self,
         place: Place<'_>,
@@ -50,8 +52,9 @@ pub(super) trait Landscape {
         gradient: &mut [f64],
     ) -> Result<Seen>;
 
-    /// [`Landscape::slack`] without a gradient, on more samples for less, and the variance of one; `None` where that is no cheaper at the place that was last looked at, or the
-    /// point is refused itself.
+    /// [`Landscape::slack`] without a gradient, on more samples for less, and the variance of one;
+    /// `None` where that is no cheaper at the place that was last looked at, or the point is
+    /// refused itself.
     fn closer_slack(
         &mut self,
         place: Place<'_>,
@@ -76,9 +79,14 @@ pub(super) trait Landscape {
     /// The margin at a place, which [`Landscape::slack_of_single`] starts from.
     fn anchor(&mut self, place: Place<'_>, hint: Option<&[f64]>, lines: usize) -> Result<f64>;
 
-    /// Margin less `z` where one feature of the anchored place differs; −1 if the point is refused itself. `None` where there is no
-    /// short cut to it.
-    fn slack_of_single(&mut self, change: (usize, f64), z: f64, lines: usize) -> Result<Option<f64>>;
+    /// Margin less `z` where one feature of the anchored place differs; −1 if the point is refused
+    /// itself. `None` where there is no short cut to it.
+    fn slack_of_single(
+        &mut self,
+        change: (usize, f64),
+        z: f64,
+        lines: usize,
+    ) -> Result<Option<f64>>;
 
     /// Standard deviation of feature `j`, whether or not the noise acts on it.
     fn sd(&self, j: usize) -> f64;
@@ -94,8 +102,9 @@ pub(super) trait Landscape {
         let _ = (x, edges);
     }
 
-    /// Values of feature `j` within a range, to look at where nothing else helps: one between each two jumps of the score and one beyond the outermost, or
-    /// evenly spread where it does not jump; none where the range has no end.
+    /// Values of feature `j` within a range, to look at where nothing else helps: one between each
+    /// two jumps of the score and one beyond the outermost, or evenly spread where it does not
+    /// jump; none where the range has no end.
     fn stops_into(&self, j: usize, range: (f64, f64), stops: &mut Vec<f64>) {
         let _ = (j, range, stops);
     }
@@ -137,7 +146,8 @@ pub(super) trait Landscape {
         0
     }
 
-    /// Whether single features are tried only where the margin's slope at the person speaks for them.
+    /// Whether single features are tried only where the margin's slope at the person speaks for
+    /// them.
     fn screens(&self) -> bool {
         false
     }
@@ -150,7 +160,8 @@ pub(super) trait Landscape {
         Surcharges { fair: 0.0165, dear: 0.03, cheap: 0.009 }
     }
 
-    /// How many lines of a certificate the whole cost of an answer is worth, where room under a target is chosen by that.
+    /// How many lines of a certificate the whole cost of an answer is worth, where room under a
+    /// target is chosen by that.
     fn worth_of_cost(&self, rate: f64) -> Option<f64> {
         let _ = rate;
         None
@@ -162,7 +173,8 @@ pub(super) trait Landscape {
     }
 }
 
-/// What staying under a target may add to the cost, as shares of it: so much, or less where it would add more than is `dear`.
+/// What staying under a target may add to the cost, as shares of it: so much, or less where it
+/// would add more than is `dear`.
 #[derive(Clone, Copy)]
 pub(super) struct Surcharges {
     pub fair: f64,
@@ -179,7 +191,8 @@ pub(super) enum Samples {
 impl Samples {
     pub(super) fn new(task: &Task, noise: &dyn Noise, active: Option<&[bool]>) -> Result<Self> {
         let depends = black_box::depends_on_the_move(noise)?;
-        if depends && (task.model.as_trees().is_some() || task.model.as_differentiable().is_none()) {
+        if depends && (task.model.as_trees().is_some() || task.model.as_differentiable().is_none())
+        {
             // Standard ones: every move makes its own of them.
             let standard = Gaussian::isotropic(noise.dim(), 1.0)?;
             return Ok(Self::Errors(Errors::even(
@@ -190,10 +203,20 @@ impl Samples {
             )?));
         }
         if task.model.as_trees().is_some() {
-            return Ok(Self::Errors(Errors::even(noise, task.seed, (Purpose::Search, 0), trees::MOST)?));
+            return Ok(Self::Errors(Errors::even(
+                noise,
+                task.seed,
+                (Purpose::Search, 0),
+                trees::MOST,
+            )?));
         }
         if task.model.as_differentiable().is_none() {
-            return Ok(Self::Errors(Errors::even(noise, task.seed, (Purpose::Search, 0), black_box::MOST)?));
+            return Ok(Self::Errors(Errors::even(
+                noise,
+                task.seed,
+                (Purpose::Search, 0),
+                black_box::MOST,
+            )?));
         }
         let lines = Lines::new(&*task.model, noise, active)?;
         Ok(Self::Lines(Pool::even(task.seed, Purpose::Search, 0, &lines)))

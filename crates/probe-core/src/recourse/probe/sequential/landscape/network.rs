@@ -11,7 +11,8 @@ use crate::recourse::{Reason, Task, shortcoming};
 use crate::schema::Actions;
 use crate::seed::Purpose;
 
-/// Where nothing else helps: steps between the places of a feature that are looked at, and points to start from.
+/// Where nothing else helps: steps between the places of a feature that are looked at, and points
+/// to start from.
 const STOPS: usize = 64;
 const STARTS: usize = 256;
 
@@ -22,7 +23,8 @@ pub(super) struct OnLines<'a> {
     network: Option<&'a Mlp>,
     /// Gradient of the point's own margin.
     kept: Vec<f64>,
-    /// Whether lines near this person are dear as a whole, because most of them bend or the network is deep, and whether that is known.
+    /// Whether lines near this person are dear as a whole, because most of them bend or the network
+    /// is deep, and whether that is known.
     dear: bool,
     known: bool,
     /// Variance of the lines that were last looked at.
@@ -77,7 +79,8 @@ impl Landscape for OnLines<'_> {
             return seen(own - EDGE, 0.0);
         }
         if !self.known {
-            // Where lines are dear the way is found on one root each, and what matters is looked at in places.
+            // Where lines are dear the way is found on one root each, and what matters is looked at
+            // in places.
             self.known = true;
             self.dear = self.lines.bend(self.pool)?;
             self.lines.take_roughly(self.dear);
@@ -128,11 +131,17 @@ impl Landscape for OnLines<'_> {
         Ok(self.lines.margin(self.pool, lines, None)?.0)
     }
 
-    fn slack_of_single(&mut self, (j, change): (usize, f64), z: f64, lines: usize) -> Result<Option<f64>> {
+    fn slack_of_single(
+        &mut self,
+        (j, change): (usize, f64),
+        z: f64,
+        lines: usize,
+    ) -> Result<Option<f64>> {
         if !(self.lines.is_fixed() && self.lines.is_centred()) {
             return Ok(None);
         }
-        // A point that is refused itself is no answer, whatever the noise does: most features fail here.
+        // A point that is refused itself is no answer, whatever the noise does: most features fail
+        // here.
         if self.lines.is_out_of_reach(j, change) || self.lines.nudge(j, change)? <= 0.0 {
             return Ok(Some(-1.0));
         }
@@ -160,11 +169,15 @@ impl Landscape for OnLines<'_> {
     /// Evenly spread over what may change and has two ends.
     fn starts_into(&self, person: &[f64], task: &Task, starts: &mut Vec<Vec<f64>>) {
         let ends = |j: usize| {
-            let range = task.actions.interval(j, person[j]).filter(|_| task.actions.is_mutable_numeric(j));
-            range.filter(|(low, high)| low < high && (high - low).is_finite()).map(|range| (j, range))
+            let range =
+                task.actions.interval(j, person[j]).filter(|_| task.actions.is_mutable_numeric(j));
+            range
+                .filter(|(low, high)| low < high && (high - low).is_finite())
+                .map(|range| (j, range))
         };
         let open: Vec<_> = (0..person.len()).filter_map(ends).collect();
-        let points = ScrambledSobol::new(open.len(), &mut task.seed.stream(Purpose::Search, STARTS as u64));
+        let points =
+            ScrambledSobol::new(open.len(), &mut task.seed.stream(Purpose::Search, STARTS as u64));
         let mut shares = vec![0.0; open.len()];
         for i in 0..STARTS {
             points.uniform_into(i, &mut shares);
@@ -181,7 +194,8 @@ impl Landscape for OnLines<'_> {
         (reason != Reason::NotFound).then_some(reason)
     }
 
-    /// The last corrections take more: half are enough to find the way, where lines follow the gradient.
+    /// The last corrections take more: half are enough to find the way, where lines follow the
+    /// gradient.
     fn coarse(&self) -> usize {
         if self.lines.follow_gradients() { COARSE / 2 } else { COARSE }
     }
@@ -194,7 +208,8 @@ impl Landscape for OnLines<'_> {
         Surcharges { fair: 0.02, dear: 0.04, cheap: 0.014 }
     }
 
-    /// Where lines bend, what room costs and what it saves differ much between people. With these numbers it adds just under 2 % to the cost of answers on Give Me Some Credit.
+    /// Where lines bend, what room costs and what it saves differ much between people. With these
+    /// numbers it adds just under 2 % to the cost of answers on Give Me Some Credit.
     fn worth_of_cost(&self, rate: f64) -> Option<f64> {
         let worth = 4.6e5 * libm::pow(rate.max(0.1), 0.63) * libm::pow((0.1 / rate).max(1.0), 0.35);
         self.bends().then_some(worth)

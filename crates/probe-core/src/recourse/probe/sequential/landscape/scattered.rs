@@ -1,8 +1,10 @@
 //! Margins on a fixed set of errors, for scores without gradients.
 //!
-//! On a fixed set the rate is a step function of the point; its gradient is that of the smooth rate behind it, estimated by how refusals go with errors:
-//! $\nabla\Delta = \Sigma^{-1}\,\mathrm{Cov}(1[\text{refused}], \varepsilon)$ for Gaussian errors, and the best linear fit for others. Where
-//! nearly all errors are refused, or hardly any, the score's mean over its deviation takes the place of the margin.
+//! On a fixed set the rate is a step function of the point; its gradient is that of the smooth rate
+//! behind it, estimated by how refusals go with errors: $\nabla\Delta =
+//! \Sigma^{-1}\,\mathrm{Cov}(1[\text{refused}], \varepsilon)$ for Gaussian errors, and the best
+//! linear fit for others. Where nearly all errors are refused, or hardly any, the score's mean over
+//! its deviation takes the place of the margin.
 
 use super::Seen;
 use super::correlated::Correlated;
@@ -23,7 +25,8 @@ const STRETCHES: [f64; 4] = [1.0, 3.0, 9.0, 27.0];
 
 /// Scores around a point.
 pub(super) trait Around {
-    /// Scores the first of `errors` on the features `active`, `stretch` times as large, around `x`, as many as there is room for.
+    /// Scores the first of `errors` on the features `active`, `stretch` times as large, around `x`,
+    /// as many as there is room for.
     fn scores_into(
         &mut self,
         errors: &Errors,
@@ -66,7 +69,10 @@ impl<'a> Scattered<'a> {
             errors,
             sums,
             sd: (0..d).map(|j| errors.sd(j)).collect(),
-            correlated: noise.as_gaussian().filter(|noise| !noise.is_diagonal()).map(Correlated::new),
+            correlated: noise
+                .as_gaussian()
+                .filter(|noise| !noise.is_diagonal())
+                .map(Correlated::new),
             active: vec![true; d],
             refused: Vec::new(),
             scores: Vec::new(),
@@ -84,7 +90,13 @@ impl<'a> Scattered<'a> {
     }
 
     /// Scores the first `n` errors around `x`; says how many are refused.
-    fn score(&mut self, around: &mut dyn Around, x: &[f64], n: usize, stretch: f64) -> Result<usize> {
+    fn score(
+        &mut self,
+        around: &mut dyn Around,
+        x: &[f64],
+        n: usize,
+        stretch: f64,
+    ) -> Result<usize> {
         self.refused.resize(n, false);
         self.scores.resize(n, 0.0);
         let place = (x, &self.active[..], stretch);
@@ -116,7 +128,10 @@ impl<'a> Scattered<'a> {
         for i in 0..n {
             let weight = value(self, i) - mean;
             if weight != 0.0 {
-                slopes.iter_mut().zip(self.errors.row(i)).for_each(|(slope, e)| *slope += weight * e);
+                slopes
+                    .iter_mut()
+                    .zip(self.errors.row(i))
+                    .for_each(|(slope, e)| *slope += weight * e);
             }
         }
         self.slopes = slopes;
@@ -202,7 +217,8 @@ impl<'a> Scattered<'a> {
     }
 }
 
-/// What was seen of a margin at a place whose point is favourable itself, or is not; `firm`: then it has none to spare.
+/// What was seen of a margin at a place whose point is favourable itself, or is not; `firm`: then
+/// it has none to spare.
 pub(super) fn seen((margin, variance): (f64, f64), z: f64, favourable: bool, firm: bool) -> Seen {
     // More than the last corrections forgive.
     let edge = -10.0 * PRECISION;

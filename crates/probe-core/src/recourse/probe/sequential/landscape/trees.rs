@@ -32,7 +32,8 @@ pub(super) struct OnErrors<'a> {
 }
 
 impl<'a> OnErrors<'a> {
-    /// Noise acts on the features `active`, unless that depends on the move; `actions` says what cannot move.
+    /// Noise acts on the features `active`, unless that depends on the move; `actions` says what
+    /// cannot move.
     pub(super) fn new(
         model: &'a Trees,
         noise: &'a dyn Noise,
@@ -44,7 +45,10 @@ impl<'a> OnErrors<'a> {
         let is_fixed = |(j, active): (usize, &bool)| !active && !actions.room(j).mutable;
         Self {
             forest: Forest::new(model),
-            exact: boxes.as_ref().zip(active).is_some_and(|(boxes, active)| boxes.expects_few(active)),
+            exact: boxes
+                .as_ref()
+                .zip(active)
+                .is_some_and(|(boxes, active)| boxes.expects_few(active)),
             fixed: active.unwrap_or(&[]).iter().enumerate().map(is_fixed).collect(),
             boxes,
             model,
@@ -54,8 +58,10 @@ impl<'a> OnErrors<'a> {
 
     /// The margin on `n` errors, or exactly, with its gradient, and the variance of one sample.
     fn margin(&mut self, x: &[f64], n: usize, gradient: &mut [f64]) -> Result<(f64, f64)> {
-        let exact =
-            self.boxes.as_mut().and_then(|boxes| boxes.rate_if_few(x, &self.on.active, Some(gradient)));
+        let exact = self
+            .boxes
+            .as_mut()
+            .and_then(|boxes| boxes.rate_if_few(x, &self.on.active, Some(gradient)));
         let Some(rate) = exact else {
             return self.on.margin(&mut self.forest, x, n, gradient);
         };
@@ -119,7 +125,12 @@ impl Landscape for OnErrors<'_> {
         Ok(self.margin(place.to, WORTH * lines, &mut unused)?.0)
     }
 
-    fn slack_of_single(&mut self, _change: (usize, f64), _z: f64, _lines: usize) -> Result<Option<f64>> {
+    fn slack_of_single(
+        &mut self,
+        _change: (usize, f64),
+        _z: f64,
+        _lines: usize,
+    ) -> Result<Option<f64>> {
         Ok(None)
     }
 
@@ -160,11 +171,12 @@ impl Landscape for OnErrors<'_> {
         stops.push((last + beyond(*last)).min(high));
     }
 
-    /// From the leaves: of each, the nearest point that lies three deviations inside, or in the middle. The one that the model likes best, and
-    /// the cheapest of those that it accepts.
+    /// From the leaves: of each, the nearest point that lies three deviations inside, or in the
+    /// middle. The one that the model likes best, and the cheapest of those that it accepts.
     fn starts_into(&self, person: &[f64], task: &Task, starts: &mut Vec<Vec<f64>>) {
         let ranges = shortcoming::ranges(person, &task.actions);
-        let (mut liked, mut cheapest) = ((f64::NEG_INFINITY, Vec::new()), (f64::INFINITY, Vec::new()));
+        let (mut liked, mut cheapest) =
+            ((f64::NEG_INFINITY, Vec::new()), (f64::INFINITY, Vec::new()));
         let mut point = person.to_vec();
         let n = self.model.roots().len();
         for number in (0..n).step_by(n.div_ceil(TREES)) {
@@ -172,7 +184,8 @@ impl Landscape for OnErrors<'_> {
                 for (j, (low, high)) in part.iter().enumerate() {
                     let room = (3.0 * self.on.sd(j)).min(0.5 * (high - low));
                     // On the right of a cut, not on it.
-                    let least = if *low > ranges[j].0 { (low + room).max(low.next_up()) } else { *low };
+                    let least =
+                        if *low > ranges[j].0 { (low + room).max(low.next_up()) } else { *low };
                     let most = if *high < ranges[j].1 { high - room } else { *high };
                     point[j] = if least <= most { person[j].clamp(least, most) } else { least };
                 }
@@ -181,7 +194,10 @@ impl Landscape for OnErrors<'_> {
                     liked = (score, point.clone());
                 }
                 let cost = task.cost.between(person, &point);
-                if score > 0.0 && cost < cheapest.0 && task.actions.violations(person, &point).is_empty() {
+                if score > 0.0
+                    && cost < cheapest.0
+                    && task.actions.violations(person, &point).is_empty()
+                {
                     cheapest = (cost, point.clone());
                 }
             });
@@ -197,7 +213,8 @@ impl Landscape for OnErrors<'_> {
         self.precision()
     }
 
-    /// Samples see no smaller gains: the rate of a thousand errors is off by what several times as much costs.
+    /// Samples see no smaller gains: the rate of a thousand errors is off by what several times as
+    /// much costs.
     fn least_gain(&self, look: Look) -> f64 {
         match look {
             _ if self.exact => LEAST_GAIN,
