@@ -93,7 +93,7 @@ pub use recourse::{
 };
 pub use rows::{Rows, RowsMut};
 pub use schema::{
-    Actions, Coding, Direction, Encoding, Feature, Grid, Group, ModelInput, Room, Schema, Space,
-    Violation,
+    Actions, Coding, Direction, Encoding, Feature, FeatureLimits, Grid, Group, ModelInput, Schema,
+    Space, Violation,
 };
 pub use seed::{Key, Purpose, Seed, Stream};

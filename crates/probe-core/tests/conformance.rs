@@ -6,9 +6,9 @@ use probe_core::evaluation::{Case, METRICS, evaluate};
 use probe_core::invalidation::RATES;
 use probe_core::noise::NOISES;
 use probe_core::{
-    Actions, Answer, ClosedForm, Cost, Direction, Engine, Error, Estimate, Feature, Gaussian,
-    Group, InvalidationRate, Linear, METHODS, Model, ModelInput, MonteCarlo, NoiseOn, Purpose,
-    Query, Reason, Room, Rows, RowsMut, Schema, Seed, Setup, Status, Stream, affine_rate,
+    Actions, Answer, ClosedForm, Cost, Direction, Engine, Error, Estimate, Feature, FeatureLimits,
+    Gaussian, Group, InvalidationRate, Linear, METHODS, Model, ModelInput, MonteCarlo, NoiseOn,
+    Purpose, Query, Reason, Rows, RowsMut, Schema, Seed, Setup, Status, Stream, affine_rate,
 };
 use probe_testkit::{Absolute, MonteCarlo as Sampled, Relative, assert_close};
 use proptest::prelude::*;
@@ -399,12 +399,12 @@ fn scores_do_not_depend_on_the_batch() {
     }
 }
 
-fn room() -> impl Strategy<Value = Room> {
+fn room() -> impl Strategy<Value = FeatureLimits> {
     let side = || prop_oneof![Just(f64::INFINITY), 0.0..2.0f64];
     let direction =
         prop_oneof![Just(Direction::Any), Just(Direction::Increase), Just(Direction::Decrease)];
     (side(), side(), -1.0..1.0f64, any::<bool>(), direction).prop_map(
-        |(down, up, middle, mutable, direction)| Room {
+        |(down, up, middle, mutable, direction)| FeatureLimits {
             low: middle - down,
             high: middle + up,
             mutable,

@@ -4,7 +4,8 @@
 
 use probe_core as core;
 use probe_core::{
-    Actions, Answer, Cost, Engine, Gaussian, Linear, Purpose, Reason, Room, Seed, Setup, Status,
+    Actions, Answer, Cost, Engine, FeatureLimits, Gaussian, Linear, Purpose, Reason, Seed, Setup,
+    Status,
 };
 use probe_testkit::checker;
 use probe_testkit::{
@@ -19,7 +20,7 @@ fn setup(instance: &Instance, norm: Norm) -> core::Result<Setup> {
     let model = Arc::new(Linear::new(instance.weights.clone(), instance.bias, 0.0)?);
     let names = (0..n).map(|j| format!("x{j}")).collect();
     let mut setup = Setup::new(model, names, None, 0.1)?;
-    let rooms = instance.features.iter().map(|f| Room {
+    let rooms = instance.features.iter().map(|f| FeatureLimits {
         low: f.low,
         high: f.high,
         mutable: f.mutable,

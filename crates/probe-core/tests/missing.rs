@@ -6,9 +6,9 @@ use probe_core::evaluation::measure;
 use probe_core::math::normal::{upper_quantile, upper_tail};
 use probe_core::model::{Aggregate, Split, Tree, TreeRules, Trees};
 use probe_core::{
-    Actions, Answer, Engine, Error, Exact, Feature, Group, Linear, METHODS, Model, ModelInput,
-    MonteCarlo, NoiseOn, Purpose, Reason, Room, Rows, RowsMut, Schema, Seed, Setup, Space, Status,
-    Stream,
+    Actions, Answer, Engine, Error, Exact, Feature, FeatureLimits, Group, Linear, METHODS, Model,
+    ModelInput, MonteCarlo, NoiseOn, Purpose, Reason, Rows, RowsMut, Schema, Seed, Setup, Space,
+    Status, Stream,
 };
 use std::sync::Arc;
 
@@ -150,8 +150,9 @@ fn the_answer_to_a_step_is_known() {
                 setup.noise_on = noise_on;
                 // Bounds do not bind what is missing, and nothing moves it: neither 0 nor its own
                 // value is inside.
-                let far = Room { low: 5.0, high: 6.0, ..Room::default() };
-                setup.actions = Actions::new(vec![far, Room::default()]).with_strict_bounds(true);
+                let far = FeatureLimits { low: 5.0, high: 6.0, ..FeatureLimits::default() };
+                setup.actions =
+                    Actions::new(vec![far, FeatureLimits::default()]).with_strict_bounds(true);
                 setup.ranges = vec![Some([5.0, 6.0]); 2];
                 let answer = answer(setup.clone(), &[GAP, 0.1]);
                 assert_eq!((answer.status, answer.changed), (Status::Certified, 1), "{answer:?}");

@@ -4,8 +4,8 @@
 
 use probe_core::math::normal::{upper_quantile, upper_tail};
 use probe_core::{
-    Actions, Activation, Answer, Covariance, Dense, Engine, Gaussian, Mlp, MonteCarlo, NoiseOn,
-    Purpose, Room, Rows, Seed, Setup, Side, Status,
+    Actions, Activation, Answer, Covariance, Dense, Engine, FeatureLimits, Gaussian, Mlp,
+    MonteCarlo, NoiseOn, Purpose, Rows, Seed, Setup, Side, Status,
 };
 use std::sync::Arc;
 
@@ -238,8 +238,8 @@ fn without_room_to_spare_the_answer_is_the_plain_one() {
     let spread = (4.0 * 0.01 + 0.04 + 0.0025_f64).sqrt();
     let furthest = 0.5 * (2.0 + upper_quantile(0.9 * RATE) * spread);
     let narrow = |setup: &mut Setup| {
-        let fixed = Room { mutable: false, ..Room::default() };
-        let first = Room { high: furthest, ..Room::default() };
+        let fixed = FeatureLimits { mutable: false, ..FeatureLimits::default() };
+        let first = FeatureLimits { high: furthest, ..FeatureLimits::default() };
         setup.actions = Actions::new(vec![first, fixed, fixed]);
         (setup.noise_on, setup.aim) = (NoiseOn::All, None);
     };

@@ -26,7 +26,7 @@ pub(crate) use forest::{Draws, Errors, Forest, STRATA};
 pub use forest::{NoisyScores, RankedErrors};
 pub(crate) use ladder::Ladder;
 pub use line::LineSampling;
-pub(crate) use line::{BLOCK, LEAST_AIM, Lines, Look, Pool, Spread, has_lines, usual_gap};
+pub(crate) use line::{BLOCK, LEAST_AIM, LineMode, Lines, Pool, Spread, has_lines, usual_gap};
 pub use monte_carlo::MonteCarlo;
 pub(crate) use shift::Models;
 pub use shift::ShiftedRate;

@@ -1,27 +1,27 @@
-//! `ar-lime`: actionable recourse for models that are not linear, on a likeness that is.
+//! `ar-lime`: actionable recourse for models that are not linear, on a surrogate that is.
 //!
-//! Around a point the model is replaced by an affine likeness (`lime` beside this file), for which
+//! Around a point the model is replaced by an affine surrogate (`lime` beside this file), for which
 //! [`super::ar`] solves its integer program (Ustun, Spangher and Liu 2019, arXiv:1809.06514, with
 //! LIME as they propose for other models). The model itself says what the action is worth.
 //!
-//! A likeness is seldom right where its action leads. So the first one, around the person, is
+//! A surrogate is seldom right where its action leads. So the first one, around the person, is
 //! followed by others around the last action, as in Newton's method: each has the model's own score
-//! at its centre, so that an action that the model refused is not proposed again. Where a likeness
+//! at its centre, so that an action that the model refused is not proposed again. Where a surrogate
 //! has no favourable action, the one that gains the most is taken. What the model accepts is taken
 //! back on the grid as far as it still does. All that is repeated for draws of several spreads,
-//! since a narrow likeness of trees is flat and a wide one of networks is blurred, and the cheapest
+//! since a narrow surrogate of trees is flat and a wide one of networks is blurred, and the cheapest
 //! action that the model accepts is the answer. While there is none, the same is tried with at most
 //! one change, two, four and so on, so that who has an answer under a limit on the changes has one
 //! without it.
 //!
 //! Constraints and grid: those of `ar`; only what may change is drawn. Any model is served.
 //!
-//! `version=library` takes one likeness, of the probability and as the recourse library CARLA has
+//! `version=library` takes one surrogate, of the probability and as the recourse library CARLA has
 //! it (`lime`), and the first of up to 100 actions, by the cost of [`super::ar`]'s
 //! `version=library`, that the model accepts.
 //!
-//! Settings: `version` (`paper`, `library`); `step`, a share of the range; `tries`, likenesses one
-//! after the other for one spread; `samples` of a likeness; `spread` (a list), in deviations of
+//! Settings: `version` (`paper`, `library`); `step`, a share of the range; `tries`, surrogates one
+//! after the other for one spread; `samples` of a surrogate; `spread` (a list), in deviations of
 //! each feature.
 //!
 //! Cost: one score per sample, and one integer program per try.
@@ -121,19 +121,19 @@ struct Chains<'a> {
 }
 
 impl Chains<'_> {
-    /// The library's way: one likeness, and the first of its list of actions that the model
+    /// The library's way: one surrogate, and the first of its list of actions that the model
     /// accepts.
     fn listed(&self, percentiles: &Percentiles, reach: &Reach, point: &mut [f64]) -> Result<bool> {
         let Prepared { task, lime, .. } = self.prepared;
         let start = point.to_vec();
-        let likeness = lime.of_probability(task, &start)?;
-        percentiles.actions(&likeness, &self.grids, reach, &start).each(LISTED, |action| {
+        let surrogate = lime.of_probability(task, &start)?;
+        percentiles.actions(&surrogate, &self.grids, reach, &start).each(LISTED, |action| {
             point.copy_from_slice(action);
             Ok(task.model.score(action)? > 0.0)
         })
     }
 
-    /// Likenesses one after the other, each around the action of the one before. Returns the action
+    /// Surrogates one after the other, each around the action of the one before. Returns the action
     /// that the model liked best, with its score.
     fn chain(
         &mut self,
@@ -148,11 +148,11 @@ impl Chains<'_> {
         let (mut liked, mut seen) = ((score, centre.clone()), Vec::new());
         for _ in 0..*tries {
             let Person { factual, start, reach, features, groups } = person;
-            let mut likeness =
+            let mut surrogate =
                 lime.near(task, &Draw { centre: &centre, spread, features, groups })?;
-            likeness.bias += score - likeness.score(&centre);
+            surrogate.bias += score - surrogate.score(&centre);
             let parts = (&task.cost, &task.actions);
-            let mut program = Program::new(parts, &likeness, &self.grids, reach, (factual, start))
+            let mut program = Program::new(parts, &surrogate, &self.grids, reach, (factual, start))
                 .with_max_changes(limit);
             if program.cheapest(&mut point)? != Found::Action && !program.farthest(&mut point) {
                 break;

@@ -5,7 +5,7 @@
 //! rates of a frontier have one answer.
 
 use super::reach::Reach;
-use super::{Goal, Proposal, Reason, Task, Verdict, Worker, shortcoming};
+use super::{Goal, Proposal, Reason, Task, Verdict, Worker, infeasibility};
 use crate::error::{Error, Result};
 use crate::model::Model;
 
@@ -60,7 +60,7 @@ impl<'a, S: Search> Flip<'a, S> {
                 self.search.search(factual, &self.reach, &mut proposal.point)?.map_err(|reason| {
                     match reason {
                         Reason::NotFound => {
-                            shortcoming::proven(self.task, &self.reach, (factual, &start))
+                            infeasibility::proven(self.task, &self.reach, (factual, &start))
                         }
                         reason => reason,
                     }

@@ -1,11 +1,11 @@
-//! An affine likeness of the score around a point, for methods made for linear models.
+//! An affine surrogate of the score around a point, for methods made for linear models.
 //!
 //! Draws around the point, scores them with the model and fits a ridge regression in which near
 //! draws weigh more: LIME (Ribeiro, Singh and Guestrin 2016, arXiv:1602.04938), with its kernel of
 //! width $0.75\sqrt d$ and penalty 1. Numbers are drawn with `spread` times each feature's
 //! deviation in the reference rows, or that of a uniform law over its range where there are none;
 //! of a category another option is drawn half of the time. The response is the score, not the
-//! probability, so that the likeness is a linear model of the same kind.
+//! probability, so that the surrogate is a linear model of the same kind.
 
 use super::{MethodOptions, Task};
 use crate::error::Result;
@@ -70,7 +70,7 @@ impl Lime {
         Ok(Self { samples: samples(&task.options)?, mean, sd })
     }
 
-    /// The likeness around a person, of all features.
+    /// The surrogate around a person, of all features.
     pub(super) fn around(&self, task: &Task, factual: &[f64], spread: f64) -> Result<Affine> {
         let features: Vec<usize> = (0..factual.len()).collect();
         let key = Key::default().word(STREAM).values(factual).finish();
@@ -81,20 +81,20 @@ impl Lime {
         )
     }
 
-    /// The likeness as the recourse library CARLA has it: of the probability, in units of each
+    /// The surrogate as the recourse library CARLA has it: of the probability, in units of each
     /// feature's deviation from its mean, and then used as if it were a score in the features' own
     /// units. It is there to compare with numbers that were made so.
     pub(super) fn of_probability(&self, task: &Task, factual: &[f64]) -> Result<Affine> {
         let features: Vec<usize> = (0..factual.len()).collect();
         let draw = Draw { centre: factual, spread: 1.0, features: &features, groups: &[] };
         let key = Key::default().word(STREAM).values(factual).word(1).finish();
-        let likeness = self.fit(task, &draw, (key, |score| 1.0 / (1.0 + libm::exp(-score))))?;
+        let surrogate = self.fit(task, &draw, (key, |score| 1.0 / (1.0 + libm::exp(-score))))?;
         let weights: Vec<f64> =
-            likeness.weights.iter().zip(&self.sd).map(|(w, sd)| w * sd).collect();
-        Ok(Affine { weights, bias: likeness.score(&self.mean) })
+            surrogate.weights.iter().zip(&self.sd).map(|(w, sd)| w * sd).collect();
+        Ok(Affine { weights, bias: surrogate.score(&self.mean) })
     }
 
-    /// The likeness of what is drawn; other features have no slope.
+    /// The surrogate of what is drawn; other features have no slope.
     pub(super) fn near(&self, task: &Task, draw: &Draw<'_>) -> Result<Affine> {
         let key = Key::default().word(STREAM).values(draw.centre).values(&[draw.spread]).finish();
         self.fit(task, draw, (key, |s| s))

@@ -218,7 +218,7 @@ impl<A: Adversary> Search for Minimax<'_, A> {
                 break;
             }
         }
-        // The adversary may know a likeness of the model only.
+        // The adversary may know a surrogate of the model only.
         let favourable = self.task.model.score(point)? > 0.0;
         Ok(if favourable { Ok(()) } else { Err(Reason::NotFound) })
     }

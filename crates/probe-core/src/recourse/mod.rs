@@ -12,6 +12,7 @@ mod descent;
 mod dice;
 mod flip;
 mod growing_spheres;
+mod infeasibility;
 mod lime;
 mod minimax;
 mod options;
@@ -22,7 +23,6 @@ mod probe_tree;
 mod reach;
 mod reference;
 mod roar;
-mod shortcoming;
 mod task;
 mod version;
 mod wachter;
@@ -38,7 +38,7 @@ pub(crate) use ways::Ways;
 use crate::cost::Cost;
 use crate::error::{Error, Result};
 use crate::registry::{Entry, lookup};
-use crate::schema::Within;
+use crate::schema::Restriction;
 use std::sync::Arc;
 
 /// A way to find recourse.
@@ -129,7 +129,7 @@ pub trait Worker {
     }
 
     /// Confines the search from now on. Methods that cannot be confined fail.
-    fn confine(&mut self, _within: &Within) -> Result<()> {
+    fn confine(&mut self, _within: &Restriction) -> Result<()> {
         Err(Error::Unsupported {
             what: "steps, categories or several ways with this method".to_owned(),
             why: "its search cannot be confined".to_owned(),

@@ -72,11 +72,11 @@ impl Reference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::Room;
+    use crate::schema::FeatureLimits;
 
     #[test]
     fn ranges_come_from_training_then_bounds_then_the_unit_interval() {
-        let room = |low, high| Room { low, high, ..Room::default() };
+        let room = |low, high| FeatureLimits { low, high, ..FeatureLimits::default() };
         let actions = Actions::new(vec![room(0.0, 5.0), room(-2.0, 3.0), room(0.0, f64::INFINITY)]);
         let reference = Reference::of_ranges(&[Some([1.0, 2.0]), None, None], &actions);
         assert_eq!(reference.ranges(), [[1.0, 2.0], [-2.0, 3.0], [0.0, 1.0]]);

@@ -6,9 +6,9 @@
 //! Source: Upadhyay, Joshi and Lakkaraju 2021, arXiv:2102.13620. For affine scores the inner
 //! maximum is closed: under the default `norm=linf` every weight and the intercept give way by
 //! $\epsilon$, $s(x') - \epsilon(\lVert x'\rVert_1 + 1)$; under `norm=l2` the loss is
-//! $\epsilon\sqrt{\lVert x'\rVert_2^2 + 1}$. Other models are replaced by an affine likeness around
+//! $\epsilon\sqrt{\lVert x'\rVert_2^2 + 1}$. Other models are replaced by an affine surrogate around
 //! the person, as in the paper: LIME (`surrogate=lime`, see `lime` beside this file), or the
-//! gradient (`surrogate=gradient`). The likeness is made once; what is found for it is judged by
+//! gradient (`surrogate=gradient`). The surrogate is made once; what is found for it is judged by
 //! the model itself, and where that still says no, there is no answer. The descent is in `minimax`
 //! beside this file, $\lambda$ 0.1 and then smaller until the worst case is favourable.
 //!
@@ -18,13 +18,13 @@
 //!
 //! `version=library` takes $\lambda$ = 0.01, plain steps of 0.01, and the first point at which the
 //! objective changes by no more than 0.001 from one step to the next. For models that are not
-//! linear its likeness is one of the probability, which it takes for a score (`lime`).
+//! linear its surrogate is one of the probability, which it takes for a score (`lime`).
 //!
 //! Settings: `epsilon`, `version` (`paper`, `library`), `norm` (`linf`, `l2`), `lambda` (a list),
 //! `kink` (`shortest`, `plain`; see `walk`), `learning-rate`, `steps` (for one $\lambda$),
 //! `surrogate`, and with `lime` `samples` and `spread`.
 //!
-//! Cost: a few operations per feature and step, and the likeness: one score per sample.
+//! Cost: a few operations per feature and step, and the surrogate: one score per sample.
 
 use super::descent;
 use super::flip::Flip;
@@ -56,29 +56,29 @@ enum Norm {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Likeness {
+enum Surrogate {
     Lime,
     Gradient,
 }
 
-/// Narrower than LIME's 1: on the paper's credit data a likeness from farther away tells nobody how
+/// Narrower than LIME's 1: on the paper's credit data a surrogate from farther away tells nobody how
 /// to be accepted.
 fn spread(options: &MethodOptions) -> Result<f64> {
     options.number("spread", 0.1, "positive and finite", |v| v > 0.0 && v.is_finite())
 }
 
-fn params(options: &MethodOptions) -> Result<(Params, Norm, Likeness)> {
+fn params(options: &MethodOptions) -> Result<(Params, Norm, Surrogate)> {
     let mut known = NAMES.to_vec();
     known.extend(["norm", "surrogate"]);
     known.extend(lime::NAMES);
     options.only(NAME, &known)?;
     lime::samples(options)?;
     spread(options)?;
-    let kinds = [("lime", Likeness::Lime), ("gradient", Likeness::Gradient)];
+    let kinds = [("lime", Surrogate::Lime), ("gradient", Surrogate::Gradient)];
     Ok((
         Params::new(options, &LAMBDA, LIBRARY)?,
         options.word("norm", Norm::Linf, &[("linf", Norm::Linf), ("l2", Norm::L2)])?,
-        options.word("surrogate", Likeness::Lime, &kinds)?,
+        options.word("surrogate", Surrogate::Lime, &kinds)?,
     ))
 }
 
@@ -93,8 +93,8 @@ impl RecourseMethod for Roar {
 
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>> {
         descent::check_limits(NAME, task)?;
-        let (params, norm, likeness) = params(&task.options)?;
-        if likeness == Likeness::Gradient && task.model.as_differentiable().is_none() {
+        let (params, norm, surrogate) = params(&task.options)?;
+        if surrogate == Surrogate::Gradient && task.model.as_differentiable().is_none() {
             return Err(Error::Unsupported {
                 what: format!("option 'surrogate=gradient' on a {} model", task.model.name()),
                 why: "the model has no gradient; use surrogate=lime".to_owned(),
@@ -104,7 +104,7 @@ impl RecourseMethod for Roar {
             task: Arc::clone(task),
             params,
             norm,
-            likeness,
+            surrogate,
             lime: Lime::new(task)?,
             spread: spread(&task.options)?,
         }))
@@ -115,7 +115,7 @@ struct Prepared {
     task: Arc<Task>,
     params: Params,
     norm: Norm,
-    likeness: Likeness,
+    surrogate: Surrogate,
     lime: Lime,
     spread: f64,
 }
@@ -137,12 +137,12 @@ struct Shifted<'a> {
 impl Adversary for Shifted<'_> {
     fn begin(&mut self, factual: &[f64]) -> Result<()> {
         let task = &self.prepared.task;
-        match (task.model.as_linear(), task.model.as_differentiable(), self.prepared.likeness) {
+        match (task.model.as_linear(), task.model.as_differentiable(), self.prepared.surrogate) {
             (Some(linear), ..) => {
                 self.model.weights.copy_from_slice(linear.weights());
                 self.model.bias = linear.bias() - task.model.threshold();
             }
-            (None, Some(model), Likeness::Gradient) => {
+            (None, Some(model), Surrogate::Gradient) => {
                 let score = model.score_and_gradient(factual, &mut self.model.weights)?;
                 self.model.bias = score - dot(&self.model.weights, factual);
             }

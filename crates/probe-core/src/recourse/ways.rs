@@ -10,7 +10,7 @@
 use super::{Goal, Notes, Proposal, Reason, Solver, Task, Verdict, Worker};
 use crate::cost::Cost;
 use crate::error::Result;
-use crate::schema::{Actions, Within};
+use crate::schema::{Actions, Restriction};
 use std::sync::Arc;
 
 /// What an essential feature costs at least, as a share of the dearest.
@@ -122,7 +122,7 @@ impl WaysWorker<'_> {
         held: Vec<bool>,
         proposal: &mut Proposal,
     ) -> Result<()> {
-        self.inner.confine(&Within::holding(&self.task.actions, held))?;
+        self.inner.confine(&Restriction::holding(&self.task.actions, held))?;
         self.inner.find(factual, goal, proposal)
     }
 

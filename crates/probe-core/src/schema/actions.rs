@@ -20,7 +20,7 @@ pub enum Direction {
 
 /// One feature's room, in scaled space.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Room {
+pub struct FeatureLimits {
     /// Lowest admissible value; −∞ for none.
     pub low: f64,
     /// Highest admissible value; ∞ for none.
@@ -31,7 +31,7 @@ pub struct Room {
     pub direction: Direction,
 }
 
-impl Default for Room {
+impl Default for FeatureLimits {
     fn default() -> Self {
         Self {
             low: f64::NEG_INFINITY,
@@ -96,7 +96,7 @@ impl Grid {
 
 /// What a search is confined to, besides what a person may change.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Within {
+pub struct Restriction {
     /// An interval per feature, also where the person is outside of it.
     pub limits: Vec<(f64, f64)>,
     /// Features that stay as they are; empty for none.
@@ -109,7 +109,7 @@ pub struct Within {
     pub hasty: bool,
 }
 
-impl Within {
+impl Restriction {
     /// Everything, but for those features that are held.
     pub fn holding(actions: &Actions, held: Vec<bool>) -> Self {
         Self {
@@ -129,7 +129,7 @@ impl Within {
 /// What a person may change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Actions {
-    rooms: Vec<Room>,
+    rooms: Vec<FeatureLimits>,
     /// Steps of each feature; empty if none has any.
     grids: Vec<Option<Grid>>,
     groups: Vec<Group>,
@@ -145,7 +145,7 @@ pub struct Actions {
     /// others.
     held: Vec<bool>,
     /// Further limits that a search sets itself.
-    confined: Option<Within>,
+    confined: Option<Restriction>,
 }
 
 /// Whether two values are one: a missing value (NaN) that stays missing has not changed.
@@ -156,11 +156,11 @@ fn same(a: f64, b: f64) -> bool {
 impl Actions {
     /// No limits on `n_features` features.
     pub fn free(n_features: usize) -> Self {
-        Self::new(vec![Room::default(); n_features])
+        Self::new(vec![FeatureLimits::default(); n_features])
     }
 
     /// One room per feature.
-    pub fn new(rooms: Vec<Room>) -> Self {
+    pub fn new(rooms: Vec<FeatureLimits>) -> Self {
         let n = rooms.len();
         Self {
             rooms,
@@ -304,7 +304,7 @@ impl Actions {
     }
 
     /// Confines a search for the time being.
-    pub(crate) fn confine(&mut self, within: &Within) {
+    pub(crate) fn confine(&mut self, within: &Restriction) {
         self.max_changes = within.max_changes;
         match &mut self.confined {
             Some(confined) => confined.clone_from(within),
@@ -360,7 +360,7 @@ impl Actions {
             group.columns().iter().for_each(|&c| self.group_of[c] = Some(g));
         }
         for (room, _) in self.rooms.iter_mut().zip(missing).filter(|(_, missing)| **missing) {
-            *room = Room { mutable: false, ..Room::default() };
+            *room = FeatureLimits { mutable: false, ..FeatureLimits::default() };
         }
         self.missing.copy_from_slice(missing);
         self
@@ -385,7 +385,7 @@ impl Actions {
     }
 
     /// Feature `j`'s room.
-    pub fn room(&self, j: usize) -> &Room {
+    pub fn room(&self, j: usize) -> &FeatureLimits {
         &self.rooms[j]
     }
 

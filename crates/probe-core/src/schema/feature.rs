@@ -1,6 +1,6 @@
 //! The schema of a data set, as it stands in schema files and inside model files.
 
-use super::actions::{Actions, Direction, Grid, Room};
+use super::actions::{Actions, Direction, FeatureLimits, Grid};
 use super::relation::Relation;
 use super::space::Space;
 use crate::error::{Error, Result, require};
@@ -333,7 +333,7 @@ impl Schema {
         let rooms = self.features.iter().map(|f| {
             let (offset, width) = f.offset_and_width().unwrap_or((0.0, 1.0));
             let (low, high) = f.bounds(learned_bounds);
-            Room {
+            FeatureLimits {
                 low: low.map_or(f64::NEG_INFINITY, |v| (v - offset) / width),
                 high: high.map_or(f64::INFINITY, |v| (v - offset) / width),
                 mutable: f.mutable,

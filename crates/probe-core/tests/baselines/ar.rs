@@ -1,7 +1,7 @@
 //! `ar`: integer programs small enough to be solved by hand or by listing.
 
 use crate::support::{answer, assert_near, curved, linear, refusal, setup};
-use probe_core::{Actions, Group, Purpose, Reason, Room, Seed, Status};
+use probe_core::{Actions, FeatureLimits, Group, Purpose, Reason, Seed, Status};
 use std::sync::Arc;
 
 #[test]
@@ -44,10 +44,10 @@ fn limits_groups_and_norms_are_part_of_the_program() {
     let model = linear(&[3.0, 2.0, 0.0, 2.5], -4.3);
     let actions = || {
         let rooms = vec![
-            Room { high: 0.5, ..Room::default() },
-            Room::default(),
-            Room::default(),
-            Room::default(),
+            FeatureLimits { high: 0.5, ..FeatureLimits::default() },
+            FeatureLimits::default(),
+            FeatureLimits::default(),
+            FeatureLimits::default(),
         ];
         Actions::new(rooms).with_groups(vec![Group::one_hot(vec![2, 3])]).unwrap()
     };
@@ -134,7 +134,7 @@ fn nothing_on_the_grid_is_cheaper() {
 #[test]
 fn reasons_are_proven_or_not_given() {
     let model = linear(&[3.0, 2.0, 0.0, 2.5], -6.0);
-    let room = |high: f64| Room { high, ..Room::default() };
+    let room = |high: f64| FeatureLimits { high, ..FeatureLimits::default() };
     let ask = |actions: Actions| {
         let mut asked = setup(&model, "ar", &[]);
         asked.actions = actions;

@@ -3,8 +3,8 @@
 use crate::support::{answer, assert_near, curved, refusal, setup};
 use probe_core::model::{Tree, TreeRules};
 use probe_core::{
-    Actions, Answer, Engine, Group, Model, Purpose, Reason, Room, Rows, Seed, Setup, Status,
-    Stream, Trees,
+    Actions, Answer, Engine, FeatureLimits, Group, Model, Purpose, Reason, Rows, Seed, Setup,
+    Status, Stream, Trees,
 };
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ fn lime(model: &Arc<dyn Model>, options: &[&str]) -> Setup {
 }
 
 #[test]
-fn likenesses_follow_a_curved_score_across_its_boundary() {
+fn surrogates_follow_a_curved_score_across_its_boundary() {
     // tanh(2 x0 - x1) > 0.5 from 0: 2 x0 > atanh(0.5) = 0.5493, so 0.28 on the grid. The first
-    // likeness, the steeper tangent, stops at 0.26.
+    // surrogate, the steeper tangent, stops at 0.26.
     let model = curved(&[2.0, -1.0], 0.5);
     assert_near(&answer(lime(&model, &[]), &[0.0; 2]).point, &[0.28, 0.0], 1e-12);
     let once = answer(lime(&model, &["samples=5000", "tries=1", "spread=0.1"]), &[0.0; 2]);
@@ -108,7 +108,7 @@ fn trees_are_served_and_limits_never_help() {
             }
         }
     }
-    // Nearly everybody who can be served is, for little more than the least; one likeness alone
+    // Nearly everybody who can be served is, for little more than the least; one surrogate alone
     // does not do.
     assert!(possible >= 30, "{possible}");
     assert!(20 * answered >= 19 * possible, "{answered} of {possible}");
@@ -154,7 +154,7 @@ fn what_trees_cannot_say_is_proven() {
         asked.actions = actions;
         answer(asked, &person)
     };
-    let tiny = Room { low: 0.0, high: 1e-9, ..Room::default() };
+    let tiny = FeatureLimits { low: 0.0, high: 1e-9, ..FeatureLimits::default() };
     assert_eq!(ask(Actions::new(vec![tiny; 2])).reason, Some(Reason::NoAdmissibleMove));
     let mut fixed = Actions::free(2);
     fixed.fix(0);
@@ -176,7 +176,7 @@ fn what_trees_cannot_say_is_proven() {
 }
 
 #[test]
-fn likenesses_are_the_same_for_any_order_and_threads() {
+fn surrogates_are_the_same_for_any_order_and_threads() {
     let model = curved(&[0.2, -0.1], 0.05);
     let engine = Engine::new(lime(&model, &[])).unwrap();
     let people = [0.0, 0.5, 0.1, 0.9];
@@ -195,7 +195,7 @@ fn the_library_takes_the_first_of_its_list_that_the_model_accepts() {
     let model = curved(&[2.0, -1.0], 0.5);
     let ask = |person: &[f64]| answer(lime(&model, &["version=library"]), person);
     // A probability is above 0 wherever one is, so that a single step is action enough for its
-    // likeness; who is one step away has an answer.
+    // surrogate; who is one step away has an answer.
     assert_near(&ask(&[0.27, 0.0]).point, &[0.28, 0.0], 1e-12);
     let none = ask(&[0.0; 2]);
     assert_eq!((none.status, none.reason), (Status::None, Some(Reason::NotFound)));

@@ -1,5 +1,5 @@
 use crate::support::{answer, assert_near, curved, linear, refusal, setup};
-use probe_core::{Actions, Answer, Engine, Reason, Room, Status};
+use probe_core::{Actions, Answer, Engine, FeatureLimits, Reason, Status};
 use std::sync::Arc;
 
 /// All of a person's answers.
@@ -102,8 +102,8 @@ fn several_points_are_favourable_different_and_in_order() {
 fn limits_are_kept_and_wrong_settings_refused() {
     let model = linear(&[4.0, 3.0, 9.0], -1.0);
     let mut limited = setup(&model, "dice", &["count=3", "sparsity=0"]);
-    let low = Room { high: 0.1, ..Room::default() };
-    let mut actions = Actions::new(vec![low, Room::default(), Room::default()]);
+    let low = FeatureLimits { high: 0.1, ..FeatureLimits::default() };
+    let mut actions = Actions::new(vec![low, FeatureLimits::default(), FeatureLimits::default()]);
     actions.fix(2);
     limited.actions = actions;
     for found in answers(limited.clone(), &[0.0; 3]) {

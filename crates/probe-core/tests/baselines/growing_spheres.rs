@@ -1,5 +1,5 @@
 use crate::support::{answer, assert_near, linear, refusal, setup};
-use probe_core::{Actions, Direction, Reason, Room, Seed, Status};
+use probe_core::{Actions, Direction, FeatureLimits, Reason, Seed, Status};
 
 #[test]
 fn the_nearest_point_of_a_half_plane() {
@@ -44,9 +44,9 @@ fn a_boundary_nearer_than_the_first_radius_is_found_by_shrinking() {
 #[test]
 fn draws_keep_bounds_directions_and_immutables() {
     let mut limited = setup(&linear(&[1.0, 1.0, 1.0], -1.0), "growing-spheres", &["sparsify=no"]);
-    let down = Room { direction: Direction::Decrease, ..Room::default() };
-    let low = Room { high: 0.4, ..Room::default() };
-    let mut actions = Actions::new(vec![Room::default(), low, down]);
+    let down = FeatureLimits { direction: Direction::Decrease, ..FeatureLimits::default() };
+    let low = FeatureLimits { high: 0.4, ..FeatureLimits::default() };
+    let mut actions = Actions::new(vec![FeatureLimits::default(), low, down]);
     limited.actions = actions.clone();
     let found = answer(limited.clone(), &[0.0; 3]);
     assert!(
@@ -116,7 +116,7 @@ fn models_without_a_gradient_are_served_or_refused_by_name() {
     let model: Arc<dyn Model> = Arc::new(Trees::new(2, vec![tree], rules, 0.0).unwrap());
     let found = answer(setup(&model, "growing-spheres", &[]), &[0.45, 0.3]);
     assert!(found.point[0] > 0.5 && found.point[0] < 0.6 && found.point[1] == 0.3, "{found:?}");
-    // A likeness that sees the step leads over it, if farther than need be.
+    // A surrogate that sees the step leads over it, if farther than need be.
     let found = answer(setup(&model, "ar-lime", &["spread=0.5"]), &[0.45, 0.3]);
     assert!(found.status == Status::Found || found.status == Status::Certified, "{found:?}");
     for method in ["wachter", "arar", "dice"] {

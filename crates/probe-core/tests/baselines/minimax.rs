@@ -1,7 +1,7 @@
 //! `roar` and `arar`: where the worst case's loss and the cost balance, by hand.
 
 use crate::support::{answer, assert_near, curved, linear, refusal, setup};
-use probe_core::{Actions, Answer, Reason, Room, Status};
+use probe_core::{Actions, Answer, FeatureLimits, Reason, Status};
 
 /// The score at which the logistic loss of slope `gain` per unit of cost falls as fast as the cost
 /// rises: gain · S(-s) = lambda.
@@ -101,7 +101,7 @@ fn the_library_ends_where_its_steps_happen_to_be() {
 
 #[test]
 fn the_library_takes_a_probability_for_a_score() {
-    // The likeness of S(s), whose slopes are at most a quarter of the score's in a feature's
+    // The surrogate of S(s), whose slopes are at most a quarter of the score's in a feature's
     // deviation, changes the loss by less than 0.001 in a step of 0.01: the search ends at once.
     // With slopes a hundred times as large it goes on.
     let [flat, steep] = [2.0, 200.0].map(|w| {
@@ -131,7 +131,7 @@ fn lambda_falls_until_the_worst_case_is_favourable() {
 }
 
 #[test]
-fn likenesses_of_an_affine_score_are_the_score_itself() {
+fn surrogates_of_an_affine_score_are_the_score_itself() {
     // A network that is affine where it matters: a rectifier that is always on.
     use probe_core::{Activation, Dense, Mlp, Model};
     let layers = vec![
@@ -165,8 +165,9 @@ fn arar_meets_the_worst_error_of_a_curved_score() {
 fn bounds_and_immutables_are_kept() {
     for method in ["roar", "arar"] {
         let mut limited = setup(&linear(&[4.0, 2.0, 9.0], -1.0), method, &["lambda=0.5"]);
-        let low = Room { high: 0.2, ..Room::default() };
-        let mut actions = Actions::new(vec![low, Room::default(), Room::default()]);
+        let low = FeatureLimits { high: 0.2, ..FeatureLimits::default() };
+        let mut actions =
+            Actions::new(vec![low, FeatureLimits::default(), FeatureLimits::default()]);
         actions.fix(2);
         limited.actions = actions;
         let found = answer(limited.clone(), &[0.0; 3]);

@@ -1,5 +1,5 @@
 use crate::support::{answer, assert_near, curved, linear, refusal, setup};
-use probe_core::{Actions, Direction, Reason, Room, Status};
+use probe_core::{Actions, Direction, FeatureLimits, Reason, Status};
 
 #[test]
 fn the_closed_form_is_the_projection_of_proposition_1() {
@@ -25,12 +25,16 @@ fn the_closed_form_is_the_projection_of_proposition_1() {
 #[test]
 fn caps_and_directions_move_the_rest_to_the_next_feature() {
     let mut limited = setup(&linear(&[3.0, 4.0, 9.0], -5.0), "wachter", &[]);
-    let up_to_one = Room { high: 1.0, ..Room::default() };
-    let down = Room { direction: Direction::Decrease, ..Room::default() };
-    limited.actions = Actions::new(vec![Room::default(), up_to_one, down]);
+    let up_to_one = FeatureLimits { high: 1.0, ..FeatureLimits::default() };
+    let down = FeatureLimits { direction: Direction::Decrease, ..FeatureLimits::default() };
+    limited.actions = Actions::new(vec![FeatureLimits::default(), up_to_one, down]);
     // 4 of the 5 come from the second feature, the last one from the first.
     assert_near(&answer(limited.clone(), &[0.0; 3]).point, &[1.0 / 3.0, 1.0, 0.0], 1e-8);
-    limited.actions = Actions::new(vec![Room { high: 0.2, ..Room::default() }, up_to_one, down]);
+    limited.actions = Actions::new(vec![
+        FeatureLimits { high: 0.2, ..FeatureLimits::default() },
+        up_to_one,
+        down,
+    ]);
     let none = answer(limited, &[0.0; 3]);
     assert_eq!((none.status, none.reason), (Status::None, Some(Reason::InfeasibleWithinBounds)));
     assert_near(&none.nearest, &[0.2, 1.0, 0.0], 0.0);
@@ -57,8 +61,11 @@ fn descent_ends_where_the_closed_form_does() {
 #[test]
 fn descent_keeps_what_may_not_change() {
     let mut limited = setup(&curved(&[2.0, -1.0, 5.0], 0.5), "wachter", &[]);
-    let mut actions =
-        Actions::new(vec![Room { high: 0.2, ..Room::default() }, Room::default(), Room::default()]);
+    let mut actions = Actions::new(vec![
+        FeatureLimits { high: 0.2, ..FeatureLimits::default() },
+        FeatureLimits::default(),
+        FeatureLimits::default(),
+    ]);
     actions.fix(2);
     limited.actions = actions;
     // 0.4 of atanh(0.5) from the first feature, the rest from the second.

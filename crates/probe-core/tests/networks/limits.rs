@@ -2,8 +2,8 @@
 
 use crate::shared::{audit, denied, network, people_denied_by, plain_setup};
 use probe_core::{
-    Actions, Activation, Direction, Engine, Group, Mlp, Model, NoiseOn, Purpose, Room, Rows, Seed,
-    Status,
+    Actions, Activation, Direction, Engine, FeatureLimits, Group, Mlp, Model, NoiseOn, Purpose,
+    Rows, Seed, Status,
 };
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn certified_answers_hold_when_somebody_else_samples() {
 /// Features: 0 fixed, 1 up only, 2 down only, 3 and 4 within bounds, 5 to 7 one of three options of
 /// which the third cannot be left.
 fn actions(max_changes: Option<usize>) -> Actions {
-    let within = Room { low: -1.2, high: 1.2, ..Room::default() };
+    let within = FeatureLimits { low: -1.2, high: 1.2, ..FeatureLimits::default() };
     let mut rooms = vec![within; 8];
     rooms[0].mutable = false;
     rooms[1].direction = Direction::Increase;

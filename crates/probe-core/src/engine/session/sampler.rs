@@ -10,7 +10,7 @@ mod tests;
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture, UpperBound, share_of_attempt};
 use crate::invalidation::{
-    BLOCK, Boxes, Draws, Errors, Forest, LEAST_AIM, Ladder, Lines, Look, Models, Pool, STRATA,
+    BLOCK, Boxes, Draws, Errors, Forest, LEAST_AIM, Ladder, LineMode, Lines, Models, Pool, STRATA,
     Spread, has_lines, usual_gap,
 };
 use crate::model::ModelShift;
@@ -319,8 +319,11 @@ impl<'e> Sampler<'e> {
                 // Lines that are all alike, as noise on one feature has them, are worth a look as a
                 // whole.
                 let alike = lines.are_deep() && self.variance < ALIKE;
-                let look =
-                    if alike { Look::Whole } else { Look::closely(self.mean, self.variance) };
+                let look = if alike {
+                    LineMode::Whole
+                } else {
+                    LineMode::closely(self.mean, self.variance)
+                };
                 let (_, spread) = lines.margin_in_places(&pools.scouts, 2 * SCOUTS, look)?;
                 (self.mean, self.variance) = (spread.mean(), spread.variance());
                 self.bends = !alike;
@@ -432,9 +435,9 @@ impl<'e> Sampler<'e> {
                 let look = match lines.has_places() {
                     true => {
                         let seen = (self.mean, self.variance);
-                        Look::cheapest(max_rate, max_rate - meant, seen, lines.are_deep())
+                        LineMode::cheapest(max_rate, max_rate - meant, seen, lines.are_deep())
                     }
-                    false => Look::Whole,
+                    false => LineMode::Whole,
                 };
                 let variance = self.variance + look.variance();
                 let mut bet = Betting::expecting(max_rate, self.mean, variance)?;
@@ -600,8 +603,8 @@ impl<'e> Sampler<'e> {
                     None => AUDITED_SHARE,
                 };
                 let look = match self.bends {
-                    true => Look::closely(self.mean, self.variance),
-                    false => Look::Whole,
+                    true => LineMode::closely(self.mean, self.variance),
+                    false => LineMode::Whole,
                 };
                 let (mut enough, mut spread) = (AUDITORS, Spread::default());
                 loop {

@@ -33,7 +33,7 @@ const LITTLE: f64 = 0.3;
 
 /// How a line is looked at.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Look {
+pub(crate) enum LineMode {
     /// As a whole: its refused mass, exactly.
     Whole,
     /// In one place of each of these cells.
@@ -160,7 +160,7 @@ pub(super) fn quick_quantile(mass: f64) -> f64 {
     }
 }
 
-impl Look {
+impl LineMode {
     /// Closely: for means of evenly spread lines.
     pub(crate) fn closely(mean: f64, variance: f64) -> Self {
         let few = Cells::around(mean, variance, FEW);

@@ -214,8 +214,9 @@ impl Deep {
                     None => ([0.0; LANES], [f64::INFINITY; LANES]),
                 };
                 // What is not a number is not known either.
-                let known: [bool; LANES] =
-                    std::array::from_fn(|lane| (scores[lane] - bundle.dust).abs() > doubts[lane]);
+                let known: [bool; LANES] = std::array::from_fn(|lane| {
+                    (scores[lane] - bundle.rounding_error).abs() > doubts[lane]
+                });
                 if !known.iter().all(|known| *known) {
                     let t = Wide::load(simd, &t[k].map(f64::from));
                     let closer = self.scores::<S, false>(simd, bundle.rate, t, scratch).lanes();
@@ -227,7 +228,7 @@ impl Deep {
                 for (refused, score) in refused.iter_mut().zip(scores) {
                     // Sizes are powers of two: their sums are exact. What is not a number is no
                     // yes.
-                    *refused -= if score > bundle.dust { *size } else { 0.0 };
+                    *refused -= if score > bundle.rounding_error { *size } else { 0.0 };
                 }
             }
         }
@@ -284,7 +285,7 @@ impl Deep {
             let scores =
                 self.scores::<S, true>(simd, bundle.rate, Wide::load(simd, &t), scratch).lanes();
             for (line, score) in lines.iter_mut().zip(scores) {
-                line.look(score - bundle.dust);
+                line.look(score - bundle.rounding_error);
             }
             if lines.iter().all(|line| !line.root.is_nan()) {
                 break;

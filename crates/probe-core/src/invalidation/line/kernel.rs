@@ -34,11 +34,11 @@ pub(super) struct Kernel<'a> {
     /// The most that a unit of each feature, up or down, can add to the score; empty where that is
     /// not known.
     steepest: Vec<[f64; 2]>,
-    rest: Rest<'a>,
+    head: Head<'a>,
 }
 
 /// From the image to the score.
-enum Rest<'a> {
+enum Head<'a> {
     /// The image is the score.
     Affine,
     /// One hidden layer of rectifiers.
@@ -70,24 +70,24 @@ impl<'a> Kernel<'a> {
             why: "it needs a gradient; use monte-carlo".to_owned(),
         })?;
         let d = model.n_features();
-        let (map, offset, rest) = match (model.as_linear(), model.as_mlp()) {
+        let (map, offset, head) = match (model.as_linear(), model.as_mlp()) {
             (Some(linear), _) => {
                 let origin = model.score(&vec![0.0; d])?;
-                (linear.weights().to_vec(), vec![origin], Rest::Affine)
+                (linear.weights().to_vec(), vec![origin], Head::Affine)
             }
             (None, Some(mlp)) => of_network(mlp),
-            (None, None) => (Vec::new(), vec![0.0; d], Rest::Opaque),
+            (None, None) => (Vec::new(), vec![0.0; d], Head::Opaque),
         };
         let lengths = (0..offset.len())
             .map(|i| map.iter().skip(i).step_by(offset.len()).map(|w| w * w).sum::<f64>().sqrt())
             .collect();
-        let steepest = match &rest {
-            Rest::Shallow(net) => {
+        let steepest = match &head {
+            Head::Shallow(net) => {
                 map.chunks_exact(offset.len()).map(|row| net.steepest(row)).collect()
             }
             _ => Vec::new(),
         };
-        Ok(Self { model: differentiable, map, offset, lengths, steepest, rest })
+        Ok(Self { model: differentiable, map, offset, lengths, steepest, head })
     }
 
     /// No less than what a `change` of feature `j` adds to the score, wherever it starts.
@@ -96,29 +96,31 @@ impl<'a> Kernel<'a> {
         if change > 0.0 { change * up } else { -change * down }
     }
 
-    /// Whether lines may be looked at in places around a point, where rounding leaves `dust` of a
+    /// Whether lines may be looked at in places around a point, where rounding leaves `rounding_error` of a
     /// score and noise along the line does `swing` to it: what is left in doubt must be little
     /// beside that.
-    pub(super) fn has_places(&self, dust: f64, swing: f64) -> bool {
+    pub(super) fn has_places(&self, rounding_error: f64, swing: f64) -> bool {
         /// The most doubt, as a share of that.
         const MOST_DOUBT: f64 = 1e-3;
         /// Roundings of single precision for one of double precision, four times over in
-        /// [`Kernel::dust`].
+        /// [`Kernel::rounding_error`].
         const COARSER: f64 = 0.25 * (1u64 << 29) as f64;
-        /// Nothing overflows where there is no more dust than this.
-        const MOST_DUST: f64 = 1e250;
-        match &self.rest {
-            Rest::Shallow(net) => net.has_places() && COARSER * dust <= MOST_DOUBT * swing,
+        /// Nothing overflows where there is no more rounding_error than this.
+        const MOST_ROUNDING_ERROR: f64 = 1e250;
+        match &self.head {
+            Head::Shallow(net) => {
+                net.has_places() && COARSER * rounding_error <= MOST_DOUBT * swing
+            }
             // In double precision.
-            Rest::Network(_) => dust > 0.0 && dust < MOST_DUST,
-            Rest::Affine | Rest::Opaque => false,
+            Head::Network(_) => rounding_error > 0.0 && rounding_error < MOST_ROUNDING_ERROR,
+            Head::Affine | Head::Opaque => false,
         }
     }
 
     /// Whether a line as a whole is dear whatever it does: layers after the first are walked from
     /// kink to kink, or cut into cells.
     pub(super) fn is_deep(&self) -> bool {
-        matches!(self.rest, Rest::Network(_))
+        matches!(self.head, Head::Network(_))
     }
 
     /// Numbers in an image.
@@ -199,38 +201,44 @@ impl<'a> Kernel<'a> {
         slopes: &mut [f64],
         scratch: &mut Scratch,
     ) -> Result<f64> {
-        match &self.rest {
-            Rest::Affine => {
+        match &self.head {
+            Head::Affine => {
                 slopes.fill(1.0);
                 Ok(image[0])
             }
-            Rest::Shallow(net) => Ok(net.score_and_slopes(image, slopes)),
-            Rest::Network(net) => Ok(net.score_and_slopes(image, slopes, &mut scratch.network)),
-            Rest::Opaque => self.model.score_and_gradient(image, slopes),
+            Head::Shallow(net) => Ok(net.score_and_slopes(image, slopes)),
+            Head::Network(net) => Ok(net.score_and_slopes(image, slopes, &mut scratch.network)),
+            Head::Opaque => self.model.score_and_gradient(image, slopes),
         }
     }
 
     /// More than rounding makes of a score that is zero, on lines around `base` along `rate` under
     /// noise of deviation `sd`. Rounding grows with the number of terms and with their magnitude.
-    pub(super) fn dust(&self, base: &[f64], rate: &[f64], sd: f64, scratch: &mut Scratch) -> f64 {
+    pub(super) fn rounding_error(
+        &self,
+        base: &[f64],
+        rate: &[f64],
+        sd: f64,
+        scratch: &mut Scratch,
+    ) -> f64 {
         let magnitudes = base.iter().zip(rate).zip(&self.lengths);
         let magnitudes =
             magnitudes.map(|((b, c), length)| b.abs() + REACH * (c.abs() + sd * length));
-        let (units, magnitude) = match &self.rest {
-            Rest::Affine | Rest::Opaque => return 0.0,
-            Rest::Shallow(net) => {
+        let (units, magnitude) = match &self.head {
+            Head::Affine | Head::Opaque => return 0.0,
+            Head::Shallow(net) => {
                 scratch.sum.clear();
                 scratch.sum.extend(magnitudes);
                 (self.width(), net.magnitude(&scratch.sum))
             }
-            Rest::Network(net) => {
+            Head::Network(net) => {
                 scratch.sum.clear();
                 scratch.sum.extend(magnitudes);
                 (net.n_units(), net.magnitude(&scratch.sum))
             }
         };
-        let dust = 4.0 * (units as f64 + 16.0) * f64::EPSILON * magnitude;
-        if dust.is_finite() { dust } else { 0.0 }
+        let rounding_error = 4.0 * (units as f64 + 16.0) * f64::EPSILON * magnitude;
+        if rounding_error.is_finite() { rounding_error } else { 0.0 }
     }
 
     /// The refused masses of groups of eight lines: `images` and `along` hold the groups' errors
@@ -245,7 +253,7 @@ impl<'a> Kernel<'a> {
         scratch: &mut Scratch,
         masses: &mut [Lanes],
     ) -> Result<()> {
-        if let Rest::Shallow(net) = &self.rest {
+        if let Head::Shallow(net) = &self.head {
             let scratch = &mut scratch.shallow;
             Arch::new().dispatch(Groups {
                 net,
@@ -259,7 +267,7 @@ impl<'a> Kernel<'a> {
             });
             return Ok(());
         }
-        if let Rest::Network(Network { deep: net, .. }) = &self.rest {
+        if let Head::Network(Network { deep: net, .. }) = &self.head {
             let is_rough = bundle.rough && matches!(bundle.marginal, Marginal::Normal);
             if places.is_some() || is_rough {
                 let scratch = &mut scratch.deep;
@@ -303,17 +311,17 @@ impl<'a> Kernel<'a> {
         sum: &mut [f64],
         scratch: &mut Scratch,
     ) -> Result<f64> {
-        let Self { model, rest, .. } = self;
-        let Bundle { rate: q, marginal, dust, .. } = *bundle;
-        match rest {
-            Rest::Network(net) => Ok(net.mass(
+        let Self { model, head, .. } = self;
+        let Bundle { rate: q, marginal, rounding_error, .. } = *bundle;
+        match head {
+            Head::Network(net) => Ok(net.mass(
                 (p, q),
-                dust,
+                rounding_error,
                 marginal,
                 (!sum.is_empty()).then_some(sum),
                 &mut scratch.network,
             )),
-            Rest::Affine | Rest::Shallow(_) => {
+            Head::Affine | Head::Shallow(_) => {
                 let (score, slope) = (p[0], q[0]);
                 let root = -score / slope;
                 // Refused below the root of a rising line, above that of a falling one; a flat one
@@ -328,7 +336,7 @@ impl<'a> Kernel<'a> {
                 }
                 Ok(mass)
             }
-            Rest::Opaque => {
+            Head::Opaque => {
                 let Scratch { roots, point, gradient, .. } = scratch;
                 point.resize(p.len(), 0.0);
                 gradient.resize(p.len(), 0.0);
@@ -440,7 +448,7 @@ impl WithSimd for DeepGroups<'_> {
 }
 
 /// The first layer as a map, transposed, and the rest.
-fn of_network(mlp: &Mlp) -> (Vec<f64>, Vec<f64>, Rest<'_>) {
+fn of_network(mlp: &Mlp) -> (Vec<f64>, Vec<f64>, Head<'_>) {
     let first = &mlp.layers()[0];
     let alpha = match mlp.activation() {
         Activation::Relu => Some(0.0),
@@ -448,8 +456,8 @@ fn of_network(mlp: &Mlp) -> (Vec<f64>, Vec<f64>, Rest<'_>) {
         _ => None,
     };
     let deep =
-        || ((0..first.n_out()).map(|i| (i, 1.0)).collect(), Rest::Network(Network::new(mlp)));
-    let (units, rest): (Vec<(usize, f64)>, _) = match alpha {
+        || ((0..first.n_out()).map(|i| (i, 1.0)).collect(), Head::Network(Network::new(mlp)));
+    let (units, head): (Vec<(usize, f64)>, _) = match alpha {
         Some(alpha) if mlp.hidden().len() == 1 => {
             let (output, bias) = mlp.output();
             let (net, units) = Shallow::new(output, bias - mlp.threshold(), alpha);
@@ -457,7 +465,7 @@ fn of_network(mlp: &Mlp) -> (Vec<f64>, Vec<f64>, Rest<'_>) {
             let is_finite = |&(i, factor): &(usize, f64)| {
                 first.row(i).iter().chain([&first.bias()[i]]).all(|w| (factor * w).is_finite())
             };
-            if units.iter().all(is_finite) { (units, Rest::Shallow(net)) } else { deep() }
+            if units.iter().all(is_finite) { (units, Head::Shallow(net)) } else { deep() }
         }
         _ => deep(),
     };
@@ -465,7 +473,7 @@ fn of_network(mlp: &Mlp) -> (Vec<f64>, Vec<f64>, Rest<'_>) {
         .flat_map(|j| units.iter().map(move |&(i, factor)| factor * first.row(i)[j]))
         .collect();
     let offset = units.iter().map(|&(i, factor)| factor * first.bias()[i]).collect();
-    (map, offset, rest)
+    (map, offset, head)
 }
 
 /// Any differentiable score along a line.

@@ -36,7 +36,7 @@ use kernel::Kernel;
 use law::Law;
 use shallow::Bundle;
 
-pub(crate) use cells::Look;
+pub(crate) use cells::LineMode;
 pub(crate) use pool::{BLOCK, Block, Pool};
 pub(crate) use spread::Spread;
 
@@ -80,7 +80,7 @@ impl InvalidationRate for LineSampling {
         let mut masses = [0.0; LANES];
         for _ in 0..self.lines.div_ceil(LANES).max(1) {
             let block = lines.block(1, |row| lines.law.draw(stream, row));
-            lines.masses(&block, Look::Whole, &mut masses)?;
+            lines.masses(&block, LineMode::Whole, &mut masses)?;
             for mass in masses {
                 spread.add(mass);
                 upper.observe(mass);
@@ -157,7 +157,7 @@ pub(crate) struct Lines<'a> {
     swing: f64,
     guess: f64,
     slope: f64,
-    dust: f64,
+    rounding_error: f64,
     rough: bool,
     /// Counts the points visited.
     number: u64,
@@ -203,7 +203,7 @@ impl<'a> Lines<'a> {
             swing: 0.0,
             guess: 0.0,
             slope: 0.0,
-            dust: 0.0,
+            rounding_error: 0.0,
             rough: false,
             number: 0,
             slopes: vec![0.0; width],
@@ -328,7 +328,8 @@ impl<'a> Lines<'a> {
             self.law.axis_into(&self.gradient, &self.active, &mut self.unit, &mut self.direction);
         self.kernel.image_into(&self.direction, true, &mut self.rate);
         let sd = self.largest_sd();
-        self.dust = self.kernel.dust(&self.base, &self.rate, sd, &mut self.scratch);
+        self.rounding_error =
+            self.kernel.rounding_error(&self.base, &self.rate, sd, &mut self.scratch);
         self.swing = self.rate.iter().map(|c| c.abs()).sum();
         self.expect_root();
         Ok(())
@@ -445,7 +446,7 @@ impl<'a> Lines<'a> {
     pub(crate) fn has_places(&self) -> bool {
         self.pooled
             && matches!(self.marginal, Marginal::Normal)
-            && self.kernel.has_places(self.dust, self.swing)
+            && self.kernel.has_places(self.rounding_error, self.swing)
     }
 
     /// Whether most of the first lines of a pool are not known to rise throughout, where that can
@@ -457,7 +458,7 @@ impl<'a> Lines<'a> {
         self.scratch.shallow.bent = 0;
         self.take_roughly(true);
         self.sums.clear();
-        let looked = self.rate(pool, 0, LANES, Look::Whole);
+        let looked = self.rate(pool, 0, LANES, LineMode::Whole);
         self.take_roughly(false);
         looked.map(|_| 2 * self.scratch.shallow.bent > LANES)
     }
@@ -477,7 +478,12 @@ impl<'a> Lines<'a> {
     /// The refused masses of the first lines of `block`, as many as `masses` has room for: whole
     /// groups of eight. If they are looked at in places, observations in [0, 1] that have them as
     /// their means, where the model and the noise allow it.
-    pub(crate) fn masses(&mut self, block: &Block, look: Look, masses: &mut [f64]) -> Result<()> {
+    pub(crate) fn masses(
+        &mut self,
+        block: &Block,
+        look: LineMode,
+        masses: &mut [f64],
+    ) -> Result<()> {
         let mut lanes = std::mem::take(&mut self.lanes);
         lanes.resize(masses.len() / LANES, [0.0; LANES]);
         let traced = self.trace(block, look, &mut lanes);
@@ -487,7 +493,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Traces the first groups of `block`; slopes go to `self.sums`, if it has room.
-    fn trace(&mut self, block: &Block, look: Look, masses: &mut [Lanes]) -> Result<()> {
+    fn trace(&mut self, block: &Block, look: LineMode, masses: &mut [Lanes]) -> Result<()> {
         self.n_traced += (masses.len() * LANES) as u64;
         let (d, width) = (self.n_coordinates(), self.image_width());
         let coordinates = &block.coordinates[..masses.len() * d];
@@ -524,12 +530,12 @@ impl<'a> Lines<'a> {
             guess: self.guess,
             slope: self.slope,
             marginal: self.marginal,
-            dust: self.dust,
+            rounding_error: self.rounding_error,
             rough: self.rough,
         };
         let may = self.sums.is_empty() && self.has_places() && block.has_places();
         let places = match look {
-            Look::In(cells) if may => Some((block, cells)),
+            LineMode::In(cells) if may => Some((block, cells)),
             _ => None,
         };
         let lines = (images, &self.along[..], places);
@@ -546,7 +552,7 @@ impl<'a> Lines<'a> {
     pub(crate) fn fresh_mean(&mut self, stream: &mut Stream) -> Result<f64> {
         let block = self.block(1, |row| self.law.draw(stream, row));
         let mut masses = [0.0; LANES];
-        self.masses(&block, Look::Whole, &mut masses)?;
+        self.masses(&block, LineMode::Whole, &mut masses)?;
         Ok(masses.iter().sum::<f64>() / LANES as f64)
     }
 
@@ -556,7 +562,7 @@ impl<'a> Lines<'a> {
         pool: &Pool,
         segment: usize,
         lines: usize,
-        look: Look,
+        look: LineMode,
     ) -> Result<Spread> {
         let mut spread = Spread::default();
         self.rate_from((pool, segment), 0, lines, look, &mut spread)?;
@@ -569,7 +575,7 @@ impl<'a> Lines<'a> {
         &mut self,
         pool: &Pool,
         lines: usize,
-        look: Look,
+        look: LineMode,
         spread: &mut Spread,
     ) -> Result<()> {
         self.rate_from((pool, 0), spread.n() as usize / BLOCK, lines, look, spread)
@@ -580,7 +586,7 @@ impl<'a> Lines<'a> {
         (pool, segment): (&Pool, usize),
         first: usize,
         lines: usize,
-        look: Look,
+        look: LineMode,
         spread: &mut Spread,
     ) -> Result<()> {
         let (mut masses, mut spare) = ([0.0; BLOCK], None);
@@ -598,7 +604,7 @@ impl<'a> Lines<'a> {
         &mut self,
         pool: &Pool,
         lines: usize,
-        look: Look,
+        look: LineMode,
     ) -> Result<(f64, Spread)> {
         self.sums.clear();
         let spread = self.rate(pool, 0, lines, look)?;
@@ -622,7 +628,7 @@ impl<'a> Lines<'a> {
         if gradient.is_some() {
             self.sums.resize(self.image_width(), [0.0; LANES]);
         }
-        let spread = self.rate(pool, 0, lines, Look::Whole)?;
+        let spread = self.rate(pool, 0, lines, LineMode::Whole)?;
         let margin = margin_of(spread.mean());
         if let Some(gradient) = gradient {
             let scale = -1.0 / (spread.n() * pdf(margin));

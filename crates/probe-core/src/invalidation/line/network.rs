@@ -51,7 +51,7 @@ struct Walk {
     score: f64,
     slope: f64,
     /// What a score must exceed.
-    dust: f64,
+    rounding_error: f64,
 }
 
 /// Beyond this a line of rectifiers is not followed: $2\bar\Phi(6.5) \approx 8\cdot10^{-11}$ of its
@@ -136,18 +136,18 @@ impl<'a> Network<'a> {
         units.iter().sum::<f64>() + self.mlp.threshold().abs()
     }
 
-    /// The refused mass of the line `p + t q`, where scores up to `dust` are refused; its roots add
+    /// The refused mass of the line `p + t q`, where scores up to `rounding_error` are refused; its roots add
     /// to `sums`, if there are any.
     pub(super) fn mass(
         &self,
         (p, q): (&[f64], &[f64]),
-        dust: f64,
+        rounding_error: f64,
         marginal: Marginal<'_>,
         sums: Option<&mut [f64]>,
         scratch: &mut Scratch,
     ) -> f64 {
         let mut roots = std::mem::take(&mut scratch.roots);
-        scratch.walk.dust = dust;
+        scratch.walk.rounding_error = rounding_error;
         let mass = if self.mlp.activation().is_piecewise_linear() {
             vectorised(
                 #[inline(always)]
@@ -155,7 +155,7 @@ impl<'a> Network<'a> {
             )
         } else {
             let mut along =
-                smooth::Along { mlp: self.mlp, p, q, dust, scratch: &mut scratch.smooth };
+                smooth::Along { mlp: self.mlp, p, q, rounding_error, scratch: &mut scratch.smooth };
             vectorised(
                 #[inline(always)]
                 || follow::refused_mass(&mut along, marginal, &mut roots),
@@ -241,7 +241,7 @@ impl Network<'_> {
     fn forward(&self, p: &[f64], q: &[f64], t: f64, walk: &mut Walk) {
         let leak = self.mlp.activation().derivative(-1.0);
         let known = !walk.share.is_empty();
-        let Walk { z, dz, share, starts, score, slope, dust } = walk;
+        let Walk { z, dz, share, starts, score, slope, rounding_error } = walk;
         z.clear();
         dz.clear();
         starts.clear();
@@ -275,7 +275,7 @@ impl Network<'_> {
             from = to;
         }
         // The last layer is the score.
-        *score = (z[from] - self.mlp.threshold()) - *dust;
+        *score = (z[from] - self.mlp.threshold()) - *rounding_error;
         *slope = dz[from];
         z.truncate(from);
         dz.truncate(from);

@@ -71,7 +71,7 @@ pub(super) struct Bundle<'a> {
     /// How positions along the line are distributed.
     pub marginal: Marginal<'a>,
     /// Scores up to this are refused: more than rounding leaves of a zero.
-    pub dust: f64,
+    pub rounding_error: f64,
     /// Whether the root that is nearest to where one is expected will do, also where others are not
     /// ruled out: for searches.
     pub rough: bool,
@@ -177,7 +177,7 @@ impl Shallow {
         sums: &mut [Lanes],
         scratch: &mut Scratch,
     ) -> Lanes {
-        let net = Self { bias: self.bias - bundle.dust, ..*self };
+        let net = Self { bias: self.bias - bundle.rounding_error, ..*self };
         scratch.p.resize(image.len(), [0.0; LANES]);
         let Scratch { p, start, .. } = scratch;
         let sums_at_guess = net.place(simd, bundle.rate, start, (image, along), p);

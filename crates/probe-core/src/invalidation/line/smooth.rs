@@ -46,7 +46,7 @@ pub(super) struct Along<'a> {
     pub p: &'a [f64],
     pub q: &'a [f64],
     /// What a score must exceed.
-    pub dust: f64,
+    pub rounding_error: f64,
     pub scratch: &'a mut Scratch,
 }
 
@@ -70,9 +70,9 @@ impl Profile for Along<'_> {
                 rows(layer).map(|(row, bias)| unit(dot(row, values) + bias, dot(row, slopes))),
             );
         }
-        units
-            .first()
-            .map_or((0.0, 0.0), |z| ((z.value - self.mlp.threshold()) - self.dust, z.slope))
+        units.first().map_or((0.0, 0.0), |z| {
+            ((z.value - self.mlp.threshold()) - self.rounding_error, z.slope)
+        })
     }
 
     fn enclose(&mut self, middle: f64, half: f64) -> Option<Enclosure> {
@@ -113,7 +113,7 @@ impl Profile for Along<'_> {
             }));
         }
         let z = units.first()?;
-        let score = (z.value - self.mlp.threshold()) - self.dust;
+        let score = (z.value - self.mlp.threshold()) - self.rounding_error;
         Some(Enclosure { score, slope: z.slope, spread: z.spread(half), bend: z.bend })
     }
 }
@@ -165,8 +165,13 @@ mod tests {
     fn masses(mlp: &Mlp) -> (f64, f64, f64) {
         let first = &mlp.layers()[0];
         let mut scratch = Scratch::default();
-        let mut along =
-            Along { mlp, p: first.bias(), q: first.weight(), dust: 0.0, scratch: &mut scratch };
+        let mut along = Along {
+            mlp,
+            p: first.bias(),
+            q: first.weight(),
+            rounding_error: 0.0,
+            scratch: &mut scratch,
+        };
         let mut roots = Vec::new();
         let mass = refused_mass(&mut along, Marginal::Normal, &mut roots);
         let (n, step) = (100_000, 18.0 / 100_000.0);

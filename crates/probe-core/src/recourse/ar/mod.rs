@@ -12,7 +12,7 @@
 //! program and its solver.
 //!
 //! Features that have steps in the schema keep to those. [`super::ar_lime`] does the same on a
-//! likeness of other models.
+//! surrogate of other models.
 //!
 //! Constraints: all that the paper has, exactly: immutables, bounds, directions, one-hot groups
 //! (with their allowed changes), a limit on the number of changes.

@@ -16,7 +16,7 @@ use crate::cost::Cost;
 use crate::error::{Error, Result};
 use crate::math::normal::upper_tail;
 use crate::noise::NoiseOn;
-use crate::schema::{Tie, Within};
+use crate::schema::{Restriction, Tie};
 use choices::Choices;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -87,7 +87,7 @@ impl Solver for DiscreteSolver {
             solver: self,
             task: Arc::clone(&self.task),
             inner: self.inner.worker(),
-            within: Within {
+            within: Restriction {
                 limits,
                 held: Vec::new(),
                 frozen: self.chosen,
@@ -106,7 +106,7 @@ struct DiscreteWorker<'a> {
     /// The solver's, but for costs of a person's own.
     task: Arc<Task>,
     inner: Box<dyn Worker + 'a>,
-    within: Within,
+    within: Restriction,
     found: Proposal,
     /// What was found first in each room.
     roots: Vec<Proposal>,
@@ -160,7 +160,7 @@ impl Worker for DiscreteWorker<'_> {
         }
     }
 
-    fn confine(&mut self, within: &Within) -> Result<()> {
+    fn confine(&mut self, within: &Restriction) -> Result<()> {
         // Limits and categories are this solver's own business.
         self.within.held.clone_from(&within.held);
         Ok(())

@@ -21,7 +21,7 @@ use crate::invalidation::ShiftedRate;
 use crate::math::normal::upper_quantile;
 use crate::model::ModelShift;
 use crate::noise::NoiseOn;
-use crate::schema::Within;
+use crate::schema::Restriction;
 use std::sync::Arc;
 
 const MAX_STEPS: usize = 400;
@@ -164,7 +164,7 @@ impl Worker for ShiftedWorker<'_> {
         Ok(self.solver.rate.rate(to))
     }
 
-    fn confine(&mut self, within: &Within) -> Result<()> {
+    fn confine(&mut self, within: &Restriction) -> Result<()> {
         Arc::make_mut(&mut self.task).actions.confine(within);
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::{
     Attempt, Bet as _, Betting, DRAWS, Kind, MAX_BLOCKS, MAX_SETS, Purpose, Result, SHARE_OF_BOUND,
     Sampler, UpperBound,
 };
-use crate::invalidation::{BLOCK, Look};
+use crate::invalidation::{BLOCK, LineMode};
 
 /// A point that may come of the advice.
 pub(super) struct Outcome {
@@ -111,7 +111,7 @@ impl Sampler<'_> {
                 lines.enter(from, &outcome.point, active)?;
                 lines.aim(&outcome.point, Some(&outcome.gradient))?;
                 let block = pools.fresh.block(segment, index, lines, &mut spare);
-                lines.masses(block, Look::Whole, &mut masses[..])?;
+                lines.masses(block, LineMode::Whole, &mut masses[..])?;
                 shares
                     .iter_mut()
                     .zip(masses.iter())

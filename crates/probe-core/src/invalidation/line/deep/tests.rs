@@ -55,7 +55,7 @@ impl pulp::WithSimd for Trace<'_> {
 fn trace(
     net: &Deep,
     (p, rate): (&[f64], &[f64]),
-    dust: f64,
+    rounding_error: f64,
     places: Option<&[Singles]>,
 ) -> (Lanes, Vec<Lanes>) {
     let image: Vec<Lanes> = p.iter().map(|p| [*p; LANES]).collect();
@@ -67,7 +67,7 @@ fn trace(
         guess: 0.0,
         slope: 0.3,
         marginal: Marginal::Normal,
-        dust,
+        rounding_error,
         rough: true,
     };
     let places: Option<Vec<&[Singles]>> =
@@ -164,7 +164,7 @@ fn lines_without_a_root_are_accepted_or_refused() {
 }
 
 /// Two units that are the same but for the order of their inputs, one less the other: a score of
-/// zero, of which rounding leaves dust. It is refused where scores must exceed the dust, and what
+/// zero, of which rounding leaves rounding_error. It is refused where scores must exceed the rounding_error, and what
 /// is not a number is refused as well.
 #[test]
 fn rounding_never_makes_a_yes() {
@@ -190,13 +190,15 @@ fn rounding_never_makes_a_yes() {
         let places: Vec<Singles> =
             (0..8).map(|_| std::array::from_fn(|_| stream.normal() as f32)).collect();
         let magnitudes: Vec<f64> = p.iter().zip(&q).map(|(p, q)| p.abs() + 8.0 * q.abs()).collect();
-        let dust = 4.0 * (net.n_units() as f64 + 16.0) * f64::EPSILON * net.magnitude(&magnitudes);
-        let shares = |p: &[f64], dust| trace(&net.deep, (p, &q), dust, Some(&places)).0;
+        let rounding_error =
+            4.0 * (net.n_units() as f64 + 16.0) * f64::EPSILON * net.magnitude(&magnitudes);
+        let shares =
+            |p: &[f64], rounding_error| trace(&net.deep, (p, &q), rounding_error, Some(&places)).0;
         seen |= shares(&p, 0.0) != [1.0; LANES];
-        assert_eq!(shares(&p, dust), [1.0; LANES], "{number}");
-        assert_eq!(shares(&[f64::NAN; 2 * N], dust), [1.0; LANES]);
+        assert_eq!(shares(&p, rounding_error), [1.0; LANES], "{number}");
+        assert_eq!(shares(&[f64::NAN; 2 * N], rounding_error), [1.0; LANES]);
     }
-    assert!(seen, "no dust to speak of");
+    assert!(seen, "no rounding error to speak of");
 }
 
 /// Single precision against double precision, which is a hundred million times closer.
@@ -218,7 +220,7 @@ impl pulp::WithSimd for Twice<'_> {
             guess,
             slope,
             marginal,
-            dust: 0.0,
+            rounding_error: 0.0,
             rough: false,
         };
         net.place(simd, &bundle, (&image, &[0.0; LANES]), scratch);

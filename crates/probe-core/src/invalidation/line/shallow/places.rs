@@ -67,7 +67,7 @@ impl Shallow {
         base.extend(bundle.base.iter().map(|b| *b as f32));
         rate.clear();
         rate.extend(bundle.rate.iter().map(|c| *c as f32));
-        let bias = self.bias - bundle.dust;
+        let bias = self.bias - bundle.rounding_error;
         *base_magnitude = bias.abs() + bundle.base.iter().map(|b| b.abs()).sum::<f64>();
         *rate_magnitude = bundle.rate.iter().map(|c| c.abs()).sum();
     }
@@ -84,7 +84,7 @@ impl Shallow {
         scratch: &Scratch,
     ) -> Lanes {
         let Short { base, rate, base_magnitude, rate_magnitude, sizes, .. } = &scratch.short;
-        let bias = self.bias - bundle.dust;
+        let bias = self.bias - bundle.rounding_error;
         // Rounded up.
         let share = 1.01 * (rate.len() as f64 + 12.0) * ROUNDING;
         let (mut doubt, mut back) = ([0.0; LANES], [0.0; LANES]);
@@ -137,7 +137,7 @@ mod tests {
             guess: 0.0,
             slope: 1.0,
             marginal: Marginal::Normal,
-            dust: 0.0,
+            rounding_error: 0.0,
             rough: false,
         };
         let places: Vec<&[Singles]> = places.iter().map(std::slice::from_ref).collect();

@@ -26,7 +26,7 @@ impl Shallow {
         sums: &mut [Lanes],
         scratch: &mut Scratch,
     ) -> Lanes {
-        let net = Self { bias: self.bias - bundle.dust, ..*self };
+        let net = Self { bias: self.bias - bundle.rounding_error, ..*self };
         scratch.p.resize(group.0.len(), [0.0; LANES]);
         net.place(simd, bundle.rate, &scratch.start, group, &mut scratch.p);
         let (first, known) = net.cut(simd, bundle, scratch);
@@ -200,7 +200,7 @@ mod tests {
                     guess: 0.1,
                     slope: 1.0,
                     marginal,
-                    dust: 0.0,
+                    rounding_error: 0.0,
                     rough: false,
                 };
                 let (mut sums, mut plain_sums) = (vec![[0.0; LANES]; h], vec![[0.0; LANES]; h]);

@@ -51,7 +51,7 @@ impl Case {
             guess,
             slope: 1.0,
             marginal: Marginal::Normal,
-            dust: 0.0,
+            rounding_error: 0.0,
             rough: false,
         };
         let scratch = &mut Scratch::default();

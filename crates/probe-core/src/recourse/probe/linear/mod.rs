@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::invalidation::affine_rate;
 use crate::math::normal::upper_quantile;
 use crate::noise::NoiseOn;
-use crate::schema::Within;
+use crate::schema::Restriction;
 use reduced::{Layout, Reduced, Requirement, Solution};
 use std::sync::Arc;
 
@@ -175,7 +175,7 @@ impl Worker for LinearWorker<'_> {
         Ok(affine_rate(score, 0.0, gaussian.sd_along(linear.weights(), |j| active[j])))
     }
 
-    fn confine(&mut self, within: &Within) -> Result<()> {
+    fn confine(&mut self, within: &Restriction) -> Result<()> {
         Arc::make_mut(&mut self.task).actions.confine(within);
         Ok(())
     }

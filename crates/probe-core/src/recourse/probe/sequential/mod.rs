@@ -10,30 +10,30 @@
 //! tried from the person's own point afterwards: on real networks the best known answers change one
 //! feature or two.
 
-mod landscape;
-mod pockets;
-mod roam;
-mod settle;
-mod singles;
-mod starts;
-mod stretches;
-mod supports;
-mod without;
+mod accepted_intervals;
+mod change_sets;
+mod coordinate_search;
+mod drop_feature;
+mod escape_rejected;
+mod margin;
+mod multistart;
+mod polish;
+mod single_feature;
 
-use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker, shortcoming};
+use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker, infeasibility};
 use super::linear::Step;
 use crate::cost::Cost;
 use crate::error::Result;
 use crate::invalidation::has_lines;
 use crate::math::normal::{upper_quantile, upper_tail};
 use crate::noise::{Gaussian, Noise, NoiseOn};
-use crate::schema::Within;
+use crate::schema::Restriction;
 use crate::seed::Purpose;
-use landscape::{Landscape, Place};
+use margin::{Margin, Place};
 use std::sync::Arc;
 
 /// Lines, or as many samples as are worth them, for a first look at a point and for a search step;
-/// fewer where [`Landscape::coarse`] says so.
+/// fewer where [`Margin::coarse`] says so.
 const GLANCE: usize = 8;
 const COARSE: usize = 64;
 /// Steps on the first-order margin, and on lines.
@@ -55,7 +55,7 @@ pub(crate) struct SequentialSolver {
     /// Where the noise acts, unless that depends on the changes.
     active: Option<Vec<bool>>,
     /// Evenly spread errors shared by all people and all steps.
-    pool: landscape::Samples,
+    pool: margin::Samples,
 }
 
 impl SequentialSolver {
@@ -67,7 +67,7 @@ impl SequentialSolver {
             false => Some(Gaussian::like(&*task.noise, &mut task.seed.stream(Purpose::Search, 1))?),
         };
         let noise = surrogate.as_ref().map_or(&*task.noise, |gaussian| gaussian as &dyn Noise);
-        let pool = landscape::Samples::new(task, noise, active.as_deref())?;
+        let pool = margin::Samples::new(task, noise, active.as_deref())?;
         Ok(Self { active, pool, surrogate, task: Arc::clone(task) })
     }
 
@@ -113,14 +113,14 @@ impl Worker for SequentialWorker<'_> {
         let search = self.search_from(from)?;
         search.restrict_support(from, to);
         let place = Place { from, to, active: &search.support };
-        Ok(upper_tail(search.landscape.anchor(place, None, COARSE)?))
+        Ok(upper_tail(search.margin.anchor(place, None, COARSE)?))
     }
 
     fn n_lines(&self) -> u64 {
-        self.search.as_ref().map_or(0, |search| search.landscape.n_lines())
+        self.search.as_ref().map_or(0, |search| search.margin.n_lines())
     }
 
-    fn confine(&mut self, within: &Within) -> Result<()> {
+    fn confine(&mut self, within: &Restriction) -> Result<()> {
         let search = self.search()?;
         Arc::make_mut(&mut search.task).actions.confine(within);
         Ok(())
@@ -144,7 +144,7 @@ impl<'a> SequentialWorker<'a> {
     fn search_from(&mut self, factual: &[f64]) -> Result<&mut Search<'a>> {
         let search = self.search()?;
         search.factual.copy_from_slice(factual);
-        search.landscape.begin(factual);
+        search.margin.begin(factual);
         Ok(search)
     }
 }
@@ -154,7 +154,7 @@ struct Search<'a> {
     solver: &'a SequentialSolver,
     /// The solver's, but for what the search is confined to.
     task: Arc<Task>,
-    landscape: Box<dyn Landscape + 'a>,
+    margin: Box<dyn Margin + 'a>,
     /// How closely an answer meets the target, in units of the margin.
     precision: f64,
     /// Where noise on changed features acts, and then what may change.
@@ -176,7 +176,7 @@ struct Search<'a> {
 
 /// How closely a point is looked at.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Look {
+enum Precision {
     /// The margin of the linearised score.
     FirstOrder,
     /// The smoothed margin on so many lines, or on as many samples as are worth them.
@@ -194,7 +194,7 @@ struct Incumbent {
     missing: f64,
     /// The most robust of the points that are accepted themselves, with its slack; empty where none
     /// was seen.
-    liked: (f64, Vec<f64>),
+    best_accepted: (f64, Vec<f64>),
 }
 
 impl Incumbent {
@@ -205,10 +205,10 @@ impl Incumbent {
 
     /// Keeps a point that falls short, if it is accepted itself.
     fn like(&mut self, point: &[f64], slack: f64, favourable: bool) {
-        if favourable && slack > self.liked.0 {
-            self.liked.0 = slack;
-            self.liked.1.clear();
-            self.liked.1.extend_from_slice(point);
+        if favourable && slack > self.best_accepted.0 {
+            self.best_accepted.0 = slack;
+            self.best_accepted.1.clear();
+            self.best_accepted.1.extend_from_slice(point);
         }
     }
 
@@ -228,12 +228,12 @@ impl<'a> Search<'a> {
     fn new(solver: &'a SequentialSolver) -> Result<Self> {
         let task = &*solver.task;
         let n = task.model.n_features();
-        let landscape = solver.pool.landscape(task, solver.noise(), solver.active.as_deref())?;
+        let margin = solver.pool.margin(task, solver.noise(), solver.active.as_deref())?;
         Ok(Self {
             solver,
             task: Arc::clone(&solver.task),
-            precision: landscape.precision(),
-            landscape,
+            precision: margin.precision(),
+            margin,
             support: solver.active.clone().unwrap_or_else(|| vec![true; n]),
             factual: vec![0.0; n],
             step: Step::default(),
@@ -256,7 +256,7 @@ impl<'a> Search<'a> {
         proposal: &mut Proposal,
     ) -> Result<f64> {
         let steps =
-            target.map_or(rate, |target| rate.max(target - self.landscape.gap_of_steps(target)));
+            target.map_or(rate, |target| rate.max(target - self.margin.gap_of_steps(target)));
         let z = upper_quantile(steps);
         let mut best = Incumbent {
             point: factual.to_vec(),
@@ -264,32 +264,32 @@ impl<'a> Search<'a> {
             slack: f64::NEG_INFINITY,
             most: factual.to_vec(),
             missing: 5.0 * self.precision,
-            liked: (f64::NEG_INFINITY, Vec::new()),
+            best_accepted: (f64::NEG_INFINITY, Vec::new()),
         };
         self.free_support();
-        let coarse = Look::Lines(self.landscape.coarse());
+        let coarse = Precision::Lines(self.margin.coarse());
         let mut here = factual.to_vec();
         let free = f64::INFINITY;
-        self.descend(factual, z, Look::FirstOrder, free, &mut here, &mut best)?;
+        self.descend(factual, z, Precision::FirstOrder, free, &mut here, &mut best)?;
         self.descend(factual, z, coarse, free, &mut here, &mut best)?;
         if best.cost.is_infinite() {
             // A first step too far may end in a flat place: once more from the person, within reach
             // of the noise.
-            let near = 3.0 * self.landscape.largest_sd();
+            let near = 3.0 * self.margin.largest_sd();
             here.copy_from_slice(factual);
             self.hint.clear();
             // Far from the boundary lines see nothing; the score itself has a slope everywhere.
-            self.descend(factual, z, Look::FirstOrder, near, &mut here, &mut best)?;
+            self.descend(factual, z, Precision::FirstOrder, near, &mut here, &mut best)?;
             self.descend(factual, z, coarse, near, &mut here, &mut best)?;
         }
         if self.depends_on_changes() {
             // What was found rests on noise that may not be there.
             (best.cost, best.slack) = (f64::INFINITY, f64::NEG_INFINITY);
-            self.try_supports(factual, z, &here, &mut best)?;
+            self.try_change_sets(factual, z, &here, &mut best)?;
         }
         let mut improved = self.try_single_features(factual, z, &mut best)?;
-        if best.cost.is_finite() && self.landscape.screens() {
-            improved |= self.try_stretches(factual, z, &mut best)?;
+        if best.cost.is_finite() && self.margin.screens() {
+            improved |= self.try_accepted_intervals(factual, z, &mut best)?;
         }
         if improved {
             here.copy_from_slice(&best.point);
@@ -297,12 +297,12 @@ impl<'a> Search<'a> {
             self.descend(factual, z, coarse, free, &mut here, &mut best)?;
         }
         if self.is_worth_other_starts(factual, &best) {
-            self.start_elsewhere(factual, z, coarse, &mut here, &mut best)?;
+            self.multistart(factual, z, coarse, &mut here, &mut best)?;
         }
         let mut before = None;
-        if self.may_do_without(factual, &best) {
+        if self.may_drop_features(factual, &best) {
             before = Some((best.cost, best.point.clone()));
-            self.do_without(factual, z, coarse, &mut here, &mut best)?;
+            self.drop_features(factual, z, coarse, &mut here, &mut best)?;
         }
         if self.depends_on_changes() {
             self.change_support(factual, z, &mut best)?;
@@ -316,25 +316,25 @@ impl<'a> Search<'a> {
             reached = self.finish(factual, (&mut rate, target), &mut here, &mut best)?;
         }
         if !reached && best.cost.is_finite() {
-            self.press_on(factual, upper_quantile(aim), coarse, &mut here, &mut best)?;
+            self.extra_margin(factual, upper_quantile(aim), coarse, &mut here, &mut best)?;
             rate = aim;
             reached = self.finish(factual, (&mut rate, target), &mut here, &mut best)?;
         }
         if !reached && !self.task.actions.is_hasty() {
             best.cost = f64::INFINITY;
-            if self.try_stretches(factual, z, &mut best)? {
+            if self.try_accepted_intervals(factual, z, &mut best)? {
                 here.copy_from_slice(&best.point);
                 self.restrict_support(factual, &here);
-                let near = 0.5 * self.landscape.largest_sd();
+                let near = 0.5 * self.margin.largest_sd();
                 self.descend(factual, z, coarse, near, &mut here, &mut best)?;
                 rate = aim;
                 reached = self.finish(factual, (&mut rate, target), &mut here, &mut best)?;
             }
         }
-        for room in roam::ROOMS {
+        for room in coordinate_search::ROOMS {
             if reached
                 || self.task.actions.is_hasty()
-                || !self.roam(factual, z + room, &mut best)?
+                || !self.coordinate_search(factual, z + room, &mut best)?
             {
                 break;
             }
@@ -342,7 +342,7 @@ impl<'a> Search<'a> {
             reached = self.finish(factual, (&mut rate, target), &mut here, &mut best)?;
             if reached {
                 // Steps do not take back what jumps, nor what bends on the way.
-                let lines = self.landscape.closer().unwrap_or(settle::FINEST);
+                let lines = self.margin.closer().unwrap_or(polish::FINEST);
                 self.shorten(factual, upper_quantile(rate), lines, &mut here)?;
             }
         }
@@ -351,10 +351,10 @@ impl<'a> Search<'a> {
         } else {
             here.copy_from_slice(&best.most);
             let good = self.is_admissible(factual, &here) && self.task.model.score(&here)? > 0.0;
-            if !good && !best.liked.1.is_empty() {
-                here.copy_from_slice(&best.liked.1);
+            if !good && !best.best_accepted.1.is_empty() {
+                here.copy_from_slice(&best.best_accepted.1);
             }
-            Verdict::Short(self.shortcoming(factual, &here)?)
+            Verdict::Short(self.infeasibility(factual, &here)?)
         };
         proposal.point.copy_from_slice(&here);
         Ok(rate)
@@ -364,33 +364,33 @@ impl<'a> Search<'a> {
     /// and the last corrections, which change no further feature, do not get there: all that moves
     /// is at a limit, or nothing moves. Steps then see as much missing as that look does, and a
     /// little more.
-    fn press_on(
+    fn extra_margin(
         &mut self,
         factual: &[f64],
         z: f64,
-        coarse: Look,
+        coarse: Precision,
         here: &mut [f64],
         best: &mut Incumbent,
     ) -> Result<()> {
         here.copy_from_slice(&best.point);
         self.restrict_support(factual, here);
-        let close = self.slack(here, z, Look::Lines(settle::FINEST))?;
+        let close = self.slack(here, z, Precision::Lines(polish::FINEST))?;
         let overseen = self.slack(here, z, coarse)? - close;
         (best.cost, best.slack) = (f64::INFINITY, f64::NEG_INFINITY);
-        let near = self.landscape.largest_sd();
+        let near = self.margin.largest_sd();
         self.descend(factual, z + overseen.max(0.0) + 2.0 * best.missing, coarse, near, here, best)
     }
 
     /// Why a search ended at `here`, short of its target.
-    fn shortcoming(&self, factual: &[f64], here: &[f64]) -> Result<Reason> {
+    fn infeasibility(&self, factual: &[f64], here: &[f64]) -> Result<Reason> {
         let task = self.task();
         if task.model.score(here)? > 0.0 {
             return Ok(Reason::RateNotReachable);
         }
         if let Some(linear) = task.model.as_linear() {
-            return Ok(shortcoming::of_affine(linear, factual, &task.actions));
+            return Ok(infeasibility::of_affine(linear, factual, &task.actions));
         }
-        Ok(self.landscape.shortcoming(factual, &task.actions).unwrap_or(Reason::NotFound))
+        Ok(self.margin.infeasibility(factual, &task.actions).unwrap_or(Reason::NotFound))
     }
 
     /// The most robust point within a budget: the same steps, with cost and margin in each other's
@@ -398,11 +398,11 @@ impl<'a> Search<'a> {
     fn spend(&mut self, factual: &[f64], budget: f64, proposal: &mut Proposal) -> Result<()> {
         self.free_support();
         let mut here = factual.to_vec();
-        self.ascend(factual, budget, Look::FirstOrder, &mut here)?;
-        let mut slack = self.ascend(factual, budget, Look::Lines(COARSE), &mut here)?;
+        self.ascend(factual, budget, Precision::FirstOrder, &mut here)?;
+        let mut slack = self.ascend(factual, budget, Precision::Lines(COARSE), &mut here)?;
         if self.depends_on_changes() {
             self.restrict_support(factual, &here);
-            slack = self.ascend(factual, budget, Look::Lines(COARSE), &mut here)?;
+            slack = self.ascend(factual, budget, Precision::Lines(COARSE), &mut here)?;
         }
         // From every single feature that gives more for the budget.
         let mut start = factual.to_vec();
@@ -414,11 +414,11 @@ impl<'a> Search<'a> {
                 start[j] += way * u;
                 self.restrict_support(factual, &start);
                 if !self.is_admissible(factual, &start)
-                    || self.slack(&start, 0.0, Look::Lines(GLANCE))? <= slack - DOUBT
+                    || self.slack(&start, 0.0, Precision::Lines(GLANCE))? <= slack - DOUBT
                 {
                     continue;
                 }
-                let more = self.ascend(factual, budget, Look::Lines(COARSE), &mut start)?;
+                let more = self.ascend(factual, budget, Precision::Lines(COARSE), &mut start)?;
                 if more > slack {
                     slack = more;
                     here.copy_from_slice(&start);
@@ -460,7 +460,7 @@ impl<'a> Search<'a> {
 
     /// Margin less `z` at `x`; its gradient goes to `self.gradient`. A point that is not favourable
     /// itself has no slack, whatever the rate: then score over deviation counts.
-    fn slack(&mut self, x: &[f64], z: f64, look: Look) -> Result<f64> {
+    fn slack(&mut self, x: &[f64], z: f64, look: Precision) -> Result<f64> {
         let slack = self.slack_of(x, z, look)?;
         if !(slack.is_finite() && self.gradient.iter().all(|g| g.is_finite())) {
             // Numbers too large for the model: nowhere to go from here.
@@ -469,10 +469,11 @@ impl<'a> Search<'a> {
         Ok(if slack.is_finite() { slack } else { -1e9 })
     }
 
-    fn slack_of(&mut self, x: &[f64], z: f64, look: Look) -> Result<f64> {
-        let hint = (!self.hint.is_empty() && look != Look::FirstOrder).then_some(&self.hint[..]);
+    fn slack_of(&mut self, x: &[f64], z: f64, look: Precision) -> Result<f64> {
+        let hint =
+            (!self.hint.is_empty() && look != Precision::FirstOrder).then_some(&self.hint[..]);
         let place = Place { from: &self.factual, to: x, active: &self.support };
-        let seen = self.landscape.slack(place, z, look, hint, &mut self.gradient)?;
+        let seen = self.margin.slack(place, z, look, hint, &mut self.gradient)?;
         (self.variance, self.favourable) = (seen.variance, seen.favourable);
         Ok(seen.slack)
     }
@@ -508,7 +509,7 @@ impl<'a> Search<'a> {
         &mut self,
         factual: &[f64],
         z: f64,
-        look: Look,
+        look: Precision,
         mut radius: f64,
         here: &mut [f64],
         best: &mut Incumbent,
@@ -518,11 +519,11 @@ impl<'a> Search<'a> {
         let mut weight = 0.0_f64;
         let mut slack = self.slack(here, z, look)?;
         let mut gradient = self.gradient.clone();
-        let least_gain = self.landscape.least_gain(look);
-        let hasty = look == Look::FirstOrder && radius == f64::INFINITY;
+        let least_gain = self.margin.least_gain(look);
+        let hasty = look == Precision::FirstOrder && radius == f64::INFINITY;
         for _ in 0..if hasty { FIRST_STEPS } else { self.most_steps } {
             let cost = task.cost.between(factual, here);
-            if look != Look::FirstOrder {
+            if look != Precision::FirstOrder {
                 best.offer(here, cost, slack);
                 self.hint.clear();
                 self.hint.extend_from_slice(&gradient);
@@ -558,7 +559,7 @@ impl<'a> Search<'a> {
             if moved == 0.0 || !moved.is_finite() {
                 break;
             }
-            let noise = self.landscape.noise();
+            let noise = self.margin.noise();
             let merit = |cost: f64, slack: f64| cost + weight * (-slack - noise).max(0.0);
             let before = merit(cost, slack);
             let trial = std::mem::take(&mut self.trial);
@@ -569,7 +570,7 @@ impl<'a> Search<'a> {
                 break;
             }
             let new_slack = self.slack(&trial, z, look)?;
-            if best.cost.is_infinite() && look != Look::FirstOrder {
+            if best.cost.is_infinite() && look != Precision::FirstOrder {
                 best.like(&trial, new_slack, self.favourable);
             }
             let actual = before - merit(new_cost, new_slack);
@@ -582,7 +583,7 @@ impl<'a> Search<'a> {
                 }
             } else {
                 radius = 0.4 * moved;
-                if look != Look::FirstOrder {
+                if look != Precision::FirstOrder {
                     best.offer(&trial, new_cost, new_slack);
                 }
             }
@@ -591,7 +592,7 @@ impl<'a> Search<'a> {
                 break;
             }
         }
-        if look != Look::FirstOrder {
+        if look != Precision::FirstOrder {
             best.offer(here, task.cost.between(factual, here), slack);
         }
         Ok(())
@@ -602,7 +603,7 @@ impl<'a> Search<'a> {
         &mut self,
         factual: &[f64],
         budget: f64,
-        look: Look,
+        look: Precision,
         here: &mut [f64],
     ) -> Result<f64> {
         let task = Arc::clone(&self.task);
@@ -610,7 +611,7 @@ impl<'a> Search<'a> {
         let mut radius = f64::INFINITY;
         let mut slack = self.slack(here, 0.0, look)?;
         let mut gradient = self.gradient.clone();
-        for _ in 0..if look == Look::FirstOrder { FIRST_STEPS } else { MAX_STEPS } {
+        for _ in 0..if look == Precision::FirstOrder { FIRST_STEPS } else { MAX_STEPS } {
             let mut trial = std::mem::take(&mut self.trial);
             let mut step = std::mem::take(&mut self.step);
             let interval = |j: usize| self.interval(factual, here, radius, j);

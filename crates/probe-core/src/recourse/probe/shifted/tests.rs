@@ -3,7 +3,7 @@ use crate::cost::Cost;
 use crate::model::{Linear, Model};
 use crate::noise::{Covariance, Gaussian};
 use crate::recourse::{MethodOptions, RecourseMethod, Reference, method};
-use crate::schema::{Actions, Room};
+use crate::schema::{Actions, FeatureLimits};
 use crate::seed::{Purpose, Seed, Stream};
 
 const SIGMA: f64 = 0.1;
@@ -45,7 +45,8 @@ fn instance(draw: &mut Stream, norm: &str, shift: ModelShift) -> (Task, Vec<f64>
     let model = Linear::new(weights, -score - 0.2 - draw.uniform(), 0.0).unwrap();
     let mut task = task(model, norm, shift);
     if draw.below(2) == 0 {
-        let room = |x: &f64| Room { low: x - 0.6, high: x + 0.6, ..Room::default() };
+        let room =
+            |x: &f64| FeatureLimits { low: x - 0.6, high: x + 0.6, ..FeatureLimits::default() };
         task.actions = Actions::new(factual.iter().map(room).collect());
     }
     (task, factual)

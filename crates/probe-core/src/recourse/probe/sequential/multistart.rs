@@ -3,13 +3,13 @@
 //! for some people. Answers that change one feature are hardly ever beaten, and most people have
 //! one.
 
-use super::{Incumbent, Look, Search};
+use super::{Incumbent, Precision, Search};
 use crate::error::Result;
 
 /// Changes of more features than this are looked at again.
 const FEW_CHANGES: usize = 1;
 /// How far first steps go when they start once more from the person, in the largest standard
-/// deviations of the noise; they went as far as they liked before.
+/// deviations of the noise; they went as far as they best_accepted before.
 const RADII: [f64; 2] = [3.0, 1.0];
 /// Shares of what a single feature may move, and from how many of the points with most margin steps
 /// start.
@@ -21,26 +21,26 @@ impl Search<'_> {
     /// end at much the same cost.
     pub(super) fn is_worth_other_starts(&self, factual: &[f64], best: &Incumbent) -> bool {
         let changed = best.point.iter().zip(factual).filter(|(to, from)| to != from).count();
-        self.landscape.bends()
+        self.margin.bends()
             && !self.depends_on_changes()
             && !self.task.actions.is_hasty()
             && (changed > FEW_CHANGES || best.cost.is_infinite())
     }
 
     /// Steps that start from the person and go less far, and from moves of single features.
-    pub(super) fn start_elsewhere(
+    pub(super) fn multistart(
         &mut self,
         factual: &[f64],
         z: f64,
-        coarse: Look,
+        coarse: Precision,
         here: &mut [f64],
         best: &mut Incumbent,
     ) -> Result<()> {
-        let deviation = self.landscape.largest_sd();
+        let deviation = self.margin.largest_sd();
         for radius in RADII {
             here.copy_from_slice(factual);
             self.hint.clear();
-            self.descend(factual, z, Look::FirstOrder, radius * deviation, here, best)?;
+            self.descend(factual, z, Precision::FirstOrder, radius * deviation, here, best)?;
             self.descend(factual, z, coarse, radius * deviation, here, best)?;
         }
         for start in self.most_robust_singles(factual, z, coarse, best.cost)? {
@@ -56,7 +56,7 @@ impl Search<'_> {
         &mut self,
         factual: &[f64],
         z: f64,
-        coarse: Look,
+        coarse: Precision,
         cost: f64,
     ) -> Result<Vec<Vec<f64>>> {
         let mut starts = Vec::new();

@@ -1,8 +1,8 @@
 //! Single features, from the person's own point: on real networks the best known answers change one
 //! feature or two, and a local search may have missed them.
 
-use super::landscape::Place;
-use super::{DOUBT, GLANCE, Incumbent, LEAST_GAIN, Look, Search};
+use super::margin::Place;
+use super::{DOUBT, GLANCE, Incumbent, LEAST_GAIN, Precision, Search};
 use crate::error::Result;
 use std::sync::Arc;
 
@@ -23,19 +23,16 @@ impl Search<'_> {
         let mut improved = false;
         let mut hint = std::mem::take(&mut self.hint);
         if hint.is_empty() {
-            self.slack(&best.most, z, Look::FirstOrder)?;
+            self.slack(&best.most, z, Precision::FirstOrder)?;
             hint.extend_from_slice(&self.gradient);
         }
         let here = Place { from: factual, to: factual, active: &self.support };
-        let coarse = self.landscape.coarse();
-        let own = self.landscape.anchor(here, Some(&hint), coarse)? - z;
+        let coarse = self.margin.coarse();
+        let own = self.margin.anchor(here, Some(&hint), coarse)? - z;
         let mut slopes = Vec::new();
-        if self.landscape.screens()
-            && !self.depends_on_changes()
-            && own < 0.0
-            && best.cost.is_finite()
+        if self.margin.screens() && !self.depends_on_changes() && own < 0.0 && best.cost.is_finite()
         {
-            self.slack(factual, z, Look::Lines(coarse))?;
+            self.slack(factual, z, Precision::Lines(coarse))?;
             slopes.extend_from_slice(&self.gradient);
         }
         for j in 0..factual.len() {
@@ -79,7 +76,7 @@ impl Search<'_> {
     ) -> Result<bool> {
         let task = Arc::clone(&self.task);
         let cost = &task.cost;
-        let (weight, coarse) = (cost.weight(j, way), self.landscape.coarse());
+        let (weight, coarse) = (cost.weight(j, way), self.margin.coarse());
         // Worth it only if clearly cheaper; without an answer so far, look further and further out.
         let known = best.cost.is_finite();
         let mut far =
@@ -139,12 +136,12 @@ impl Search<'_> {
         (j, change): (usize, f64),
         lines: usize,
     ) -> Result<f64> {
-        if let Some(slack) = self.landscape.slack_of_single((j, change), z, lines)? {
+        if let Some(slack) = self.margin.slack_of_single((j, change), z, lines)? {
             return Ok(slack);
         }
         let mut x = factual.to_vec();
         x[j] += change;
         self.restrict_support(factual, &x);
-        self.slack(&x, z, Look::Lines(lines))
+        self.slack(&x, z, Precision::Lines(lines))
     }
 }

@@ -3,7 +3,7 @@
 //! helps.
 
 use super::super::super::Reason;
-use super::{COARSE, GLANCE, Incumbent, Look, Search};
+use super::{COARSE, GLANCE, Incumbent, Precision, Search};
 use crate::error::Result;
 use std::sync::Arc;
 
@@ -28,17 +28,22 @@ const HALVINGS: usize = 10;
 impl Search<'_> {
     /// Looks far and wide for a point with margin `z`; offers it to `best` and says whether there
     /// is one.
-    pub(super) fn roam(&mut self, factual: &[f64], z: f64, best: &mut Incumbent) -> Result<bool> {
+    pub(super) fn coordinate_search(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        best: &mut Incumbent,
+    ) -> Result<bool> {
         let task = Arc::clone(&self.task);
         let mut stops = vec![Vec::new(); factual.len()];
         for (j, stops) in
             stops.iter_mut().enumerate().filter(|(j, _)| task.actions.is_mutable_numeric(*j))
         {
             if let Some(range) = task.actions.interval(j, factual[j]) {
-                self.landscape.stops_into(j, range, stops);
+                self.margin.stops_into(j, range, stops);
             }
         }
-        let hopeless = self.landscape.shortcoming(factual, &task.actions);
+        let hopeless = self.margin.infeasibility(factual, &task.actions);
         if stops.iter().all(Vec::is_empty)
             || hopeless.is_some_and(|reason| reason != Reason::NotFound)
         {
@@ -65,18 +70,18 @@ impl Search<'_> {
             self.shorten(factual, z, COARSE, &mut here)?;
             self.restrict_support(factual, &here);
             best.offer(&here, task.cost.between(factual, &here), 0.0);
-            let near = 0.5 * self.landscape.largest_sd();
-            self.descend(factual, z, Look::Lines(COARSE), near, &mut here, best)?;
+            let near = 0.5 * self.margin.largest_sd();
+            self.descend(factual, z, Precision::Lines(COARSE), near, &mut here, best)?;
             return Ok(true);
         }
         Ok(false)
     }
 
-    /// What the landscape proposes to start from; of many, those with most margin.
+    /// What the margin proposes to start from; of many, those with most margin.
     fn other_starts(&mut self, factual: &[f64], z: f64) -> Result<Vec<Vec<f64>>> {
         let task = Arc::clone(&self.task);
         let mut starts = Vec::new();
-        self.landscape.starts_into(factual, &task, &mut starts);
+        self.margin.starts_into(factual, &task, &mut starts);
         if starts.len() <= STARTS {
             return Ok(starts);
         }

@@ -2,7 +2,7 @@
 //! rest with a feature beyond a place that the others get across by themselves, and no short step
 //! takes it back.
 
-use super::{Incumbent, Look, MAX_STEPS, Search};
+use super::{Incumbent, MAX_STEPS, Precision, Search};
 use crate::error::Result;
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ const STEPS: usize = 10;
 
 impl Search<'_> {
     /// Whether the best so far may move a feature that it does not need.
-    pub(super) fn may_do_without(&self, factual: &[f64], best: &Incumbent) -> bool {
-        self.landscape.screens()
+    pub(super) fn may_drop_features(&self, factual: &[f64], best: &Incumbent) -> bool {
+        self.margin.screens()
             && best.cost.is_finite()
             && !self.depends_on_changes()
             && !self.task.actions.is_hasty()
@@ -31,11 +31,11 @@ impl Search<'_> {
 
     /// Takes one feature of the best so far back altogether, where what is missing then seems to
     /// cost less by others, and lets steps find out; and another one, where that paid.
-    pub(super) fn do_without(
+    pub(super) fn drop_features(
         &mut self,
         factual: &[f64],
         z: f64,
-        coarse: Look,
+        coarse: Precision,
         here: &mut [f64],
         best: &mut Incumbent,
     ) -> Result<()> {
@@ -49,11 +49,11 @@ impl Search<'_> {
         &mut self,
         factual: &[f64],
         z: f64,
-        coarse: Look,
+        coarse: Precision,
         here: &mut [f64],
         best: &mut Incumbent,
     ) -> Result<()> {
-        let near = self.landscape.largest_sd();
+        let near = self.margin.largest_sd();
         for _ in 0..ROUNDS {
             let enough = (1.0 - WORTH) * best.cost;
             for (expected, start) in
@@ -66,7 +66,7 @@ impl Search<'_> {
                 self.hint.clear();
                 self.descend(factual, z, coarse, near, here, best)?;
             }
-            if best.cost >= enough || !self.may_do_without(factual, best) {
+            if best.cost >= enough || !self.may_drop_features(factual, best) {
                 break;
             }
         }
@@ -79,7 +79,7 @@ impl Search<'_> {
         &mut self,
         factual: &[f64],
         z: f64,
-        coarse: Look,
+        coarse: Precision,
         best: &Incumbent,
     ) -> Result<Vec<(f64, Vec<f64>)>> {
         let task = Arc::clone(&self.task);

@@ -6,7 +6,7 @@ mod network;
 mod scattered;
 mod trees;
 
-use super::{COARSE, LEAST_GAIN, Look};
+use super::{COARSE, LEAST_GAIN, Precision};
 use crate::error::Result;
 use crate::invalidation::{Errors, Lines, Pool};
 use crate::noise::{Gaussian, Noise};
@@ -37,7 +37,7 @@ pub(super) struct Seen {
 }
 
 /// The smoothed margin and its gradient, on samples that all looks share.
-pub(super) trait Landscape {
+pub(super) trait Margin {
     /// Begins with another person.
     fn begin(&mut self, person: &[f64]);
 
@@ -47,12 +47,12 @@ pub(super) trait Landscape {
         &mut self,
         place: Place<'_>,
         z: f64,
-        look: Look,
+        look: Precision,
         hint: Option<&[f64]>,
         gradient: &mut [f64],
     ) -> Result<Seen>;
 
-    /// [`Landscape::slack`] without a gradient, on more samples for less, and the variance of one;
+    /// [`Margin::slack`] without a gradient, on more samples for less, and the variance of one;
     /// `None` where that is no cheaper at the place that was last looked at, or the point is
     /// refused itself.
     fn closer_slack(
@@ -76,7 +76,7 @@ pub(super) trait Landscape {
         false
     }
 
-    /// The margin at a place, which [`Landscape::slack_of_single`] starts from.
+    /// The margin at a place, which [`Margin::slack_of_single`] starts from.
     fn anchor(&mut self, place: Place<'_>, hint: Option<&[f64]>, lines: usize) -> Result<f64>;
 
     /// Margin less `z` where one feature of the anchored place differs; −1 if the point is refused
@@ -115,7 +115,7 @@ pub(super) trait Landscape {
     }
 
     /// Why no admissible point is favourable, as far as that is certain; `None` where nothing is.
-    fn shortcoming(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
+    fn infeasibility(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
         let _ = (person, actions);
         None
     }
@@ -126,7 +126,7 @@ pub(super) trait Landscape {
     }
 
     /// A step that promises less than this share of the cost is the last.
-    fn least_gain(&self, look: Look) -> f64 {
+    fn least_gain(&self, look: Precision) -> f64 {
         let _ = look;
         LEAST_GAIN
     }
@@ -223,12 +223,12 @@ impl Samples {
     }
 
     /// One thread's view.
-    pub(super) fn landscape<'a>(
+    pub(super) fn margin<'a>(
         &'a self,
         task: &'a Task,
         noise: &'a dyn Noise,
         active: Option<&[bool]>,
-    ) -> Result<Box<dyn Landscape + 'a>> {
+    ) -> Result<Box<dyn Margin + 'a>> {
         match (self, task.model.as_trees()) {
             (Self::Errors(errors), Some(model)) if !black_box::depends_on_the_move(noise)? => {
                 Ok(Box::new(OnErrors::new(model, noise, errors, &task.actions, active)))

@@ -1,7 +1,7 @@
 //! Where scores jump, a point may be robust and yet be refused itself: it lies in a pocket. The way
 //! out is over the nearest edge.
 
-use super::{COARSE, Look, Search};
+use super::{COARSE, Precision, Search};
 use crate::error::Result;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ impl Search<'_> {
         if task.model.score(here)? > 0.0 {
             return Ok(());
         }
-        self.landscape.edges_into(here, &mut edges);
+        self.margin.edges_into(here, &mut edges);
         let mut ways: Vec<(f64, Vec<f64>)> = Vec::new();
         for (j, value) in edges {
             let mut point = here.to_vec();
@@ -33,7 +33,7 @@ impl Search<'_> {
         let mut best: Option<(f64, Vec<f64>)> = None;
         for (_, point) in ways.into_iter().take(WAYS) {
             self.restrict_support(factual, &point);
-            let slack = self.slack(&point, z, Look::Lines(2 * COARSE))?;
+            let slack = self.slack(&point, z, Precision::Lines(2 * COARSE))?;
             if best.as_ref().is_none_or(|(most, _)| slack > *most) {
                 best = Some((slack, point));
             }

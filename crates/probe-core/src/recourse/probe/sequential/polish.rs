@@ -1,7 +1,7 @@
 //! The last corrections: as many lines as it takes to land where the certificate wants the answer.
 
-use super::landscape::Place;
-use super::{Incumbent, Look, Search};
+use super::margin::Place;
+use super::{Incumbent, Precision, Search};
 use crate::error::Result;
 use crate::math::normal::{pdf, upper_quantile};
 use std::sync::Arc;
@@ -32,11 +32,11 @@ impl Search<'_> {
         here.copy_from_slice(best.found());
         self.restrict_support(factual, here);
         self.step_out(factual, z, here)?;
-        if let Some(lines) = self.landscape.closer() {
+        if let Some(lines) = self.margin.closer() {
             // Steps on few samples end where their noise is as large as what is left to gain.
             (best.cost, best.slack) = (f64::INFINITY, f64::NEG_INFINITY);
-            let near = 0.5 * self.landscape.largest_sd();
-            self.descend(factual, z, Look::Lines(lines), near, here, best)?;
+            let near = 0.5 * self.margin.largest_sd();
+            self.descend(factual, z, Precision::Lines(lines), near, here, best)?;
             here.copy_from_slice(best.found());
         }
         self.settle(factual, rate, target, here)
@@ -57,9 +57,9 @@ impl Search<'_> {
         let mut z = upper_quantile(*rate);
         let mut lines = self.fine_lines(*rate, target);
         // For the gradient few lines do, where more are cheaper without it.
-        let closer = self.landscape.looks_closer();
+        let closer = self.margin.looks_closer();
         let mut slack =
-            self.slack(here, z, Look::Lines(lines.min(if closer { FINE } else { FINEST })))?;
+            self.slack(here, z, Precision::Lines(lines.min(if closer { FINE } else { FINEST })))?;
         if closer {
             lines = CLOSER;
             slack = self.closer_slack(here, z, lines)?;
@@ -135,13 +135,13 @@ impl Search<'_> {
     pub(super) fn closer_slack(&mut self, x: &[f64], z: f64, lines: usize) -> Result<f64> {
         let hint = (!self.hint.is_empty()).then_some(&self.hint[..]);
         let place = Place { from: &self.factual, to: x, active: &self.support };
-        match self.landscape.closer_slack(place, z, lines, hint)? {
+        match self.margin.closer_slack(place, z, lines, hint)? {
             Some((slack, variance)) => {
                 self.favourable = true;
                 self.variance = variance;
                 Ok(slack)
             }
-            None => self.slack(x, z, Look::Lines(lines)),
+            None => self.slack(x, z, Precision::Lines(lines)),
         }
     }
 
@@ -155,7 +155,7 @@ impl Search<'_> {
             .filter(|&j| here[j] != factual[j] && self.gradient[j] != 0.0)
             .map(|j| cost.weight(j, here[j] - factual[j]) / self.gradient[j].abs())
             .fold(f64::INFINITY, f64::min);
-        if let Some(worth) = self.landscape.worth_of_cost(rate) {
+        if let Some(worth) = self.margin.worth_of_cost(rate) {
             let slope = price / (pdf(upper_quantile(rate)) * cost.between(factual, here));
             let least = least_work(rate, self.variance, worth * slope);
             let most = (MOST_ROOM * gap).min(gap.max(0.5 * rate));
@@ -163,14 +163,14 @@ impl Search<'_> {
         }
         let margin = upper_quantile(rate - gap) - upper_quantile(rate);
         let surcharge = price * margin / cost.between(factual, here);
-        let fair = self.landscape.fair_surcharges();
+        let fair = self.margin.fair_surcharges();
         let fair = if surcharge > fair.dear { fair.cheap } else { fair.fair };
         if !(surcharge > fair && surcharge.is_finite()) {
             return gap;
         }
         // A bet that is limited by the spread of the lines takes about 2 ln(1/δ) variance/gap² of
         // them.
-        let affordable = (14.0 * self.variance / self.landscape.fair_samples()).sqrt();
+        let affordable = (14.0 * self.variance / self.margin.fair_samples()).sqrt();
         (gap * (fair / surcharge).max(0.1)).max(affordable).min(gap)
     }
 
@@ -181,7 +181,7 @@ impl Search<'_> {
     /// ones at least.
     fn fine_lines(&self, rate: f64, target: Option<f64>) -> usize {
         let (closest, widest, share) =
-            if self.landscape.bends() { (0.00125, 4.0, 0.25) } else { (0.0025, 2.0, 0.4) };
+            if self.margin.bends() { (0.00125, 4.0, 0.25) } else { (0.0025, 2.0, 0.4) };
         let closest = closest * (0.35 * rate).sqrt();
         let error = target
             .map_or(closest, |target| (share * (target - rate)).clamp(closest, widest * closest));

@@ -4,7 +4,7 @@
 //! features, and from the best of them on with one more and one less. Within a set the margin is
 //! smooth again.
 
-use super::{COARSE, Incumbent, LEAST_GAIN, Look, Search};
+use super::{COARSE, Incumbent, LEAST_GAIN, Precision, Search};
 use crate::error::Result;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Search<'_> {
                 return Ok(());
             }
             self.restrict_support(factual, here);
-            self.descend(factual, z, Look::Lines(COARSE), f64::INFINITY, here, best)?;
+            self.descend(factual, z, Precision::Lines(COARSE), f64::INFINITY, here, best)?;
             // Features that went back take their noise with them: once more without it.
             if n_changed(here) >= before {
                 return Ok(());
@@ -39,18 +39,24 @@ impl Search<'_> {
 
     /// The exact linear solver's answer to the margin's linearisation at `here`, where each feature
     /// brings its noise only if it changes.
-    fn choose(&mut self, factual: &[f64], z: f64, here: &[f64], look: Look) -> Result<Vec<f64>> {
+    fn choose(
+        &mut self,
+        factual: &[f64],
+        z: f64,
+        here: &[f64],
+        look: Precision,
+    ) -> Result<Vec<f64>> {
         let task = Arc::clone(&self.task);
-        let margin = self.slack(here, z, look)? + z;
-        let (gradient, landscape) = (&self.gradient, &self.landscape);
+        let value = self.slack(here, z, look)? + z;
+        let (gradient, margin) = (&self.gradient, &self.margin);
         let noisy = (0..here.len()).filter(|&j| self.support[j]);
         // In units of the noise at hand: one, if the score were affine.
-        let unit = noisy.map(|j| (gradient[j] * landscape.sd(j)).powi(2)).sum::<f64>().sqrt();
+        let unit = noisy.map(|j| (gradient[j] * margin.sd(j)).powi(2)).sum::<f64>().sqrt();
         let offset: f64 = (0..here.len()).map(|j| gradient[j] * (factual[j] - here[j])).sum();
         let mut point = factual.to_vec();
-        let value = margin * unit + offset;
+        let value = value * unit + offset;
         if value.is_finite() {
-            let sd = |j: usize| landscape.sd(j);
+            let sd = |j: usize| margin.sd(j);
             self.step.cheapest_under_noise(&task, (factual, value), gradient, (z, sd), &mut point);
         }
         let finite = point.iter().all(|x| x.is_finite());
@@ -59,7 +65,7 @@ impl Search<'_> {
 
     /// Under noise on changed features: the set of features that move from here on, first choices.
     /// `free` is the answer where all may and all are noisy.
-    pub(super) fn try_supports(
+    pub(super) fn try_change_sets(
         &mut self,
         factual: &[f64],
         z: f64,
@@ -67,8 +73,8 @@ impl Search<'_> {
         best: &mut Incumbent,
     ) -> Result<()> {
         self.free_support();
-        let near = self.choose(factual, z, factual, Look::FirstOrder)?;
-        let there = self.choose(factual, z, free, Look::Lines(COARSE))?;
+        let near = self.choose(factual, z, factual, Precision::FirstOrder)?;
+        let there = self.choose(factual, z, free, Precision::Lines(COARSE))?;
         for mut here in [free.to_vec(), near, there] {
             self.refine(factual, z, &mut here, best)?;
         }
@@ -90,7 +96,7 @@ impl Search<'_> {
             let (cost, slack) = (best.cost, best.slack);
             let base = if cost.is_finite() { best.point.clone() } else { best.most.clone() };
             self.restrict_support(factual, &base);
-            let mut here = self.choose(factual, z, &base, Look::Lines(COARSE))?;
+            let mut here = self.choose(factual, z, &base, Precision::Lines(COARSE))?;
             let gradient = self.gradient.clone();
             self.refine(factual, z, &mut here, best)?;
             let moves = |j: usize| base[j] != factual[j];
@@ -113,7 +119,7 @@ impl Search<'_> {
                 here.copy_from_slice(&base);
                 self.restrict_support(factual, &base);
                 self.support[j] = true;
-                self.descend(factual, z, Look::Lines(COARSE), f64::INFINITY, &mut here, best)?;
+                self.descend(factual, z, Precision::Lines(COARSE), f64::INFINITY, &mut here, best)?;
                 self.refine(factual, z, &mut here, best)?;
             }
             let better = match cost.is_finite() {

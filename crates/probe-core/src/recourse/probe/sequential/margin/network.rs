@@ -1,13 +1,13 @@
 //! Differentiable models: lines.
 
-use super::super::{COARSE, EDGE, Look};
-use super::{Landscape, Place, Seen, Surcharges};
+use super::super::{COARSE, EDGE, Precision};
+use super::{Margin, Place, Seen, Surcharges};
 use crate::error::Result;
-use crate::invalidation::{Lines, Look as Places, Pool, usual_gap};
+use crate::invalidation::{LineMode, Lines, Pool, usual_gap};
 use crate::math::normal::upper_tail;
 use crate::math::sobol::ScrambledSobol;
 use crate::model::Mlp;
-use crate::recourse::{Reason, Task, shortcoming};
+use crate::recourse::{Reason, Task, infeasibility};
 use crate::schema::Actions;
 use crate::seed::Purpose;
 
@@ -37,7 +37,7 @@ impl<'a> OnLines<'a> {
     }
 }
 
-impl Landscape for OnLines<'_> {
+impl Margin for OnLines<'_> {
     fn begin(&mut self, person: &[f64]) {
         self.lines.stay_near(person);
         (self.dear, self.known) = (false, false);
@@ -49,15 +49,15 @@ impl Landscape for OnLines<'_> {
         &mut self,
         place: Place<'_>,
         z: f64,
-        look: Look,
+        look: Precision,
         hint: Option<&[f64]>,
         gradient: &mut [f64],
     ) -> Result<Seen> {
         let x = place.to;
         self.lines.enter(place.from, x, place.active)?;
         match look {
-            Look::FirstOrder => self.lines.visit(x)?,
-            Look::Lines(_) => self.lines.aim(x, hint)?,
+            Precision::FirstOrder => self.lines.visit(x)?,
+            Precision::Lines(_) => self.lines.aim(x, hint)?,
         }
         let centre = self.lines.first_order(gradient);
         self.kept.resize(x.len(), 0.0);
@@ -68,7 +68,7 @@ impl Landscape for OnLines<'_> {
         };
         let favourable = own > 1e-9;
         let seen = |slack, variance| Ok(Seen { slack, favourable, variance });
-        let Look::Lines(n) = look else {
+        let Precision::Lines(n) = look else {
             if own - EDGE < centre - z {
                 gradient.copy_from_slice(&self.kept);
             }
@@ -119,7 +119,7 @@ impl Landscape for OnLines<'_> {
         if own <= 1e-9 {
             return Ok(None);
         }
-        let look = Places::closely(upper_tail(z), self.variance);
+        let look = LineMode::closely(upper_tail(z), self.variance);
         let (margin, spread) = self.lines.margin_in_places(self.pool, lines, look)?;
         self.variance = spread.variance();
         Ok(Some((margin - z, spread.variance())))
@@ -189,8 +189,8 @@ impl Landscape for OnLines<'_> {
         }
     }
 
-    fn shortcoming(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
-        let reason = shortcoming::of_network(self.network?, person, actions);
+    fn infeasibility(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
+        let reason = infeasibility::of_network(self.network?, person, actions);
         (reason != Reason::NotFound).then_some(reason)
     }
 

@@ -3,7 +3,7 @@
 //! known without any noise: exactly on trees and on one layer of rectifiers, as closely as places
 //! are looked at on other models.
 
-use super::{DOUBT, GLANCE, Incumbent, LEAST_GAIN, Look, Search};
+use super::{DOUBT, GLANCE, Incumbent, LEAST_GAIN, Precision, Search};
 use crate::error::Result;
 use crate::model::{Aggregate, Mlp, Trees};
 use crate::rows::Rows;
@@ -47,7 +47,7 @@ impl Search<'_> {
     /// The cheapest change of one feature alone, wherever it leads, where it beats the best so far;
     /// says whether one did. With an answer at hand only the nearest places are glanced at, and
     /// nothing is looked at twice.
-    pub(super) fn try_stretches(
+    pub(super) fn try_accepted_intervals(
         &mut self,
         factual: &[f64],
         z: f64,
@@ -56,8 +56,8 @@ impl Search<'_> {
         let thorough = best.cost.is_infinite();
         if thorough
             && self
-                .landscape
-                .shortcoming(factual, &self.task.actions)
+                .margin
+                .infeasibility(factual, &self.task.actions)
                 .is_some_and(|why| why != super::Reason::NotFound)
         {
             return Ok(false);
@@ -67,7 +67,7 @@ impl Search<'_> {
             // Where an open one leads to was looked at already, and on one that is too narrow noise
             // leads out of it too often.
             let acts = |j: usize| self.support[j] || self.depends_on_changes();
-            let least = |j: usize| if acts(j) { WIDE * z * self.landscape.sd(j) } else { 0.0 };
+            let least = |j: usize| if acts(j) { WIDE * z * self.margin.sd(j) } else { 0.0 };
             stretches
                 .retain(|stretch| stretch.closed && stretch.far - stretch.near >= least(stretch.j));
         }
@@ -134,7 +134,7 @@ impl Search<'_> {
         let d = factual.len();
         let mut places = vec![low, high];
         places.extend((1..EVEN).map(|i| low + (high - low) * i as f64 / EVEN as f64));
-        let sd = self.landscape.sd(j).max(1e-3);
+        let sd = self.margin.sd(j).max(1e-3);
         // Closer together near the person.
         let out = (0..16).map(|k| sd * f64::from(1 << k));
         places.extend(out.flat_map(|far| [factual[j] - far, factual[j] + far]));
@@ -187,9 +187,9 @@ impl Search<'_> {
     ) -> Result<bool> {
         let task = Arc::clone(&self.task);
         let Stretch { j, way, near: start, far: end, .. } = stretch;
-        let (weight, coarse) = (task.cost.weight(j, way), self.landscape.coarse());
+        let (weight, coarse) = (task.cost.weight(j, way), self.margin.coarse());
         let width = end - start;
-        let (middle, sd) = (start + 0.5 * width, self.landscape.sd(j));
+        let (middle, sd) = (start + 0.5 * width, self.margin.sd(j));
         let mut x = factual.to_vec();
         if !thorough {
             x[j] = factual[j] + way * middle.min(start + 4.0 * sd);
@@ -250,7 +250,7 @@ impl Search<'_> {
     ) -> Result<f64> {
         self.restrict_support(factual, x);
         self.hint.clear();
-        self.slack(x, z, Look::Lines(lines))
+        self.slack(x, z, Precision::Lines(lines))
     }
 }
 

@@ -2,9 +2,9 @@
 //! on where noise depends on the move and there are no lines: errors are standard ones then, and
 //! each place makes its own of them.
 
-use super::super::Look;
+use super::super::Precision;
 use super::scattered::{self, Around, PRECISION, Scattered, WORTH};
-use super::{Landscape, Place, Seen};
+use super::{Margin, Place, Seen};
 use crate::error::Result;
 use crate::invalidation::Errors;
 use crate::model::Model;
@@ -97,25 +97,29 @@ impl Around for Asked<'_> {
     }
 }
 
-impl Landscape for OnScores<'_> {
+impl Margin for OnScores<'_> {
     fn begin(&mut self, _person: &[f64]) {}
 
     fn slack(
         &mut self,
         place: Place<'_>,
         z: f64,
-        look: Look,
+        look: Precision,
         _hint: Option<&[f64]>,
         gradient: &mut [f64],
     ) -> Result<Seen> {
         self.enter(place)?;
         let margin = match look {
-            Look::FirstOrder => (self.on.first_order(&mut self.asked, place.to, gradient)?, 0.0),
-            Look::Lines(n) => self.on.margin(&mut self.asked, place.to, WORTH * n, gradient)?,
+            Precision::FirstOrder => {
+                (self.on.first_order(&mut self.asked, place.to, gradient)?, 0.0)
+            }
+            Precision::Lines(n) => {
+                self.on.margin(&mut self.asked, place.to, WORTH * n, gradient)?
+            }
         };
         self.rescale(gradient);
         let favourable = self.asked.model.score(place.to)? > 0.0;
-        Ok(scattered::seen(margin, z, favourable, look != Look::FirstOrder))
+        Ok(scattered::seen(margin, z, favourable, look != Precision::FirstOrder))
     }
 
     fn anchor(&mut self, place: Place<'_>, _hint: Option<&[f64]>, lines: usize) -> Result<f64> {

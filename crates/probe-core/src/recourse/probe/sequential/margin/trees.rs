@@ -1,14 +1,14 @@
 //! Trees: a fixed set of errors, read as ranks.
 
-use super::super::{LEAST_GAIN, Look};
+use super::super::{LEAST_GAIN, Precision};
 use super::scattered::{self, Around, PRECISION, Scattered, WORTH};
-use super::{Landscape, Place, Seen, Surcharges};
+use super::{Margin, Place, Seen, Surcharges};
 use crate::error::Result;
 use crate::invalidation::{Boxes, Errors, Forest};
 use crate::math::normal::{pdf, upper_quantile};
 use crate::model::{Model, Trees};
 use crate::noise::Noise;
-use crate::recourse::{Reason, Task, shortcoming};
+use crate::recourse::{Reason, Task, infeasibility};
 use crate::schema::Actions;
 
 /// Errors in the set.
@@ -95,7 +95,7 @@ impl Around for Forest<'_> {
     }
 }
 
-impl Landscape for OnErrors<'_> {
+impl Margin for OnErrors<'_> {
     fn begin(&mut self, person: &[f64]) {
         if self.fixed.contains(&true) {
             self.forest.prune(person, &self.fixed);
@@ -106,17 +106,19 @@ impl Landscape for OnErrors<'_> {
         &mut self,
         place: Place<'_>,
         z: f64,
-        look: Look,
+        look: Precision,
         _hint: Option<&[f64]>,
         gradient: &mut [f64],
     ) -> Result<Seen> {
         self.on.active.copy_from_slice(place.active);
         let margin = match look {
-            Look::FirstOrder => (self.on.first_order(&mut self.forest, place.to, gradient)?, 0.0),
-            Look::Lines(n) => self.margin(place.to, WORTH * n, gradient)?,
+            Precision::FirstOrder => {
+                (self.on.first_order(&mut self.forest, place.to, gradient)?, 0.0)
+            }
+            Precision::Lines(n) => self.margin(place.to, WORTH * n, gradient)?,
         };
         let favourable = self.model.score(place.to)? > 0.0;
-        Ok(scattered::seen(margin, z, favourable, look != Look::FirstOrder))
+        Ok(scattered::seen(margin, z, favourable, look != Precision::FirstOrder))
     }
 
     fn anchor(&mut self, place: Place<'_>, _hint: Option<&[f64]>, lines: usize) -> Result<f64> {
@@ -174,7 +176,7 @@ impl Landscape for OnErrors<'_> {
     /// From the leaves: of each, the nearest point that lies three deviations inside, or in the
     /// middle. The one that the model likes best, and the cheapest of those that it accepts.
     fn starts_into(&self, person: &[f64], task: &Task, starts: &mut Vec<Vec<f64>>) {
-        let ranges = shortcoming::ranges(person, &task.actions);
+        let ranges = infeasibility::ranges(person, &task.actions);
         let (mut liked, mut cheapest) =
             ((f64::NEG_INFINITY, Vec::new()), (f64::INFINITY, Vec::new()));
         let mut point = person.to_vec();
@@ -205,8 +207,8 @@ impl Landscape for OnErrors<'_> {
         starts.extend([cheapest.1, liked.1].into_iter().filter(|start| !start.is_empty()));
     }
 
-    fn shortcoming(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
-        Some(shortcoming::of_trees(self.model, person, actions))
+    fn infeasibility(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
+        Some(infeasibility::of_trees(self.model, person, actions))
     }
 
     fn noise(&self) -> f64 {
@@ -215,12 +217,12 @@ impl Landscape for OnErrors<'_> {
 
     /// Samples see no smaller gains: the rate of a thousand errors is off by what several times as
     /// much costs.
-    fn least_gain(&self, look: Look) -> f64 {
+    fn least_gain(&self, look: Precision) -> f64 {
         match look {
             _ if self.exact => LEAST_GAIN,
-            Look::FirstOrder => 0.01,
-            Look::Lines(n) if n <= COARSE => 0.002,
-            Look::Lines(_) => 0.003,
+            Precision::FirstOrder => 0.01,
+            Precision::Lines(n) if n <= COARSE => 0.002,
+            Precision::Lines(_) => 0.003,
         }
     }
 
