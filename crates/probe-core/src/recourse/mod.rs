@@ -32,7 +32,7 @@ mod ways;
 pub use options::MethodOptions;
 pub use probe_tree::Distilled;
 pub use reference::Reference;
-pub use task::{Goal, Proposal, Reason, Task, Verdict};
+pub use task::{Goal, Proposal, Reason, SearchEffort, Task, Verdict};
 pub(crate) use ways::Ways;
 
 use crate::cost::Cost;
@@ -129,7 +129,7 @@ pub trait Worker {
     }
 
     /// Confines the search from now on. Methods that cannot be confined fail.
-    fn confine(&mut self, _within: &Restriction) -> Result<()> {
+    fn confine(&mut self, _restriction: &Restriction, _effort: SearchEffort) -> Result<()> {
         Err(Error::Unsupported {
             what: "steps, categories or several ways with this method".to_owned(),
             why: "its search cannot be confined".to_owned(),

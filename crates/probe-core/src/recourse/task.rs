@@ -146,6 +146,17 @@ pub struct Proposal {
     /// What the method itself takes the point's rate to be, where it says. It is passed on, not
     /// believed.
     pub claimed: Option<f64>,
+    /// Which part of the search found the point; empty where there is one part only.
+    pub source: &'static str,
+}
+
+/// How much work one search is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchEffort {
+    /// Nothing but a quick search where an answer is not found at once.
+    Quick,
+    /// Everything that the search can do.
+    Normal,
 }
 
 impl Proposal {
@@ -155,6 +166,7 @@ impl Proposal {
             point: vec![0.0; n_features],
             verdict: Verdict::Short(Reason::NoAdmissibleMove),
             claimed: None,
+            source: "",
         }
     }
 }

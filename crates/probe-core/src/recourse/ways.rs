@@ -7,7 +7,7 @@
 //! that merely adds to an earlier one is not taken, but features are held in turn. Over an exact
 //! solver no cheaper way is missed, within the number of searches that a person is worth.
 
-use super::{Goal, Notes, Proposal, Reason, Solver, Task, Verdict, Worker};
+use super::{Goal, Notes, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker};
 use crate::cost::Cost;
 use crate::error::Result;
 use crate::schema::{Actions, Restriction};
@@ -122,7 +122,8 @@ impl WaysWorker<'_> {
         held: Vec<bool>,
         proposal: &mut Proposal,
     ) -> Result<()> {
-        self.inner.confine(&Restriction::holding(&self.task.actions, held))?;
+        let restriction = Restriction::holding(&self.task.actions, held);
+        self.inner.confine(&restriction, SearchEffort::Normal)?;
         self.inner.find(factual, goal, proposal)
     }
 

@@ -105,8 +105,6 @@ pub struct Restriction {
     pub frozen: bool,
     /// At most so many changes.
     pub max_changes: Option<usize>,
-    /// Whether nothing but a quick look is wanted where an answer is not found at once.
-    pub hasty: bool,
 }
 
 impl Restriction {
@@ -117,7 +115,6 @@ impl Restriction {
             held,
             frozen: false,
             max_changes: actions.max_changes(),
-            hasty: false,
         }
     }
 
@@ -408,11 +405,6 @@ impl Actions {
     pub(crate) fn is_plain(&self) -> bool {
         let rules = self.strict || self.confined.is_some() || self.max_changes.is_some();
         !rules && self.groups.is_empty() && self.ties.is_empty()
-    }
-
-    /// Whether a search that finds nothing at once should leave it at that.
-    pub(crate) fn is_hasty(&self) -> bool {
-        self.confined.as_ref().is_some_and(|within| within.hasty)
     }
 
     /// Whether column `j` belongs to a one-hot group.

@@ -11,7 +11,7 @@ mod alone;
 mod choices;
 mod conditions;
 
-use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
+use super::super::{Goal, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker};
 use crate::cost::Cost;
 use crate::error::{Error, Result};
 use crate::math::normal::upper_tail;
@@ -92,7 +92,6 @@ impl Solver for DiscreteSolver {
                 held: Vec::new(),
                 frozen: self.chosen,
                 max_changes: self.task.actions.max_changes(),
-                hasty: false,
             },
             found: Proposal::new(n),
             roots: Vec::new(),
@@ -160,7 +159,7 @@ impl Worker for DiscreteWorker<'_> {
         }
     }
 
-    fn confine(&mut self, within: &Restriction) -> Result<()> {
+    fn confine(&mut self, within: &Restriction, _: SearchEffort) -> Result<()> {
         // Limits and categories are this solver's own business.
         self.within.held.clone_from(&within.held);
         Ok(())
@@ -296,6 +295,7 @@ impl DiscreteWorker<'_> {
                     point,
                     verdict: Verdict::Short(Reason::RateNotReachable),
                     claimed: None,
+                    source: "single_step",
                 }));
             }
             if best.total.is_infinite() {
@@ -366,8 +366,9 @@ impl DiscreteWorker<'_> {
                 used += 1;
                 self.within.limits.copy_from_slice(&limits);
                 // Far and wide only where nothing was tried yet.
-                self.within.hasty = best.nodes + 1 < self.nodes();
-                self.inner.confine(&self.within)?;
+                let first = best.nodes + 1 == self.nodes();
+                let effort = if first { SearchEffort::Normal } else { SearchEffort::Quick };
+                self.inner.confine(&self.within, effort)?;
                 self.inner.find(&self.person, Goal::Rate(rate), &mut self.found)?;
                 if is_root {
                     self.roots.push(self.found.clone());
@@ -415,10 +416,9 @@ impl DiscreteWorker<'_> {
     /// The most robust point of each room with the categories of `self.person`, into `self.roots`.
     fn go_far(&mut self, rooms: &[Vec<(f64, f64)>]) -> Result<()> {
         self.roots.clear();
-        self.within.hasty = true;
         for limits in rooms {
             self.within.limits.copy_from_slice(limits);
-            self.inner.confine(&self.within)?;
+            self.inner.confine(&self.within, SearchEffort::Quick)?;
             self.inner.find(
                 &self.person,
                 Goal::Rate(if self.solver.exact { FAR } else { LEAST_RATE }),
@@ -456,8 +456,7 @@ impl DiscreteWorker<'_> {
             let mut least = f64::INFINITY;
             for limits in rooms {
                 self.within.limits.copy_from_slice(limits);
-                self.within.hasty = true;
-                self.inner.confine(&self.within)?;
+                self.inner.confine(&self.within, SearchEffort::Quick)?;
                 self.inner.find(&self.person, Goal::Rate(asked), &mut self.found)?;
                 if self.found.verdict == Verdict::Reached {
                     let point = self.found.point.clone();

@@ -13,7 +13,7 @@
 //! solve: refused. Categories and steps are chosen around it (`super::discrete`); groups stay as
 //! they are here.
 
-use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
+use super::super::{Goal, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker};
 use super::linear::Step;
 use crate::cost::Cost;
 use crate::error::{Error, Result, require};
@@ -164,7 +164,7 @@ impl Worker for ShiftedWorker<'_> {
         Ok(self.solver.rate.rate(to))
     }
 
-    fn confine(&mut self, within: &Restriction) -> Result<()> {
+    fn confine(&mut self, within: &Restriction, _: SearchEffort) -> Result<()> {
         Arc::make_mut(&mut self.task).actions.confine(within);
         Ok(())
     }

@@ -16,7 +16,7 @@ mod program;
 mod reduced;
 mod subset;
 
-use super::super::{Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
+use super::super::{Goal, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker};
 use crate::cost::{Cost, Norm, Scratch};
 use crate::error::{Error, Result};
 use crate::invalidation::affine_rate;
@@ -175,7 +175,7 @@ impl Worker for LinearWorker<'_> {
         Ok(affine_rate(score, 0.0, gaussian.sd_along(linear.weights(), |j| active[j])))
     }
 
-    fn confine(&mut self, within: &Restriction) -> Result<()> {
+    fn confine(&mut self, within: &Restriction, _: SearchEffort) -> Result<()> {
         Arc::make_mut(&mut self.task).actions.confine(within);
         Ok(())
     }

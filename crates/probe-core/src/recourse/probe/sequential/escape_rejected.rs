@@ -1,7 +1,9 @@
 //! Where scores jump, a point may be robust and yet be refused itself: it lies in a pocket. The way
 //! out is over the nearest edge.
 
-use super::{COARSE, Precision, Search};
+use super::COARSE;
+use super::problem::{Precision, Problem};
+use super::search::Search;
 use crate::error::Result;
 use std::sync::Arc;
 
@@ -12,7 +14,8 @@ impl Search<'_> {
     /// Moves `here` out of a pocket: one feature to the other side of a jump, by the cheapest way
     /// that keeps the margin. No effect where the point is favourable, or where the score does not
     /// jump.
-    pub(super) fn step_out(&mut self, factual: &[f64], z: f64, here: &mut [f64]) -> Result<()> {
+    pub(super) fn step_out(&mut self, problem: Problem<'_>, here: &mut [f64]) -> Result<()> {
+        let factual = problem.factual;
         let (task, mut edges) = (Arc::clone(&self.task), Vec::new());
         if task.model.score(here)? > 0.0 {
             return Ok(());
@@ -33,7 +36,7 @@ impl Search<'_> {
         let mut best: Option<(f64, Vec<f64>)> = None;
         for (_, point) in ways.into_iter().take(WAYS) {
             self.restrict_support(factual, &point);
-            let slack = self.slack(&point, z, Precision::Lines(2 * COARSE))?;
+            let slack = self.slack(problem, &point, Precision::Lines(2 * COARSE))?;
             if best.as_ref().is_none_or(|(most, _)| slack > *most) {
                 best = Some((slack, point));
             }

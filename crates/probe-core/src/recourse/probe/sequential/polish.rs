@@ -1,7 +1,9 @@
 //! The last corrections: as many lines as it takes to land where the certificate wants the answer.
 
+use super::incumbent::Incumbent;
 use super::margin::Place;
-use super::{Incumbent, Precision, Search};
+use super::problem::{Precision, Problem};
+use super::search::Search;
 use crate::error::Result;
 use crate::math::normal::{pdf, upper_quantile};
 use std::sync::Arc;
@@ -10,138 +12,140 @@ use std::sync::Arc;
 const FINE: usize = 64;
 const CLOSER: usize = 128;
 pub(super) const FINEST: usize = 2_048;
+/// Corrections at most.
+const CORRECTIONS: usize = 6;
 /// A margin that misses by less than this is straight in between: what a step of that length leaves
 /// is its square at most.
 const STRAIGHT: f64 = 0.01;
-/// The most and the least room under a target that is left where it is chosen by what it costs and
-/// saves, in terms of what is usual.
-const MOST_ROOM: f64 = 1.5;
-const LEAST_ROOM: f64 = 0.1;
+/// The largest and the smallest gap under a target, as multiples of the usual one, where it is chosen
+/// by what it costs and saves.
+const MOST_GAP: f64 = 1.5;
+const LEAST_GAP: f64 = 0.1;
 
 impl Search<'_> {
-    /// The last steps, from the best point so far: out of a pocket, then on more lines. Says
-    /// whether `rate` is reached at `here`.
-    pub(super) fn finish(
+    /// The last steps, from the best point so far: out of a rejected region, then on more lines.
+    /// Says whether `rate` is reached at `here`.
+    pub(super) fn polish(
         &mut self,
-        factual: &[f64],
-        (rate, target): (&mut f64, Option<f64>),
+        problem: Problem<'_>,
+        rate: &mut f64,
         here: &mut [f64],
         best: &mut Incumbent,
     ) -> Result<bool> {
-        let z = upper_quantile(*rate);
+        let problem = problem.with_margin(upper_quantile(*rate));
         here.copy_from_slice(best.found());
-        self.restrict_support(factual, here);
-        self.step_out(factual, z, here)?;
+        self.restrict_support(problem.factual, here);
+        self.step_out(problem, here)?;
         if let Some(lines) = self.margin.closer() {
             // Steps on few samples end where their noise is as large as what is left to gain.
-            (best.cost, best.slack) = (f64::INFINITY, f64::NEG_INFINITY);
+            best.measure_again();
             let near = 0.5 * self.margin.largest_sd();
-            self.descend(factual, z, Precision::Lines(lines), near, here, best)?;
+            self.descend(problem, Precision::Lines(lines), near, here, best)?;
             here.copy_from_slice(best.found());
         }
-        self.settle(factual, rate, target, here)
+        self.meet_rate(problem, rate, here)
     }
 
-    /// Moves `here` to the point of this `rate` as seen by more lines, changing no further feature;
-    /// says whether it is reached. With a target to stay below, the rate is taken closer to it
-    /// where that pays.
-    pub(super) fn settle(
+    /// Moves `here` to the point of this `rate` as measured on more lines, changing no further
+    /// feature; says whether it is reached. With a target to stay below, the rate is taken closer
+    /// to it where that pays.
+    fn meet_rate(
         &mut self,
-        factual: &[f64],
+        mut problem: Problem<'_>,
         rate: &mut f64,
-        target: Option<f64>,
         here: &mut [f64],
     ) -> Result<bool> {
-        let task = Arc::clone(&self.task);
-        let n = here.len();
-        let mut z = upper_quantile(*rate);
+        let target = problem.target;
         let mut lines = self.fine_lines(*rate, target);
-        // For the gradient few lines do, where more are cheaper without it.
+        // Few lines give the gradient well enough, where more are cheaper without it.
         let closer = self.margin.looks_closer();
-        let mut slack =
-            self.slack(here, z, Precision::Lines(lines.min(if closer { FINE } else { FINEST })))?;
+        let first = Precision::Lines(lines.min(if closer { FINE } else { FINEST }));
+        let mut slack = self.slack(problem, here, first)?;
         if closer {
             lines = CLOSER;
-            slack = self.closer_slack(here, z, lines)?;
+            slack = self.closer_slack(problem, here, lines)?;
         }
         if let (Some(target), true) = (target, self.favourable) {
-            *rate = target - self.fair_gap(factual, here, target, target - *rate);
-            slack += z - upper_quantile(*rate);
-            z = upper_quantile(*rate);
+            *rate = target - self.fair_gap(problem.factual, here, target, target - *rate);
+            slack += problem.z - upper_quantile(*rate);
+            problem = problem.with_margin(upper_quantile(*rate));
         }
         if self.fine_lines(*rate, target) > lines {
             // The lines here spread more than those of the search did, or closer to the target
-            // there is less room for error.
+            // less error can be tolerated.
             lines = self.fine_lines(*rate, target);
-            slack = self.closer_slack(here, z, lines)?;
+            slack = self.closer_slack(problem, here, lines)?;
         }
         let mut favourable = self.favourable;
-        for _ in 0..6 {
+        for _ in 0..CORRECTIONS {
             if (-self.precision..=2.0 * self.precision).contains(&slack) || !slack.is_finite() {
                 return Ok(slack >= -self.precision);
             }
-            let gradient = self.gradient.clone();
-            let offset: f64 = (0..n).map(|j| gradient[j] * (factual[j] - here[j])).sum();
-            let mut trial = std::mem::take(&mut self.trial);
-            let mut step = std::mem::take(&mut self.step);
-            // No further than the slack asks for: the rest of the linearisation is not to be
-            // trusted.
-            let steepest = (0..n)
-                .filter(|&j| here[j] != factual[j])
-                .map(|j| gradient[j].abs())
-                .fold(0.0, f64::max);
-            let near = 2.0 * slack.abs() / steepest;
-            let interval = |j: usize| match here[j] == factual[j] {
-                true => Some((here[j], here[j])),
-                false => {
-                    let (low, high) = task.actions.interval(j, factual[j])?;
-                    Some(((here[j] - near).max(low), (here[j] + near).min(high)))
-                }
-            };
-            let reached = step.cheapest(
-                &task,
-                (factual, slack + offset),
-                &gradient,
-                0.0,
-                interval,
-                &mut trial,
-            );
+            let reached = self.correct(problem, here, slack);
+            let trial = std::mem::take(&mut self.trial);
             let moved = trial != here;
             let short = reached && moved && favourable && slack.abs() <= STRAIGHT;
-            if short && task.model.score(&trial)? > 0.0 {
-                // So short a step is as good as straight: no need to look again.
+            if short && self.task.model.score(&trial)? > 0.0 {
+                // The margin is as good as linear over so short a step: no need to measure again.
                 here.copy_from_slice(&trial);
-                (self.trial, self.step) = (trial, step);
+                self.trial = trial;
                 return Ok(true);
             }
-            let new = if moved { self.closer_slack(&trial, z, lines)? } else { slack };
-            // Not off the edge of what is favourable, beyond which the slack says something else.
+            let new = if moved { self.closer_slack(problem, &trial, lines)? } else { slack };
+            // Do not leave the accepted region, outside of which the slack has another meaning.
             let better = new.abs() < 0.5 * slack.abs() && (self.favourable || !favourable);
             favourable = if better { self.favourable } else { favourable };
             if better {
                 here.copy_from_slice(&trial);
                 slack = new;
             }
-            (self.trial, self.step) = (trial, step);
+            self.trial = trial;
             if !better {
                 break;
             }
         }
-        self.scale_back(factual, z, lines, here, slack)
+        self.scale_back(problem, lines, here, slack)
+    }
+
+    /// The point near `here` that meets the linearised target and changes no further feature, into
+    /// `self.trial`; says whether it meets it.
+    fn correct(&mut self, problem: Problem<'_>, here: &[f64], slack: f64) -> bool {
+        let (task, factual, n) = (Arc::clone(&self.task), problem.factual, here.len());
+        let gradient = self.gradient.clone();
+        let offset: f64 = (0..n).map(|j| gradient[j] * (factual[j] - here[j])).sum();
+        // No further than the slack asks for: beyond that the linearisation is not reliable.
+        let changed = (0..n).filter(|&j| here[j] != factual[j]);
+        let steepest = changed.map(|j| gradient[j].abs()).fold(0.0, f64::max);
+        let near = 2.0 * slack.abs() / steepest;
+        let interval = |j: usize| match here[j] == factual[j] {
+            true => Some((here[j], here[j])),
+            false => {
+                let (low, high) = task.actions.interval(j, factual[j])?;
+                Some(((here[j] - near).max(low), (here[j] + near).min(high)))
+            }
+        };
+        let value = (factual, slack + offset);
+        self.step.cheapest(&task, value, &gradient, 0.0, interval, &mut self.trial)
     }
 
     /// [`Search::slack`] on many lines. Where lines bend the gradient stays that of before, which
     /// costs far more than the slack.
-    pub(super) fn closer_slack(&mut self, x: &[f64], z: f64, lines: usize) -> Result<f64> {
+    pub(super) fn closer_slack(
+        &mut self,
+        problem: Problem<'_>,
+        x: &[f64],
+        lines: usize,
+    ) -> Result<f64> {
+        let z = problem.z;
         let hint = (!self.hint.is_empty()).then_some(&self.hint[..]);
-        let place = Place { from: &self.factual, to: x, active: &self.support };
+        let place = Place { from: problem.factual, to: x, active: &self.support };
         match self.margin.closer_slack(place, z, lines, hint)? {
             Some((slack, variance)) => {
                 self.favourable = true;
                 self.variance = variance;
                 Ok(slack)
             }
-            None => self.slack(x, z, Precision::Lines(lines)),
+            None => self.slack(problem, x, Precision::Lines(lines)),
         }
     }
 
@@ -158,8 +162,8 @@ impl Search<'_> {
         if let Some(worth) = self.margin.worth_of_cost(rate) {
             let slope = price / (pdf(upper_quantile(rate)) * cost.between(factual, here));
             let least = least_work(rate, self.variance, worth * slope);
-            let most = (MOST_ROOM * gap).min(gap.max(0.5 * rate));
-            return if least.is_finite() { least.clamp(LEAST_ROOM * gap, most) } else { gap };
+            let most = (MOST_GAP * gap).min(gap.max(0.5 * rate));
+            return if least.is_finite() { least.clamp(LEAST_GAP * gap, most) } else { gap };
         }
         let margin = upper_quantile(rate - gap) - upper_quantile(rate);
         let surcharge = price * margin / cost.between(factual, here);
@@ -189,15 +193,15 @@ impl Search<'_> {
         (needed.min(1e9) as usize).next_power_of_two().clamp(FINE, FINEST)
     }
 
-    /// [`Search::settle`] along the straight line from the person, where steps do not get there.
+    /// [`Search::meet_rate`] along the straight line from the person, where steps do not get there.
     fn scale_back(
         &mut self,
-        factual: &[f64],
-        z: f64,
+        problem: Problem<'_>,
         lines: usize,
         here: &mut [f64],
         slack: f64,
     ) -> Result<bool> {
+        let factual = problem.factual;
         let task = Arc::clone(&self.task);
         let actions = &task.actions;
         let whole = here.to_vec();
@@ -218,7 +222,7 @@ impl Search<'_> {
                 inside = outside;
                 outside = share;
                 let beyond = scaled(share);
-                reached = self.closer_slack(&beyond, z, lines)? >= 0.0
+                reached = self.closer_slack(problem, &beyond, lines)? >= 0.0
                     && self.is_admissible(factual, &beyond);
                 if reached {
                     break;
@@ -230,7 +234,7 @@ impl Search<'_> {
         }
         for _ in 0..14 {
             let middle = 0.5 * (inside + outside);
-            let slack = self.closer_slack(&scaled(middle), z, lines)?;
+            let slack = self.closer_slack(problem, &scaled(middle), lines)?;
             if slack >= 0.0 {
                 outside = middle
             } else {

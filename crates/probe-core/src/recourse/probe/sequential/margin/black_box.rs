@@ -2,7 +2,7 @@
 //! on where noise depends on the move and there are no lines: errors are standard ones then, and
 //! each place makes its own of them.
 
-use super::super::Precision;
+use super::super::problem::Precision;
 use super::scattered::{self, Around, PRECISION, Scattered, WORTH};
 use super::{Margin, Place, Seen};
 use crate::error::Result;

@@ -6,7 +6,8 @@ mod network;
 mod scattered;
 mod trees;
 
-use super::{COARSE, LEAST_GAIN, Precision};
+use super::problem::Precision;
+use super::{COARSE, LEAST_GAIN};
 use crate::error::Result;
 use crate::invalidation::{Errors, Lines, Pool};
 use crate::noise::{Gaussian, Noise};

@@ -1,6 +1,7 @@
 //! Differentiable models: lines.
 
-use super::super::{COARSE, EDGE, Precision};
+use super::super::problem::Precision;
+use super::super::{COARSE, EDGE};
 use super::{Margin, Place, Seen, Surcharges};
 use crate::error::Result;
 use crate::invalidation::{LineMode, Lines, Pool, usual_gap};

@@ -1,6 +1,7 @@
 //! Trees: a fixed set of errors, read as ranks.
 
-use super::super::{LEAST_GAIN, Precision};
+use super::super::LEAST_GAIN;
+use super::super::problem::Precision;
 use super::scattered::{self, Around, PRECISION, Scattered, WORTH};
 use super::{Margin, Place, Seen, Surcharges};
 use crate::error::Result;

@@ -2,8 +2,13 @@
 //! rest with a feature beyond a place that the others get across by themselves, and no short step
 //! takes it back.
 
-use super::{Incumbent, MAX_STEPS, Precision, Search};
+use super::super::descent::Pace;
+use super::super::incumbent::Incumbent;
+use super::super::problem::Problem;
+use super::super::search::Search;
+use super::Generator;
 use crate::error::Result;
+use crate::recourse::SearchEffort;
 use std::sync::Arc;
 
 /// Changes of fewer features are not looked at again: every single feature is tried from the
@@ -19,54 +24,54 @@ const TRIES: usize = 2;
 /// anyway.
 const STEPS: usize = 10;
 
+pub(super) struct DropFeature;
+
+impl Generator for DropFeature {
+    fn name(&self) -> &'static str {
+        "drop_feature"
+    }
+
+    fn applies(&self, search: &Search<'_>, problem: Problem<'_>, best: &Incumbent) -> bool {
+        search.may_drop_features(problem, best)
+    }
+
+    fn propose(
+        &self,
+        search: &mut Search<'_>,
+        problem: Problem<'_>,
+        best: &mut Incumbent,
+    ) -> Result<()> {
+        best.keep_as_fallback();
+        search.drop_features(problem, best)
+    }
+}
+
 impl Search<'_> {
     /// Whether the best so far may move a feature that it does not need.
-    pub(super) fn may_drop_features(&self, factual: &[f64], best: &Incumbent) -> bool {
+    fn may_drop_features(&self, problem: Problem<'_>, best: &Incumbent) -> bool {
         self.margin.screens()
             && best.cost.is_finite()
             && !self.depends_on_changes()
-            && !self.task.actions.is_hasty()
-            && best.point.iter().zip(factual).filter(|(to, from)| to != from).count() >= SEVERAL
+            && problem.effort != SearchEffort::Quick
+            && problem.n_changed(&best.point) >= SEVERAL
     }
 
     /// Takes one feature of the best so far back altogether, where what is missing then seems to
-    /// cost less by others, and lets steps find out; and another one, where that paid.
-    pub(super) fn drop_features(
-        &mut self,
-        factual: &[f64],
-        z: f64,
-        coarse: Precision,
-        here: &mut [f64],
-        best: &mut Incumbent,
-    ) -> Result<()> {
-        self.most_steps = STEPS;
-        let result = self.do_without_some(factual, z, coarse, here, best);
-        self.most_steps = MAX_STEPS;
-        result
-    }
-
-    fn do_without_some(
-        &mut self,
-        factual: &[f64],
-        z: f64,
-        coarse: Precision,
-        here: &mut [f64],
-        best: &mut Incumbent,
-    ) -> Result<()> {
+    /// cost less by others, and lets a descent find out; and another one, where that paid.
+    fn drop_features(&mut self, problem: Problem<'_>, best: &mut Incumbent) -> Result<()> {
         let near = self.margin.largest_sd();
+        let pace = Pace { precision: problem.coarse, radius: near, most_steps: STEPS };
         for _ in 0..ROUNDS {
             let enough = (1.0 - WORTH) * best.cost;
-            for (expected, start) in
-                self.starts_without(factual, z, coarse, best)?.into_iter().take(TRIES)
-            {
+            let starts = self.starts_without(problem, best)?;
+            for (expected, mut start) in starts.into_iter().take(TRIES) {
                 if best.cost < enough || expected >= enough {
                     break;
                 }
-                here.copy_from_slice(&start);
                 self.hint.clear();
-                self.descend(factual, z, coarse, near, here, best)?;
+                self.descend_at(problem, pace, &mut start, best)?;
             }
-            if best.cost >= enough || !self.may_drop_features(factual, best) {
+            if best.cost >= enough || !self.may_drop_features(problem, best) {
                 break;
             }
         }
@@ -77,11 +82,10 @@ impl Search<'_> {
     /// made up for that; the cheapest first.
     fn starts_without(
         &mut self,
-        factual: &[f64],
-        z: f64,
-        coarse: Precision,
+        problem: Problem<'_>,
         best: &Incumbent,
     ) -> Result<Vec<(f64, Vec<f64>)>> {
+        let factual = problem.factual;
         let task = Arc::clone(&self.task);
         let (cost, actions) = (&task.cost, &task.actions);
         let mut starts = Vec::new();
@@ -95,7 +99,7 @@ impl Search<'_> {
             {
                 continue;
             }
-            let missing = -self.slack(&start, z, coarse)?;
+            let missing = -self.slack(problem, &start, problem.coarse)?;
             // The cheapest margin that is sold there.
             let price = (0..factual.len())
                 .filter(|&k| self.gradient[k] != 0.0 && actions.is_mutable_numeric(k))

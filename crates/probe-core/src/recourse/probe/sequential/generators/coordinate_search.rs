@@ -2,9 +2,15 @@
 //! wherever the margin is largest, over all of its range. Slow, and for those few whom nothing else
 //! helps.
 
-use super::super::super::Reason;
-use super::{COARSE, GLANCE, Incumbent, Precision, Search};
+use super::super::incumbent::Incumbent;
+use super::super::polish::FINEST;
+use super::super::problem::{Precision, Problem};
+use super::super::search::Search;
+use super::super::{COARSE, GLANCE};
+use super::Generator;
 use crate::error::Result;
+use crate::math::normal::upper_quantile;
+use crate::recourse::{Reason, SearchEffort};
 use std::sync::Arc;
 
 /// Places of a feature that are looked at in one round, rounds, and rounds without a gain that end
@@ -14,9 +20,6 @@ const ROUNDS: usize = 8;
 const VAIN: usize = 2;
 /// Points that are started from besides the person and the best so far.
 const STARTS: usize = 4;
-/// Margin to spare that is looked for, at first and where the last steps lose it again: fewer
-/// samples see less sharply.
-pub(super) const ROOMS: [f64; 2] = [0.1, 0.4];
 /// Lines, or as many samples as are worth them, for one look.
 const LINES: usize = 16;
 /// What a refused point's own score counts for, at most, in units of the margin: less than what
@@ -25,15 +28,62 @@ const PULL: f64 = 0.01;
 /// Halvings that take back what a change need not have.
 const HALVINGS: usize = 10;
 
+pub(super) struct CoordinateSearch {
+    /// Margin to spare that is looked for: measurements on fewer samples are less sharp.
+    spare: f64,
+    /// Whether it runs only where the polish lost what the first run found.
+    again: bool,
+}
+
+impl CoordinateSearch {
+    pub(super) const FIRST: Self = Self { spare: 0.1, again: false };
+    pub(super) const AGAIN: Self = Self { spare: 0.4, again: true };
+}
+
+impl Generator for CoordinateSearch {
+    fn name(&self) -> &'static str {
+        "coordinate_search"
+    }
+
+    fn applies(&self, _: &Search<'_>, problem: Problem<'_>, best: &Incumbent) -> bool {
+        problem.effort != SearchEffort::Quick && (!self.again || best.last_polished == self.name())
+    }
+
+    fn propose(
+        &self,
+        search: &mut Search<'_>,
+        problem: Problem<'_>,
+        best: &mut Incumbent,
+    ) -> Result<()> {
+        let problem = problem.with_margin(problem.z + self.spare);
+        if search.coordinate_search(problem, best)? {
+            best.ask_for_polish();
+        }
+        Ok(())
+    }
+
+    /// Steps do not take back what jumps, nor what bends on the way.
+    fn finish(
+        &self,
+        search: &mut Search<'_>,
+        problem: Problem<'_>,
+        rate: f64,
+        here: &mut [f64],
+    ) -> Result<()> {
+        let lines = search.margin.closer().unwrap_or(FINEST);
+        search.shorten(problem.with_margin(upper_quantile(rate)), lines, here)
+    }
+}
+
 impl Search<'_> {
     /// Looks far and wide for a point with margin `z`; offers it to `best` and says whether there
     /// is one.
     pub(super) fn coordinate_search(
         &mut self,
-        factual: &[f64],
-        z: f64,
+        problem: Problem<'_>,
         best: &mut Incumbent,
     ) -> Result<bool> {
+        let factual = problem.factual;
         let task = Arc::clone(&self.task);
         let mut stops = vec![Vec::new(); factual.len()];
         for (j, stops) in
@@ -50,35 +100,40 @@ impl Search<'_> {
             return Ok(false);
         }
         let mut starts = vec![factual.to_vec()];
-        if best.most != factual && self.is_admissible(factual, &best.most) {
+        if best.most_robust != factual && self.is_admissible(factual, &best.most_robust) {
             // Steps see more where lines bend than is there.
-            best.slack = self.worth(factual, &best.most, z, COARSE)?;
-            starts.push(best.most.clone());
+            best.slack = self.worth(problem, &best.most_robust, COARSE)?;
+            starts.push(best.most_robust.clone());
         }
-        starts.extend(self.other_starts(factual, z)?);
+        starts.extend(self.other_starts(problem)?);
         best.cost = f64::INFINITY;
         for mut here in starts {
-            let worth = self.worth(factual, &here, z, LINES)?;
-            best.like(&here, worth, self.favourable && self.is_admissible(factual, &here));
-            self.climb(factual, z, &stops, &mut here)?;
-            let worth = self.worth(factual, &here, z, COARSE)?;
+            let worth = self.worth(problem, &here, LINES)?;
+            best.offer_accepted(
+                &here,
+                worth,
+                self.favourable && self.is_admissible(factual, &here),
+            );
+            self.climb(problem, &stops, &mut here)?;
+            let worth = self.worth(problem, &here, COARSE)?;
             if worth < 0.0 {
-                best.like(&here, worth, self.favourable);
+                best.offer_accepted(&here, worth, self.favourable);
                 best.offer(&here, f64::INFINITY, worth);
                 continue;
             }
-            self.shorten(factual, z, COARSE, &mut here)?;
+            self.shorten(problem, COARSE, &mut here)?;
             self.restrict_support(factual, &here);
             best.offer(&here, task.cost.between(factual, &here), 0.0);
             let near = 0.5 * self.margin.largest_sd();
-            self.descend(factual, z, Precision::Lines(COARSE), near, &mut here, best)?;
+            self.descend(problem, Precision::Lines(COARSE), near, &mut here, best)?;
             return Ok(true);
         }
         Ok(false)
     }
 
     /// What the margin proposes to start from; of many, those with most margin.
-    fn other_starts(&mut self, factual: &[f64], z: f64) -> Result<Vec<Vec<f64>>> {
+    fn other_starts(&mut self, problem: Problem<'_>) -> Result<Vec<Vec<f64>>> {
+        let factual = problem.factual;
         let task = Arc::clone(&self.task);
         let mut starts = Vec::new();
         self.margin.starts_into(factual, &task, &mut starts);
@@ -89,7 +144,7 @@ impl Search<'_> {
         for start in
             starts.into_iter().filter(|start| task.actions.violations(factual, start).is_empty())
         {
-            worths.push((self.worth(factual, &start, z, GLANCE)?, start));
+            worths.push((self.worth(problem, &start, GLANCE)?, start));
         }
         // Stable: of equals the first.
         worths.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -98,9 +153,10 @@ impl Search<'_> {
     }
 
     /// [`Search::slack`], by which points that are refused themselves differ by their score, too.
-    fn worth(&mut self, factual: &[f64], x: &[f64], z: f64, lines: usize) -> Result<f64> {
+    fn worth(&mut self, problem: Problem<'_>, x: &[f64], lines: usize) -> Result<f64> {
+        let factual = problem.factual;
         self.restrict_support(factual, x);
-        let slack = self.closer_slack(x, z, lines)?;
+        let slack = self.closer_slack(problem, x, lines)?;
         if self.favourable {
             return Ok(slack);
         }
@@ -112,15 +168,10 @@ impl Search<'_> {
 
     /// Moves one feature after the other to the best of its `stops`, the cheapest of those that
     /// meet the target.
-    fn climb(
-        &mut self,
-        factual: &[f64],
-        z: f64,
-        stops: &[Vec<f64>],
-        here: &mut [f64],
-    ) -> Result<()> {
+    fn climb(&mut self, problem: Problem<'_>, stops: &[Vec<f64>], here: &mut [f64]) -> Result<()> {
+        let factual = problem.factual;
         let task = Arc::clone(&self.task);
-        let mut best = self.worth(factual, here, z, LINES)?.min(0.0);
+        let mut best = self.worth(problem, here, LINES)?.min(0.0);
         let mut vain = 0;
         for round in 0..ROUNDS {
             let before = best;
@@ -139,7 +190,7 @@ impl Search<'_> {
                     if !self.is_admissible(factual, here) {
                         continue;
                     }
-                    let worth = self.worth(factual, here, z, LINES)?.min(0.0);
+                    let worth = self.worth(problem, here, LINES)?.min(0.0);
                     let price = task.cost.between(factual, here);
                     if worth > best || (worth == best && price < cost) {
                         (best, to, cost) = (worth, value, price);
@@ -148,7 +199,7 @@ impl Search<'_> {
                 here[j] = to;
             }
             vain = if best > before { 0 } else { vain + 1 };
-            if vain == VAIN || best >= 0.0 && self.worth(factual, here, z, COARSE)? >= 0.0 {
+            if vain == VAIN || best >= 0.0 && self.worth(problem, here, COARSE)? >= 0.0 {
                 break;
             }
         }
@@ -158,11 +209,11 @@ impl Search<'_> {
     /// Takes back of each change what the target does not need, the dearest first.
     pub(super) fn shorten(
         &mut self,
-        factual: &[f64],
-        z: f64,
+        problem: Problem<'_>,
         lines: usize,
         here: &mut [f64],
     ) -> Result<()> {
+        let factual = problem.factual;
         let task = Arc::clone(&self.task);
         let cost = &task.cost;
         let price = |x: f64, j: usize| cost.weight(j, x - factual[j]) * (x - factual[j]).abs();
@@ -174,8 +225,8 @@ impl Search<'_> {
             for halving in 0..=HALVINGS {
                 let share = if halving == 0 { 0.0 } else { 0.5 * (enough + short) };
                 here[j] = factual[j] + share * (whole - factual[j]);
-                let meets = self.is_admissible(factual, here)
-                    && self.worth(factual, here, z, lines)? >= 0.0;
+                let meets =
+                    self.is_admissible(factual, here) && self.worth(problem, here, lines)? >= 0.0;
                 *(if meets { &mut enough } else { &mut short }) = share;
                 if enough == 0.0 {
                     break;

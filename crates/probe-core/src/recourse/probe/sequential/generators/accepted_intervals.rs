@@ -1,36 +1,41 @@
 //! Everything that a change of one feature alone can do: steps see a slope, and beyond a flat place
-//! or a dip they see nothing. The stretches of a feature on which the person would be accepted are
+//! or a dip they see nothing. The intervals of a feature on which the person would be accepted are
 //! known without any noise: exactly on trees and on one layer of rectifiers, as closely as places
 //! are looked at on other models.
 
-use super::{DOUBT, GLANCE, Incumbent, LEAST_GAIN, Precision, Search};
+use super::super::incumbent::Incumbent;
+use super::super::problem::{Precision, Problem};
+use super::super::search::Search;
+use super::super::{DOUBT, GLANCE, LEAST_GAIN};
+use super::Generator;
 use crate::error::Result;
 use crate::model::{Aggregate, Mlp, Trees};
+use crate::recourse::{Reason, SearchEffort};
 use crate::rows::Rows;
 use std::sync::Arc;
 
-/// Stretches that are looked at: where there is an answer already, and where there is none.
+/// Intervals that are looked at: where there is an answer already, and where there is none.
 const FEW: usize = 2;
 const MANY: usize = 32;
 /// Places of a feature that are looked at besides those where a unit bends, and how far out they go
 /// at most.
 const EVEN: usize = 32;
 const FAR: f64 = 1e3;
-/// Halvings that find where a stretch begins, and where on it the target is met.
+/// Halvings that find where a interval begins, and where on it the target is met.
 const HALVINGS: usize = 24;
 const LOOKS: usize = 12;
-/// How wide a stretch is at least that is glanced at, in terms of what the target asks for on one
+/// How wide a interval is at least that is glanced at, in terms of what the target asks for on one
 /// side.
 const WIDE: f64 = 1.8;
 /// Scores that are no more than rounding.
-const DUST: f64 = 1e-12;
-/// Where on a stretch the target is looked for, in standard deviations from its nearer end.
+const ROUNDING_ERROR: f64 = 1e-12;
+/// Where on a interval the target is looked for, in standard deviations from its nearer end.
 const INWARD: [f64; 7] = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
 
 /// Values of one feature, all of them on one side of the person, where the person would be
 /// accepted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Stretch {
+struct Interval {
     j: usize,
     /// 1 or −1.
     way: f64,
@@ -43,45 +48,98 @@ struct Stretch {
     closed: bool,
 }
 
+/// The nearest intervals, where there is an answer already.
+pub(super) struct AcceptedIntervals;
+
+impl Generator for AcceptedIntervals {
+    fn name(&self) -> &'static str {
+        "accepted_intervals"
+    }
+
+    fn applies(&self, search: &Search<'_>, _: Problem<'_>, best: &Incumbent) -> bool {
+        best.cost.is_finite() && search.margin.screens()
+    }
+
+    fn propose(
+        &self,
+        search: &mut Search<'_>,
+        problem: Problem<'_>,
+        best: &mut Incumbent,
+    ) -> Result<()> {
+        search.try_accepted_intervals(problem, best).map(|_| ())
+    }
+}
+
+/// All intervals, where there is no answer.
+pub(super) struct AllAcceptedIntervals;
+
+impl Generator for AllAcceptedIntervals {
+    fn name(&self) -> &'static str {
+        "all_accepted_intervals"
+    }
+
+    fn applies(&self, _: &Search<'_>, problem: Problem<'_>, _: &Incumbent) -> bool {
+        problem.effort != SearchEffort::Quick
+    }
+
+    fn propose(
+        &self,
+        search: &mut Search<'_>,
+        problem: Problem<'_>,
+        best: &mut Incumbent,
+    ) -> Result<()> {
+        best.cost = f64::INFINITY;
+        if search.try_accepted_intervals(problem, best)? {
+            let mut here = best.point.clone();
+            search.restrict_support(problem.factual, &here);
+            let near = 0.5 * search.margin.largest_sd();
+            search.descend(problem, problem.coarse, near, &mut here, best)?;
+            best.ask_for_polish();
+        }
+        Ok(())
+    }
+}
+
 impl Search<'_> {
     /// The cheapest change of one feature alone, wherever it leads, where it beats the best so far;
     /// says whether one did. With an answer at hand only the nearest places are glanced at, and
     /// nothing is looked at twice.
     pub(super) fn try_accepted_intervals(
         &mut self,
-        factual: &[f64],
-        z: f64,
+        problem: Problem<'_>,
         best: &mut Incumbent,
     ) -> Result<bool> {
+        let Problem { factual, z, .. } = problem;
         let thorough = best.cost.is_infinite();
         if thorough
             && self
                 .margin
                 .infeasibility(factual, &self.task.actions)
-                .is_some_and(|why| why != super::Reason::NotFound)
+                .is_some_and(|why| why != Reason::NotFound)
         {
             return Ok(false);
         }
-        let mut stretches = self.stretches(factual, (1.0 - LEAST_GAIN) * best.cost)?;
+        let mut intervals = self.intervals(factual, (1.0 - LEAST_GAIN) * best.cost)?;
         if !thorough {
             // Where an open one leads to was looked at already, and on one that is too narrow noise
             // leads out of it too often.
             let acts = |j: usize| self.support[j] || self.depends_on_changes();
             let least = |j: usize| if acts(j) { WIDE * z * self.margin.sd(j) } else { 0.0 };
-            stretches
-                .retain(|stretch| stretch.closed && stretch.far - stretch.near >= least(stretch.j));
+            intervals.retain(|interval| {
+                interval.closed && interval.far - interval.near >= least(interval.j)
+            });
         }
         let mut improved = false;
-        for stretch in stretches.into_iter().take(if thorough { MANY } else { FEW }) {
-            if stretch.bound < (1.0 - LEAST_GAIN) * best.cost {
-                improved |= self.try_stretch(factual, z, stretch, thorough, best)?;
+        for interval in intervals.into_iter().take(if thorough { MANY } else { FEW }) {
+            if interval.bound < (1.0 - LEAST_GAIN) * best.cost {
+                improved |= self.try_interval(problem, interval, thorough, best)?;
             }
         }
         Ok(improved)
     }
 
-    /// All stretches that begin at a lower cost than `most`, the cheapest first.
-    fn stretches(&self, factual: &[f64], most: f64) -> Result<Vec<Stretch>> {
+    /// All intervals that begin at a lower cost than `most`, the cheapest first.
+    fn intervals(&self, factual: &[f64], most: f64) -> Result<Vec<Interval>> {
         let task = &*self.task;
         let mut all = Vec::new();
         let mut found = Vec::new();
@@ -112,7 +170,7 @@ impl Search<'_> {
                     let bound = task.cost.weight(j, way) * near;
                     let closed = if way > 0.0 { high < range.1 } else { low > range.0 };
                     if is && far > near && bound < most {
-                        all.push(Stretch { j, way, near, far, bound, closed });
+                        all.push(Interval { j, way, near, far, bound, closed });
                     }
                 }
             }
@@ -175,25 +233,25 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Looks for the nearest point of a stretch that meets the target, and offers it; says whether
+    /// Looks for the nearest point of a interval that meets the target, and offers it; says whether
     /// there is one.
-    fn try_stretch(
+    fn try_interval(
         &mut self,
-        factual: &[f64],
-        z: f64,
-        stretch: Stretch,
+        problem: Problem<'_>,
+        interval: Interval,
         thorough: bool,
         best: &mut Incumbent,
     ) -> Result<bool> {
+        let factual = problem.factual;
         let task = Arc::clone(&self.task);
-        let Stretch { j, way, near: start, far: end, .. } = stretch;
+        let Interval { j, way, near: start, far: end, .. } = interval;
         let (weight, coarse) = (task.cost.weight(j, way), self.margin.coarse());
         let width = end - start;
         let (middle, sd) = (start + 0.5 * width, self.margin.sd(j));
         let mut x = factual.to_vec();
         if !thorough {
             x[j] = factual[j] + way * middle.min(start + 4.0 * sd);
-            if self.slack_on_stretch(factual, &x, z, GLANCE)? < -DOUBT {
+            if self.slack_on_interval(problem, &x, GLANCE)? < -DOUBT {
                 return Ok(false);
             }
         }
@@ -211,13 +269,13 @@ impl Search<'_> {
             if weight * u >= best.cost || !self.is_admissible(factual, &x) {
                 continue;
             }
-            let slack = self.slack_on_stretch(factual, &x, z, coarse)?;
+            let slack = self.slack_on_interval(problem, &x, coarse)?;
             if self.favourable && slack >= 0.0 {
                 met = Some((u, slack));
                 break;
             }
             missed = u;
-            best.like(&x, slack, self.favourable);
+            best.offer_accepted(&x, slack, self.favourable);
         }
         let Some((mut far, mut slack)) = met else { return Ok(false) };
         for _ in 0..LOOKS {
@@ -226,7 +284,7 @@ impl Search<'_> {
             }
             let u = 0.5 * (missed + far);
             x[j] = factual[j] + way * u;
-            let seen = self.slack_on_stretch(factual, &x, z, coarse)?;
+            let seen = self.slack_on_interval(problem, &x, coarse)?;
             if self.favourable && seen >= 0.0 && self.is_admissible(factual, &x) {
                 (far, slack) = (u, seen);
             } else {
@@ -235,22 +293,16 @@ impl Search<'_> {
         }
         x[j] = factual[j] + way * far;
         let cost = task.cost.between(factual, &x);
-        let improves = cost < best.cost;
-        best.offer(&x, cost, slack);
-        best.like(&x, slack, true);
+        let improves = best.offer_undescended(&x, cost, slack);
+        best.offer_accepted(&x, slack, true);
         Ok(improves)
     }
 
-    fn slack_on_stretch(
-        &mut self,
-        factual: &[f64],
-        x: &[f64],
-        z: f64,
-        lines: usize,
-    ) -> Result<f64> {
+    fn slack_on_interval(&mut self, problem: Problem<'_>, x: &[f64], lines: usize) -> Result<f64> {
+        let factual = problem.factual;
         self.restrict_support(factual, x);
         self.hint.clear();
-        self.slack(x, z, Precision::Lines(lines))
+        self.slack(problem, x, Precision::Lines(lines))
     }
 }
 
@@ -304,13 +356,13 @@ fn on_trees(
     }
     rises.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut score = own - ahead * share;
-    let (mut start, mut begun) = (low, score > DUST);
+    let (mut start, mut begun) = (low, score > ROUNDING_ERROR);
     for (i, (cut, rise)) in rises.iter().enumerate() {
         score += rise * share;
         if rises.get(i + 1).is_some_and(|next| next.0 == *cut) {
             continue;
         }
-        let is = score > DUST;
+        let is = score > ROUNDING_ERROR;
         if begun && !is {
             found.push((start, *cut));
         } else if is && !begun {
@@ -340,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_of_trees_are_where_rows_are_accepted() {
+    fn intervals_of_trees_are_where_rows_are_accepted() {
         let trees = vec![
             stump(0, 0.2, 1.0, -1.0),
             stump(0, 0.5, -1.0, 2.0),

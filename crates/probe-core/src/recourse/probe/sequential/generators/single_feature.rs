@@ -1,8 +1,12 @@
 //! Single features, from the person's own point: on real networks the best known answers change one
 //! feature or two, and a local search may have missed them.
 
-use super::margin::Place;
-use super::{DOUBT, GLANCE, Incumbent, LEAST_GAIN, Precision, Search};
+use super::super::incumbent::Incumbent;
+use super::super::margin::Place;
+use super::super::problem::{Precision, Problem};
+use super::super::search::Search;
+use super::super::{DOUBT, GLANCE, LEAST_GAIN};
+use super::Generator;
 use crate::error::Result;
 use std::sync::Arc;
 
@@ -11,19 +15,40 @@ use std::sync::Arc;
 const STEEPER: f64 = 3.0;
 const SLIGHT: f64 = 0.3;
 
+pub(super) struct SingleFeature;
+
+impl Generator for SingleFeature {
+    fn name(&self) -> &'static str {
+        "single_feature"
+    }
+
+    fn applies(&self, _: &Search<'_>, _: Problem<'_>, _: &Incumbent) -> bool {
+        true
+    }
+
+    fn propose(
+        &self,
+        search: &mut Search<'_>,
+        problem: Problem<'_>,
+        best: &mut Incumbent,
+    ) -> Result<()> {
+        search.try_single_features(problem, best).map(|_| ())
+    }
+}
+
 impl Search<'_> {
     /// The cheapest change of one feature alone, where it beats the best so far; says whether one
     /// did.
     pub(super) fn try_single_features(
         &mut self,
-        factual: &[f64],
-        z: f64,
+        problem: Problem<'_>,
         best: &mut Incumbent,
     ) -> Result<bool> {
+        let Problem { factual, z, .. } = problem;
         let mut improved = false;
         let mut hint = std::mem::take(&mut self.hint);
         if hint.is_empty() {
-            self.slack(&best.most, z, Precision::FirstOrder)?;
+            self.slack(problem, &best.most_robust, Precision::FirstOrder)?;
             hint.extend_from_slice(&self.gradient);
         }
         let here = Place { from: factual, to: factual, active: &self.support };
@@ -32,7 +57,7 @@ impl Search<'_> {
         let mut slopes = Vec::new();
         if self.margin.screens() && !self.depends_on_changes() && own < 0.0 && best.cost.is_finite()
         {
-            self.slack(factual, z, Precision::Lines(coarse))?;
+            self.slack(problem, factual, Precision::Lines(coarse))?;
             slopes.extend_from_slice(&self.gradient);
         }
         for j in 0..factual.len() {
@@ -43,7 +68,7 @@ impl Search<'_> {
                     }) {
                         continue;
                     }
-                    improved |= self.try_single_feature(factual, z, (j, way, room), own, best)?;
+                    improved |= self.try_single_feature(problem, (j, way, room), own, best)?;
                 }
             }
         }
@@ -68,12 +93,12 @@ impl Search<'_> {
     /// move.
     fn try_single_feature(
         &mut self,
-        factual: &[f64],
-        z: f64,
+        problem: Problem<'_>,
         (j, way, room): (usize, f64, f64),
         own: f64,
         best: &mut Incumbent,
     ) -> Result<bool> {
+        let factual = problem.factual;
         let task = Arc::clone(&self.task);
         let cost = &task.cost;
         let (weight, coarse) = (cost.weight(j, way), self.margin.coarse());
@@ -87,13 +112,13 @@ impl Search<'_> {
             let mut closer = far;
             for _ in 0..8 {
                 closer /= 3.0;
-                if self.slack_of_single(factual, z, (j, way * closer), GLANCE)? >= -DOUBT {
+                if self.slack_of_single(problem, (j, way * closer), GLANCE)? >= -DOUBT {
                     far = closer;
                 }
             }
         }
         let (mut near, mut missed) = (0.0, own);
-        while self.slack_of_single(factual, z, (j, way * far), GLANCE)? < -DOUBT {
+        while self.slack_of_single(problem, (j, way * far), GLANCE)? < -DOUBT {
             if known || far >= room || far > 1e3 {
                 return Ok(false);
             }
@@ -101,7 +126,7 @@ impl Search<'_> {
             missed = f64::NAN;
             far = (2.0 * far).min(room);
         }
-        let mut met = self.slack_of_single(factual, z, (j, way * far), coarse)?;
+        let mut met = self.slack_of_single(problem, (j, way * far), coarse)?;
         if met < 0.0 {
             return Ok(false);
         }
@@ -112,7 +137,7 @@ impl Search<'_> {
             }
             let secant = near + (far - near) * missed / (missed - met);
             let u = if secant > near && secant < far { secant } else { 0.5 * (near + far) };
-            let slack = self.slack_of_single(factual, z, (j, way * u), coarse)?;
+            let slack = self.slack_of_single(problem, (j, way * u), coarse)?;
             if slack >= 0.0 {
                 (far, met) = (u, slack);
             } else {
@@ -123,7 +148,7 @@ impl Search<'_> {
         x[j] += way * far;
         let improves = self.is_admissible(factual, &x) && cost.between(factual, &x) < best.cost;
         if improves {
-            best.offer(&x, cost.between(factual, &x), met);
+            best.offer_undescended(&x, cost.between(factual, &x), met);
         }
         Ok(improves)
     }
@@ -131,17 +156,17 @@ impl Search<'_> {
     /// [`Search::slack`] of a change of one feature, from the anchored person; without gradient.
     fn slack_of_single(
         &mut self,
-        factual: &[f64],
-        z: f64,
+        problem: Problem<'_>,
         (j, change): (usize, f64),
         lines: usize,
     ) -> Result<f64> {
+        let Problem { factual, z, .. } = problem;
         if let Some(slack) = self.margin.slack_of_single((j, change), z, lines)? {
             return Ok(slack);
         }
         let mut x = factual.to_vec();
         x[j] += change;
         self.restrict_support(factual, &x);
-        self.slack(&x, z, Precision::Lines(lines))
+        self.slack(problem, &x, Precision::Lines(lines))
     }
 }

@@ -3,62 +3,68 @@
 //! for some people. Answers that change one feature are hardly ever beaten, and most people have
 //! one.
 
-use super::{Incumbent, Precision, Search};
+use super::super::incumbent::Incumbent;
+use super::super::problem::{Precision, Problem};
+use super::super::search::Search;
+use super::Generator;
 use crate::error::Result;
+use crate::recourse::SearchEffort;
 
 /// Changes of more features than this are looked at again.
 const FEW_CHANGES: usize = 1;
 /// How far first steps go when they start once more from the person, in the largest standard
-/// deviations of the noise; they went as far as they best_accepted before.
+/// deviations of the noise; before, they went as far as they liked.
 const RADII: [f64; 2] = [3.0, 1.0];
 /// Shares of what a single feature may move, and from how many of the points with most margin steps
 /// start.
 const SHARES: [f64; 2] = [0.3, 1.0];
 const MOST: usize = 6;
 
-impl Search<'_> {
-    /// Whether the best so far should be doubted: where lines hardly bend, steps that end elsewhere
-    /// end at much the same cost.
-    pub(super) fn is_worth_other_starts(&self, factual: &[f64], best: &Incumbent) -> bool {
-        let changed = best.point.iter().zip(factual).filter(|(to, from)| to != from).count();
-        self.margin.bends()
-            && !self.depends_on_changes()
-            && !self.task.actions.is_hasty()
-            && (changed > FEW_CHANGES || best.cost.is_infinite())
+pub(super) struct Multistart;
+
+impl Generator for Multistart {
+    fn name(&self) -> &'static str {
+        "multistart"
     }
 
-    /// Steps that start from the person and go less far, and from moves of single features.
-    pub(super) fn multistart(
-        &mut self,
-        factual: &[f64],
-        z: f64,
-        coarse: Precision,
-        here: &mut [f64],
+    fn applies(&self, search: &Search<'_>, problem: Problem<'_>, best: &Incumbent) -> bool {
+        search.margin.bends()
+            && !search.depends_on_changes()
+            && problem.effort != SearchEffort::Quick
+            && (problem.n_changed(&best.point) > FEW_CHANGES || best.cost.is_infinite())
+    }
+
+    fn propose(
+        &self,
+        search: &mut Search<'_>,
+        problem: Problem<'_>,
         best: &mut Incumbent,
     ) -> Result<()> {
+        search.multistart(problem, best)
+    }
+}
+
+impl Search<'_> {
+    /// Descents that start from the person with shorter steps, and from moves of single features.
+    fn multistart(&mut self, problem: Problem<'_>, best: &mut Incumbent) -> Result<()> {
         let deviation = self.margin.largest_sd();
         for radius in RADII {
-            here.copy_from_slice(factual);
+            let mut here = problem.factual.to_vec();
             self.hint.clear();
-            self.descend(factual, z, Precision::FirstOrder, radius * deviation, here, best)?;
-            self.descend(factual, z, coarse, radius * deviation, here, best)?;
+            let near = radius * deviation;
+            self.descend(problem, Precision::FirstOrder, near, &mut here, best)?;
+            self.descend(problem, problem.coarse, near, &mut here, best)?;
         }
-        for start in self.most_robust_singles(factual, z, coarse, best.cost)? {
-            here.copy_from_slice(&start);
+        for mut start in self.most_robust_singles(problem, best.cost)? {
             self.hint.clear();
-            self.descend(factual, z, coarse, deviation, here, best)?;
+            self.descend(problem, problem.coarse, deviation, &mut start, best)?;
         }
         Ok(())
     }
 
     /// Moves of single features that cost at most `cost`, those with most margin.
-    fn most_robust_singles(
-        &mut self,
-        factual: &[f64],
-        z: f64,
-        coarse: Precision,
-        cost: f64,
-    ) -> Result<Vec<Vec<f64>>> {
+    fn most_robust_singles(&mut self, problem: Problem<'_>, cost: f64) -> Result<Vec<Vec<f64>>> {
+        let factual = problem.factual;
         let mut starts = Vec::new();
         for j in 0..factual.len() {
             for way in [1.0, -1.0] {
@@ -68,7 +74,7 @@ impl Search<'_> {
                     let mut start = factual.to_vec();
                     start[j] += way * share * far;
                     if self.is_admissible(factual, &start) {
-                        starts.push((self.slack(&start, z, coarse)?, start));
+                        starts.push((self.slack(problem, &start, problem.coarse)?, start));
                     }
                 }
             }

@@ -1,0 +1,79 @@
+//! Generators of candidates: where the search looks for a cheaper, or for any, answer.
+//!
+//! Each is one file. It proposes starting points, runs the one descent from them, and offers what
+//! it finds to the incumbent. To add one, write its file and add it to a stage.
+
+mod accepted_intervals;
+mod change_sets;
+mod coordinate_search;
+mod drop_feature;
+mod extra_margin;
+mod from_person;
+mod multistart;
+mod refine_best;
+mod single_feature;
+
+use super::incumbent::Incumbent;
+use super::problem::Problem;
+use super::search::Search;
+use crate::error::Result;
+use accepted_intervals::{AcceptedIntervals, AllAcceptedIntervals};
+use change_sets::{ChangeSets, NeighbouringSets};
+use coordinate_search::CoordinateSearch;
+use drop_feature::DropFeature;
+use extra_margin::ExtraMargin;
+use from_person::FromPerson;
+use multistart::Multistart;
+use refine_best::RefineBest;
+use single_feature::SingleFeature;
+
+/// A way to find candidates.
+pub(super) trait Generator: Sync {
+    /// As the ablation prints it.
+    fn name(&self) -> &'static str;
+
+    /// Whether it may help here.
+    fn applies(&self, search: &Search<'_>, problem: Problem<'_>, best: &Incumbent) -> bool;
+
+    /// Finds candidates and offers them to `best`.
+    fn propose(
+        &self,
+        search: &mut Search<'_>,
+        problem: Problem<'_>,
+        best: &mut Incumbent,
+    ) -> Result<()>;
+
+    /// Works on a candidate of its own that the polish has confirmed for `rate`.
+    fn finish(
+        &self,
+        search: &mut Search<'_>,
+        problem: Problem<'_>,
+        rate: f64,
+        here: &mut [f64],
+    ) -> Result<()> {
+        let _ = (search, problem, rate, here);
+        Ok(())
+    }
+}
+
+/// Generators that run for everybody, in this order; the best of what they find is polished.
+const IMPROVE: &[&dyn Generator] = &[
+    &FromPerson,
+    &ChangeSets,
+    &SingleFeature,
+    &AcceptedIntervals,
+    &RefineBest,
+    &Multistart,
+    &DropFeature,
+    &NeighbouringSets,
+];
+
+/// All generators. A stage runs only where those before it found no answer that the polish
+/// confirmed.
+pub(super) const STAGES: &[&[&dyn Generator]] = &[
+    IMPROVE,
+    &[&ExtraMargin],
+    &[&AllAcceptedIntervals],
+    &[&CoordinateSearch::FIRST],
+    &[&CoordinateSearch::AGAIN],
+];
