@@ -131,7 +131,7 @@ impl Question {
     pub fn wish(&mut self, wishes: &Wishes) {
         self.setup.budget = wishes.budget;
         self.setup.tolerance = wishes.tolerance;
-        self.setup.ways = usize::from(wishes.options);
+        self.setup.alternatives = usize::from(wishes.options);
     }
 
     /// Applies what is to be promised of sampled answers; `count` tells the rows where the
@@ -255,8 +255,8 @@ impl Question {
             "cost": self.setup.cost.norm().name(),
             "confidence": self.promise.map_or(self.setup.confidence, |promise| promise.confidence),
         });
-        if self.setup.ways > 1 {
-            meta["ways"] = json!(self.setup.ways);
+        if self.setup.alternatives > 1 {
+            meta["ways"] = json!(self.setup.alternatives);
         }
         if !self.setup.preference.is_empty() {
             let named = self.setup.names.iter().zip(&self.setup.preference);

@@ -19,7 +19,7 @@ use crate::design::check_finite;
 use crate::error::{Error, Result, both_classes, same_length};
 use crate::metrics::{class_weights, weighted_loss};
 use crate::split::{Split, shuffle};
-use net::{Net, Room};
+use net::{Net, Workspace};
 use probe_core::error::require;
 use probe_core::math::adam::Adam;
 use probe_core::{Activation, Mlp, Model, ParamError, Purpose, Rows, Seed};
@@ -193,7 +193,7 @@ impl MlpTrainer {
         let params = &self.params;
         let mut adam = Adam::new(net.parameters.len(), params.learning_rate);
         let mut gradient = vec![0.0; net.parameters.len()];
-        let mut room = Room::new(&net, params.batch.min(rows.len()));
+        let mut workspace = Workspace::new(&net, params.batch.min(rows.len()));
         let mut part = Part::default();
         let mut order = seed.stream(Purpose::Training, ORDER_STREAM);
         let penalty = params.l2 / rows.len() as f64;
@@ -204,8 +204,13 @@ impl MlpTrainer {
             let mut total = 0.0;
             for batch in rows.chunks(params.batch) {
                 part.refill(data.x, data.favourable, batch);
-                total +=
-                    net.gradient(&part.x, &part.favourable, data.weights, &mut room, &mut gradient);
+                total += net.gradient(
+                    &part.x,
+                    &part.favourable,
+                    data.weights,
+                    &mut workspace,
+                    &mut gradient,
+                );
                 net.add_penalty(penalty, &mut gradient);
                 adam.step(&mut net.parameters, &gradient);
             }

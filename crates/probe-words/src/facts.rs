@@ -14,10 +14,10 @@ pub enum Value {
     Category(String),
 }
 
-/// Which side of the advice a [`Room`] is on, and what holds there.
+/// Which side of the advice a [`Leeway`] is on, and what holds there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum RoomSide {
+pub enum LeewaySide {
     /// A lower value is still a yes, if everything else is exactly as told.
     Below,
     /// A higher value is still a yes, if everything else is exactly as told.
@@ -28,9 +28,9 @@ pub enum RoomSide {
 
 /// How far a target may be missed, in the person's units.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Room {
+pub struct Leeway {
     /// Where.
-    pub side: RoomSide,
+    pub side: LeewaySide,
     /// How far.
     pub by: f64,
     /// Whether that is a whole number of steps, and told as it is.
@@ -53,7 +53,7 @@ pub struct Change {
     /// Root mean square of how far people miss, where the noise acts on it.
     pub usual_miss: Option<f64>,
     /// How far it may be missed, where that is proven.
-    pub room: Option<Room>,
+    pub leeway: Option<Leeway>,
     /// Whether the answer without this change, and otherwise exact, still is a yes: the change is
     /// there for safety.
     pub spare: bool,

@@ -1,7 +1,7 @@
 //! From an engine and its answer to the facts of a letter.
 
 use crate::facts::{
-    Addressee, Basis, Bond, Change, Drift, Facts, Limited, Relief, Room, RoomSide, Stop, Value,
+    Addressee, Basis, Bond, Change, Drift, Facts, Leeway, LeewaySide, Limited, Relief, Stop, Value,
 };
 use probe_core::{
     Answer, Encoding, Engine, Feature, Limit, Noise, Relaxation, Relaxed, Result, Session, Setup,
@@ -92,7 +92,10 @@ impl<'e> Witness<'e> {
                 to: value(encoding, k, &answer.point),
                 cost: setup.cost.between(&scaled(setup, person), &scaled(setup, &alone)),
                 usual_miss: misses[k],
-                room: tolerance.as_ref().filter(|_| !self.is_tied(k)).and_then(|t| self.room(t, k)),
+                leeway: tolerance
+                    .as_ref()
+                    .filter(|_| !self.is_tied(k))
+                    .and_then(|t| self.leeway(t, k)),
                 spare: self.may_become(person, &without) && self.engine.score(&without)? > 0.0,
                 outside: self.is_outside(k, &answer.point),
                 p_fail: feature.p_fail.filter(|p| *p > 0.0),
@@ -119,16 +122,20 @@ impl<'e> Witness<'e> {
 
     /// How far a feature may be missed, where it is proven: until the yes is lost where that is
     /// known, else until the target is. What moves by steps is missed by steps.
-    fn room(&self, tolerance: &Tolerance, k: usize) -> Option<Room> {
+    fn leeway(&self, tolerance: &Tolerance, k: usize) -> Option<Leeway> {
         let step = self.engine.setup().steps[self.encoding().column_of(k)];
-        let whole = |room: Room| match step {
-            Some(step) if room.side != RoomSide::Either => {
-                // At the end of the room itself nothing need hold any more.
-                Room { by: (room.by * (1.0 - 1e-9) / step).floor() * step, steps: true, ..room }
+        let whole = |leeway: Leeway| match step {
+            Some(step) if leeway.side != LeewaySide::Either => {
+                // At the end of the leeway itself nothing need hold any more.
+                Leeway {
+                    by: (leeway.by * (1.0 - 1e-9) / step).floor() * step,
+                    steps: true,
+                    ..leeway
+                }
             }
-            _ => room,
+            _ => leeway,
         };
-        room(tolerance, self.encoding(), k).map(whole).filter(|room| room.by > 0.0)
+        leeway(tolerance, self.encoding(), k).map(whole).filter(|leeway| leeway.by > 0.0)
     }
 
     /// Rules between numbers that concern some of these changes.
@@ -317,24 +324,24 @@ fn scaled(setup: &Setup, raw: &[f64]) -> Vec<f64> {
     out
 }
 
-/// The room that a tolerance leaves to feature `k`.
-fn room(tolerance: &Tolerance, encoding: &Encoding, k: usize) -> Option<Room> {
+/// The leeway that a tolerance leaves to feature `k`.
+fn leeway(tolerance: &Tolerance, encoding: &Encoding, k: usize) -> Option<Leeway> {
     let of = |slacks: &[probe_core::Slack]| {
         slacks.iter().find(|s| encoding.feature_of(s.feature) == k).copied()
     };
     let until_no = of(&tolerance.favourable).and_then(|slack| {
         let side = match slack.harmful {
-            Side::Below => RoomSide::Below,
-            Side::Above => RoomSide::Above,
+            Side::Below => LeewaySide::Below,
+            Side::Above => LeewaySide::Above,
             Side::Either => return None,
         };
-        Some(Room { side, by: slack.alone, steps: false })
+        Some(Leeway { side, by: slack.alone, steps: false })
     });
     let until_target = || {
         let slack = of(&tolerance.at_target).filter(|slack| slack.harmful == Side::Either)?;
-        Some(Room { side: RoomSide::Either, by: slack.alone, steps: false })
+        Some(Leeway { side: LeewaySide::Either, by: slack.alone, steps: false })
     };
-    until_no.or_else(until_target).filter(|room| room.by > 0.0 && room.by.is_finite())
+    until_no.or_else(until_target).filter(|leeway| leeway.by > 0.0 && leeway.by.is_finite())
 }
 
 /// √E ε², scaled, of column `j`; `None` where the noise does not say.

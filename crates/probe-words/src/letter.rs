@@ -1,7 +1,9 @@
 //! From facts to sentences.
 
 use crate::error::Result;
-use crate::facts::{Addressee, Basis, Bond, Change, Drift, Facts, Limited, RoomSide, Stop, Value};
+use crate::facts::{
+    Addressee, Basis, Bond, Change, Drift, Facts, LeewaySide, Limited, Stop, Value,
+};
 use crate::language::Language;
 use crate::number::Odds;
 use minijinja::context;
@@ -217,16 +219,16 @@ impl Writer<'_> {
         if change.spare {
             notes.push(self.plain("step_spare")?);
         }
-        if let Some(room) = change.room {
+        if let Some(leeway) = change.leeway {
             let number = &self.language.number;
-            let size = if room.steps { number.exact(room.by) } else { number.below(room.by) };
-            let phrase = match room.side {
-                RoomSide::Below => "step_below",
-                RoomSide::Above => "step_above",
-                RoomSide::Either => "step_either",
+            let size = if leeway.steps { number.exact(leeway.by) } else { number.below(leeway.by) };
+            let phrase = match leeway.side {
+                LeewaySide::Below => "step_below",
+                LeewaySide::Above => "step_above",
+                LeewaySide::Either => "step_either",
             };
             // Room for the whole change is said already, and room that rounds to nothing is none.
-            let told = (room.side == RoomSide::Either || !change.spare) && size != "0";
+            let told = (leeway.side == LeewaySide::Either || !change.spare) && size != "0";
             if told {
                 notes.push(self.say(phrase, context! { room => self.number(&size, unit) })?);
             }
@@ -311,7 +313,7 @@ impl Writer<'_> {
     /// one may aim beside it, which holds for no lower one.
     fn certified_rate(&self) -> f64 {
         let beside =
-            |change: &Change| change.room.is_some_and(|room| room.side == RoomSide::Either);
+            |change: &Change| change.leeway.is_some_and(|leeway| leeway.side == LeewaySide::Either);
         let told = self.facts.changes.iter().take(SHOWN).any(beside);
         if told { self.facts.max_rate.max(self.facts.rate_upper) } else { self.facts.rate_upper }
     }

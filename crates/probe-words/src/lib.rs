@@ -22,7 +22,7 @@ mod shape;
 
 pub use error::{Error, Result};
 pub use facts::{
-    Addressee, Basis, Change, Drift, Facts, Limited, Relief, Room, RoomSide, Stop, Value,
+    Addressee, Basis, Change, Drift, Facts, Leeway, LeewaySide, Limited, Relief, Stop, Value,
 };
 pub use gather::Witness;
 pub use language::{Language, Source};

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::facts::{
-    Addressee, Basis, Bond, Change, Drift, Facts, Limited, Relief, Room, RoomSide, Stop, Value,
+    Addressee, Basis, Bond, Change, Drift, Facts, Leeway, LeewaySide, Limited, Relief, Stop, Value,
 };
 use crate::language::Language;
 use crate::letter::Letter;
@@ -24,14 +24,14 @@ pub(crate) fn try_out(language: &Language) -> Result<()> {
 /// One of everything.
 fn facts(status: Status) -> Facts {
     let unit = || Some("EUR".to_owned());
-    let change = |feature: &str, from: Value, to: Value, side: Option<RoomSide>| Change {
+    let change = |feature: &str, from: Value, to: Value, side: Option<LeewaySide>| Change {
         feature: feature.to_owned(),
         unit: unit(),
         from,
         to,
         cost: 1.0,
         usual_miss: Some(2.0),
-        room: side.map(|side| Room { side, by: 3.0, steps: false }),
+        leeway: side.map(|side| Leeway { side, by: 3.0, steps: false }),
         spare: side.is_none(),
         outside: true,
         p_fail: Some(0.1),
@@ -46,10 +46,10 @@ fn facts(status: Status) -> Facts {
         reason: Some("rate-not-reachable".to_owned()),
         changes: if given {
             vec![
-                change("a", low(), high(), Some(RoomSide::Below)),
-                change("b", high(), low(), Some(RoomSide::Above)),
+                change("a", low(), high(), Some(LeewaySide::Below)),
+                change("b", high(), low(), Some(LeewaySide::Above)),
                 change("c", choice("x"), choice("y"), None),
-                change("d", low(), high(), Some(RoomSide::Either)),
+                change("d", low(), high(), Some(LeewaySide::Either)),
                 change("e", low(), high(), None),
             ]
         } else {

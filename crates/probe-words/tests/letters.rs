@@ -3,7 +3,7 @@
 
 use probe_core::{Engine, Linear, Rows, Schema, Setup, Status};
 use probe_words::{
-    Addressee, Change, Facts, Language, Layout, Letter, Record, Room, RoomSide, Value, Witness,
+    Addressee, Change, Facts, Language, Layout, Leeway, LeewaySide, Letter, Record, Value, Witness,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ fn cases() -> [(&'static str, Facts); 4] {
             cost,
             usual_miss: Some(0.333_333),
             outside: false,
-            room: Some(Room { side: RoomSide::Either, by: 0.1, steps: false }),
+            leeway: Some(Leeway { side: LeewaySide::Either, by: 0.1, steps: false }),
             spare: false,
             p_fail: None,
         });
@@ -107,9 +107,9 @@ fn is_backed(number: f64, facts: &Facts) -> bool {
         value(&change.from)
             || value(&change.to)
             || change.usual_miss.is_some_and(about)
-            || change.room.is_some_and(|room| match room.steps {
-                true => number == room.by,
-                false => number < room.by && number > 0.98 * room.by,
+            || change.leeway.is_some_and(|leeway| match leeway.steps {
+                true => number == leeway.by,
+                false => number < leeway.by && number > 0.98 * leeway.by,
             })
     };
     let share = |rate: f64| {
@@ -160,9 +160,9 @@ fn room_for_the_whole_change_is_said_once() {
     // Without moving to an own home the score is above zero, and with it the rate is as asked.
     let facts = facts(&engine(SCHEMA, 1e-30), DENIED);
     let housing = facts.changes.iter().find(|change| change.feature == "housing").unwrap();
-    assert!(housing.spare && housing.room.is_none());
+    assert!(housing.spare && housing.leeway.is_none());
     let debt = facts.changes.iter().find(|change| change.feature == "debt").unwrap();
-    assert!(debt.spare && debt.room.is_some());
+    assert!(debt.spare && debt.leeway.is_some());
     let told = text(&facts, "en", Layout::Text);
     assert_eq!(told.matches("This step is for safety").count(), 2, "{told}");
     assert_eq!(told.matches(", up to ").count(), 1, "{told}");

@@ -19,8 +19,8 @@ use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::{BlackBox, Model, ModelShift};
 use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::recourse::{
-    Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, Solver, Task, Ways, Worker,
-    method,
+    Alternatives, Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, Solver, Task,
+    Worker, method,
 };
 use crate::rows::Rows;
 use crate::schema::{Actions, Encoding, Feature, ModelInput, Schema, Space};
@@ -57,7 +57,7 @@ pub struct Setup {
     pub preference: Vec<f64>,
     /// How many different ways each person is told: each the cheapest that does without some
     /// feature of every way before it.
-    pub ways: usize,
+    pub alternatives: usize,
     /// How people miss the advice, in scaled space.
     pub noise: Arc<dyn Noise>,
     /// On which features.
@@ -133,7 +133,7 @@ impl Setup {
             max_rate: 0.1,
             budget: None,
             preference: Vec::new(),
-            ways: 1,
+            alternatives: 1,
             also_favourable: false,
             certify: true,
             confidence: 0.999,
@@ -464,16 +464,16 @@ fn prepared(
     task: &Arc<Task>,
 ) -> Result<Box<dyn Solver>> {
     let solver = method.prepare(task)?;
-    if setup.ways <= 1 {
+    if setup.alternatives <= 1 {
         return Ok(solver);
     }
-    if !method.serves_ways() {
+    if !method.serves_alternatives() {
         return Err(Error::Unsupported {
             what: format!("several ways with method {}", method.name()),
             why: "it has one answer, or settings of its own for more; use method probe".to_owned(),
         });
     }
-    Ok(Box::new(Ways::new(solver, task, setup.ways)))
+    Ok(Box::new(Alternatives::new(solver, task, setup.alternatives)))
 }
 
 /// Fails on a budget that nobody could spend, before the first person does.

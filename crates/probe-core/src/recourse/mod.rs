@@ -5,6 +5,7 @@
 //! whether a proposal is favourable, admissible and within the rate is judged by [`crate::engine`],
 //! never by the method.
 
+mod alternatives;
 mod ar;
 mod ar_lime;
 mod arar;
@@ -27,13 +28,12 @@ mod task;
 mod version;
 mod wachter;
 mod walk;
-mod ways;
 
+pub(crate) use alternatives::Alternatives;
 pub use options::MethodOptions;
 pub use probe_tree::Distilled;
 pub use reference::Reference;
 pub use task::{Goal, Proposal, Reason, SearchEffort, Task, Verdict};
-pub(crate) use ways::Ways;
 
 use crate::cost::Cost;
 use crate::error::{Error, Result};
@@ -65,8 +65,8 @@ pub trait RecourseMethod: Send + Sync {
     }
 
     /// Whether the method can leave features alone and so find several ways
-    /// ([`crate::Setup::ways`]).
-    fn serves_ways(&self) -> bool {
+    /// ([`crate::Setup::alternatives`]).
+    fn serves_alternatives(&self) -> bool {
         false
     }
 

@@ -132,7 +132,7 @@ fn ask(seed: u64, n_cases: u64, make: Maker) -> (usize, usize) {
         let model = make(&scaled, 0.5 * stream.uniform() - 0.05, &mut stream);
         let mut setup = Setup::new(model, names, Some(&schema), 0.05).unwrap();
         setup.max_rate = pick(&mut stream, &[0.05, 0.2, 0.45]);
-        setup.ways = pick(&mut stream, &[1, 1, 3]);
+        setup.alternatives = pick(&mut stream, &[1, 1, 3]);
         let (r, engine) = (setup.max_rate, Engine::new(setup).unwrap());
         let mut session = engine.session();
         let mut answers = vec![Answer::new(at.len()); session.n_options()];

@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod alternatives;
 mod any;
 mod near;
 mod optimum;
 mod refusal;
 mod relax;
 mod tied;
-mod ways;
 mod world;

@@ -37,7 +37,7 @@ impl Shape {
 
 /// Buffers for a batch.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct Workspace {
     /// Per layer, $z$ of each row.
     before: Vec<Vec<f64>>,
     /// Per hidden layer, $\phi(z)$ of each row.
@@ -46,7 +46,7 @@ pub(super) struct Room {
     delta: Vec<Vec<f64>>,
 }
 
-impl Room {
+impl Workspace {
     pub(super) fn new(net: &Net, n_rows: usize) -> Self {
         let all =
             || net.shapes.iter().map(|shape| vec![0.0; n_rows * shape.n_out]).collect::<Vec<_>>();
@@ -89,15 +89,15 @@ impl Net {
         x: &[f64],
         favourable: &[bool],
         class_weights: [f64; 2],
-        room: &mut Room,
+        workspace: &mut Workspace,
         gradient: &mut [f64],
     ) -> f64 {
         vectorised(
             #[inline(always)]
             || {
-                self.forward(x, favourable.len(), room);
-                let loss = self.loss(favourable, class_weights, room);
-                self.backward(x, favourable.len(), room, gradient);
+                self.forward(x, favourable.len(), workspace);
+                let loss = self.loss(favourable, class_weights, workspace);
+                self.backward(x, favourable.len(), workspace, gradient);
                 loss
             },
         )
@@ -112,11 +112,11 @@ impl Net {
     }
 
     #[inline(always)]
-    fn forward(&self, x: &[f64], n_rows: usize, room: &mut Room) {
+    fn forward(&self, x: &[f64], n_rows: usize, workspace: &mut Workspace) {
         for (index, shape) in self.shapes.iter().enumerate() {
             let (weight, bias) = shape.of(&self.parameters);
-            let input = if index == 0 { x } else { &room.after[index - 1] };
-            let z = &mut room.before[index][..n_rows * shape.n_out];
+            let input = if index == 0 { x } else { &workspace.after[index - 1] };
+            let z = &mut workspace.before[index][..n_rows * shape.n_out];
             for (values, z) in input.chunks_exact(shape.n_in).zip(z.chunks_exact_mut(shape.n_out)) {
                 z.copy_from_slice(bias);
                 for (value, weights) in values.iter().zip(weight.chunks_exact(shape.n_out)) {
@@ -124,7 +124,7 @@ impl Net {
                 }
             }
             if index + 1 < self.shapes.len() {
-                let after = &mut room.after[index][..z.len()];
+                let after = &mut workspace.after[index][..z.len()];
                 after.copy_from_slice(z);
                 self.activation.apply(after);
             }
@@ -134,13 +134,14 @@ impl Net {
     /// The sum of the losses; their derivatives by the outputs, divided by the number of rows, go
     /// to the last delta.
     #[inline(always)]
-    fn loss(&self, favourable: &[bool], class_weights: [f64; 2], room: &mut Room) -> f64 {
+    fn loss(&self, favourable: &[bool], class_weights: [f64; 2], workspace: &mut Workspace) -> f64 {
         let last = self.shapes.len() - 1;
         let n_out = self.shapes[last].n_out;
         let share = 1.0 / favourable.len() as f64;
         let mut total = 0.0;
-        let rows =
-            room.before[last].chunks_exact(n_out).zip(room.delta[last].chunks_exact_mut(n_out));
+        let rows = workspace.before[last]
+            .chunks_exact(n_out)
+            .zip(workspace.delta[last].chunks_exact_mut(n_out));
         for ((z, delta), &yes) in rows.zip(favourable) {
             let weight = class_weights[usize::from(yes)];
             let margin = if n_out == 2 { z[1] - z[0] } else { z[0] };
@@ -156,11 +157,11 @@ impl Net {
     }
 
     #[inline(always)]
-    fn backward(&self, x: &[f64], n_rows: usize, room: &mut Room, gradient: &mut [f64]) {
+    fn backward(&self, x: &[f64], n_rows: usize, workspace: &mut Workspace, gradient: &mut [f64]) {
         for (index, shape) in self.shapes.iter().enumerate().rev() {
-            let (below, here) = room.delta.split_at_mut(index);
+            let (below, here) = workspace.delta.split_at_mut(index);
             let delta = &here[0][..n_rows * shape.n_out];
-            let input = if index == 0 { x } else { &room.after[index - 1] };
+            let input = if index == 0 { x } else { &workspace.after[index - 1] };
             let (weight_gradient, bias_gradient) = shape.of_mut(gradient);
             weight_gradient.fill(0.0);
             bias_gradient.fill(0.0);
@@ -179,7 +180,7 @@ impl Net {
             let weight = shape.of(&self.parameters).0;
             let rows = below
                 .chunks_exact_mut(shape.n_in)
-                .zip(room.before[index - 1].chunks_exact(shape.n_in));
+                .zip(workspace.before[index - 1].chunks_exact(shape.n_in));
             for ((below, z), delta) in rows.zip(delta.chunks_exact(shape.n_out)) {
                 for ((b, z), weights) in
                     below.iter_mut().zip(z).zip(weight.chunks_exact(shape.n_out))

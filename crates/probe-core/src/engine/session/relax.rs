@@ -239,7 +239,7 @@ impl Session<'_> {
         }
         let with = |most: Option<usize>| -> Result<Answer> {
             let actions = setup.actions.clone().with_max_changes(most);
-            let free = Engine::new(Setup { actions, ways: 1, ..setup.clone() })?;
+            let free = Engine::new(Setup { actions, alternatives: 1, ..setup.clone() })?;
             let mut answer = Answer::new(person.len());
             free.session().recourse(person, &mut answer)?;
             Ok(answer)

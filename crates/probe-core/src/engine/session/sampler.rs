@@ -324,7 +324,7 @@ impl<'e> Sampler<'e> {
                 } else {
                     LineMode::closely(self.mean, self.variance)
                 };
-                let (_, spread) = lines.margin_in_places(&pools.scouts, 2 * SCOUTS, look)?;
+                let (_, spread) = lines.stratified_margin(&pools.scouts, 2 * SCOUTS, look)?;
                 (self.mean, self.variance) = (spread.mean(), spread.variance());
                 self.bends = !alike;
             }
@@ -432,7 +432,7 @@ impl<'e> Sampler<'e> {
         let own = (1.0 - SHARE_OF_BOUND) * delta;
         match &mut self.kind {
             Kind::Lines { pools, lines, masses, .. } => {
-                let look = match lines.has_places() {
+                let look = match lines.can_stratify() {
                     true => {
                         let seen = (self.mean, self.variance);
                         LineMode::cheapest(max_rate, max_rate - meant, seen, lines.are_deep())

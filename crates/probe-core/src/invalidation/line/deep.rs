@@ -4,7 +4,7 @@
 //! The image of a point is the first layer before its activation, which is $p + tq$ along a line
 //! and costs nothing. What follows is a product of a matrix with eight columns for each layer: a
 //! few rows at a time, whose sums stay in registers, so that inputs are loaded once for all of
-//! them. A place takes one such pass (`cells.rs` says why places are enough), a Newton step one
+//! them. A place takes one such pass (`strata.rs` says why places are enough), a Newton step one
 //! forwards and one back, which leaves the slopes with respect to the image behind. Walking a line
 //! from kink to kink takes as much for each kink, one line at a time.
 
@@ -196,7 +196,7 @@ impl Deep {
         simd: S,
         bundle: &Bundle<'_>,
         lines: (&[Lanes], &Lanes),
-        (places, sizes, group): (&[&[Singles]], &[f64], usize),
+        (points, sizes, group): (&[&[Singles]], &[f64], usize),
         scratch: &mut Scratch,
     ) -> Lanes {
         self.place(simd, bundle, lines, scratch);
@@ -205,8 +205,8 @@ impl Deep {
             short.place(&scratch.p, bundle.rate, &mut scratch.short);
         }
         let mut refused = [1.0; LANES];
-        for (places, sizes) in places.chunks(2).zip(sizes.chunks(2)) {
-            let t: short::Pair = std::array::from_fn(|k| places[k % places.len()][group]);
+        for (points, sizes) in points.chunks(2).zip(sizes.chunks(2)) {
+            let t: short::Pair = std::array::from_fn(|k| points[k % points.len()][group]);
             let seen = short.map(|short| short.scores(simd, &t, &mut scratch.short));
             for (k, size) in sizes.iter().enumerate() {
                 let (mut scores, doubts) = match &seen {

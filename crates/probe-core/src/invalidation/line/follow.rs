@@ -40,7 +40,7 @@ pub(super) struct Enclosure {
     pub bend: f64,
 }
 
-/// Cells of this share of their distance from the centre, or of a standard deviation if that is
+/// Strata of this share of their distance from the centre, or of a standard deviation if that is
 /// more, are not halved again.
 const NARROWEST: f64 = 1e-9;
 /// More cells than a line of a sane network has; a bound, not a target.

@@ -5,13 +5,13 @@
 //! set of errors are computed once and a line then costs O(image), not O(features × image). Slopes
 //! are summed in image space too, and pulled back to the features once.
 
-use super::cells::Cells;
 use super::crossing::Marginal;
 use super::deep::{self, Deep};
 use super::follow::{self, Profile};
 use super::network::{self, Network};
 use super::pool::Block;
 use super::shallow::{self, Bundle, Shallow};
+use super::strata::Strata;
 use super::wide::Singles;
 use super::{LANES, Lanes};
 use crate::error::{Error, Result};
@@ -99,7 +99,7 @@ impl<'a> Kernel<'a> {
     /// Whether lines may be looked at in places around a point, where rounding leaves `rounding_error` of a
     /// score and noise along the line does `swing` to it: what is left in doubt must be little
     /// beside that.
-    pub(super) fn has_places(&self, rounding_error: f64, swing: f64) -> bool {
+    pub(super) fn can_stratify(&self, rounding_error: f64, swing: f64) -> bool {
         /// The most doubt, as a share of that.
         const MOST_DOUBT: f64 = 1e-3;
         /// Roundings of single precision for one of double precision, four times over in
@@ -109,7 +109,7 @@ impl<'a> Kernel<'a> {
         const MOST_ROUNDING_ERROR: f64 = 1e250;
         match &self.head {
             Head::Shallow(net) => {
-                net.has_places() && COARSER * rounding_error <= MOST_DOUBT * swing
+                net.can_stratify() && COARSER * rounding_error <= MOST_DOUBT * swing
             }
             // In double precision.
             Head::Network(_) => rounding_error > 0.0 && rounding_error < MOST_ROUNDING_ERROR,
@@ -244,11 +244,11 @@ impl<'a> Kernel<'a> {
     /// The refused masses of groups of eight lines: `images` and `along` hold the groups' errors
     /// one after the other. If `sums` has room for an image, the masses' slopes with respect to the
     /// image of the bundle are added to it, lane by lane. If there are `places`, which must have
-    /// been asked for by [`Kernel::has_places`], shares of them take the place of masses.
+    /// been asked for by [`Kernel::can_stratify`], shares of them take the place of masses.
     pub(super) fn masses(
         &self,
         bundle: &Bundle<'_>,
-        (images, along, places): (&[Lanes], &[Lanes], Option<(&Block, Cells)>),
+        (images, along, points): (&[Lanes], &[Lanes], Option<(&Block, Strata)>),
         sums: &mut [Lanes],
         scratch: &mut Scratch,
         masses: &mut [Lanes],
@@ -260,7 +260,7 @@ impl<'a> Kernel<'a> {
                 bundle,
                 images,
                 along,
-                places,
+                points,
                 sums,
                 scratch,
                 masses,
@@ -269,14 +269,14 @@ impl<'a> Kernel<'a> {
         }
         if let Head::Network(Network { deep: net, .. }) = &self.head {
             let is_rough = bundle.rough && matches!(bundle.marginal, Marginal::Normal);
-            if places.is_some() || is_rough {
+            if points.is_some() || is_rough {
                 let scratch = &mut scratch.deep;
                 Arch::new().dispatch(DeepGroups {
                     net,
                     bundle,
                     images,
                     along,
-                    places,
+                    points,
                     sums,
                     scratch,
                     masses,
@@ -365,7 +365,7 @@ struct Groups<'a> {
     bundle: &'a Bundle<'a>,
     images: &'a [Lanes],
     along: &'a [Lanes],
-    places: Option<(&'a Block, Cells)>,
+    points: Option<(&'a Block, Strata)>,
     sums: &'a mut [Lanes],
     scratch: &'a mut shallow::Scratch,
     masses: &'a mut [Lanes],
@@ -376,15 +376,15 @@ impl WithSimd for Groups<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { net, bundle, images, along, places, sums, scratch, masses } = self;
+        let Self { net, bundle, images, along, points, sums, scratch, masses } = self;
         let groups = images.chunks_exact(bundle.base.len()).zip(along).zip(masses);
-        if let Some((block, cells)) = places {
-            net.shorten(bundle, &cells, scratch);
-            let mut kept: [&[Singles]; Cells::MOST] = [&[]; Cells::MOST];
-            for (kept, number) in kept.iter_mut().zip(cells.numbers()) {
-                *kept = block.places(*number);
+        if let Some((block, strata)) = points {
+            net.shorten(bundle, &strata, scratch);
+            let mut kept: [&[Singles]; Strata::MOST] = [&[]; Strata::MOST];
+            for (kept, number) in kept.iter_mut().zip(strata.numbers()) {
+                *kept = block.points(*number);
             }
-            let kept = &kept[..cells.numbers().len()];
+            let kept = &kept[..strata.numbers().len()];
             let errors = block.short_images(bundle.base.len());
             for (number, ((_, along), out)) in groups.enumerate() {
                 let errors = errors.group(number);
@@ -414,7 +414,7 @@ struct DeepGroups<'a> {
     bundle: &'a Bundle<'a>,
     images: &'a [Lanes],
     along: &'a [Lanes],
-    places: Option<(&'a Block, Cells)>,
+    points: Option<(&'a Block, Strata)>,
     sums: &'a mut [Lanes],
     scratch: &'a mut deep::Scratch,
     masses: &'a mut [Lanes],
@@ -425,22 +425,22 @@ impl WithSimd for DeepGroups<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { net, bundle, images, along, places, sums, scratch, masses } = self;
+        let Self { net, bundle, images, along, points, sums, scratch, masses } = self;
         let groups = images.chunks_exact(bundle.base.len()).zip(along).zip(masses);
-        let Some((block, cells)) = places else {
+        let Some((block, strata)) = points else {
             for (group, out) in groups {
                 *out = net.rough_masses(simd, bundle, group, sums, scratch);
             }
             return;
         };
-        let (mut sizes, mut kept): ([f64; Cells::MOST], [&[Singles]; Cells::MOST]) =
+        let (mut sizes, mut kept): ([f64; Strata::MOST], [&[Singles]; Strata::MOST]) =
             Default::default();
         for ((size, kept), (number, of)) in
-            sizes.iter_mut().zip(&mut kept).zip(cells.numbers().iter().zip(cells.sizes()))
+            sizes.iter_mut().zip(&mut kept).zip(strata.numbers().iter().zip(strata.sizes()))
         {
-            (*size, *kept) = (f64::from(of), block.places(*number));
+            (*size, *kept) = (f64::from(of), block.points(*number));
         }
-        let n = cells.numbers().len();
+        let n = strata.numbers().len();
         for (number, (group, out)) in groups.enumerate() {
             *out = net.shares(simd, bundle, group, (&kept[..n], &sizes[..n], number), scratch);
         }

@@ -1,8 +1,8 @@
 //! How noise is seen by lines: independent coordinates, and one direction in them that is
 //! integrated out.
 
-use super::cells::quick_quantile;
 use super::crossing::Marginal;
+use super::strata::quick_quantile;
 use super::{LANES, Lanes};
 use crate::error::{Error, Result};
 use crate::math::dot;

@@ -9,7 +9,6 @@
 //! Exact along each line, up to rounding and a safe $4\cdot10^{-7}$ (see `shallow`), for affine
 //! scores and rectifier networks of any depth; for smooth scores as stated in `follow`.
 
-mod cells;
 mod crossing;
 mod deep;
 mod follow;
@@ -20,6 +19,7 @@ mod pool;
 mod shallow;
 mod smooth;
 mod spread;
+mod strata;
 mod wide;
 
 use super::certificate::UpperBound;
@@ -36,9 +36,9 @@ use kernel::Kernel;
 use law::Law;
 use shallow::Bundle;
 
-pub(crate) use cells::LineMode;
 pub(crate) use pool::{BLOCK, Block, Pool};
 pub(crate) use spread::Spread;
+pub(crate) use strata::LineMode;
 
 /// Lines traced side by side.
 const LANES: usize = 8;
@@ -443,17 +443,17 @@ impl<'a> Lines<'a> {
     }
 
     /// Whether lines of a pool may be looked at in places around the point aimed at.
-    pub(crate) fn has_places(&self) -> bool {
+    pub(crate) fn can_stratify(&self) -> bool {
         self.pooled
             && matches!(self.marginal, Marginal::Normal)
-            && self.kernel.has_places(self.rounding_error, self.swing)
+            && self.kernel.can_stratify(self.rounding_error, self.swing)
     }
 
     /// Whether most of the first lines of a pool are not known to rise throughout, where that can
     /// be told, or are dear in any case: looking at them in places is cheaper.
     pub(crate) fn bend(&mut self, pool: &Pool) -> Result<bool> {
-        if !self.has_places() || self.kernel.is_deep() {
-            return Ok(self.has_places());
+        if !self.can_stratify() || self.kernel.is_deep() {
+            return Ok(self.can_stratify());
         }
         self.scratch.shallow.bent = 0;
         self.take_roughly(true);
@@ -533,12 +533,12 @@ impl<'a> Lines<'a> {
             rounding_error: self.rounding_error,
             rough: self.rough,
         };
-        let may = self.sums.is_empty() && self.has_places() && block.has_places();
-        let places = match look {
-            LineMode::In(cells) if may => Some((block, cells)),
+        let may = self.sums.is_empty() && self.can_stratify() && block.can_stratify();
+        let points = match look {
+            LineMode::Stratified(strata) if may => Some((block, strata)),
             _ => None,
         };
-        let lines = (images, &self.along[..], places);
+        let lines = (images, &self.along[..], points);
         let traced = self.kernel.masses(&bundle, lines, &mut self.sums, &mut self.scratch, masses);
         self.images = own;
         // Where scores overflow there is no telling: refused.
@@ -600,7 +600,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The smoothed margin on the first `lines` lines of a pool, looked at in places.
-    pub(crate) fn margin_in_places(
+    pub(crate) fn stratified_margin(
         &mut self,
         pool: &Pool,
         lines: usize,

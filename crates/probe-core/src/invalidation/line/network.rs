@@ -411,7 +411,7 @@ mod tests {
                     let net = Network::new(&mlp);
                     let mass =
                         net.mass((&p, &q), 0.0, Marginal::Normal, None, &mut Scratch::default());
-                    // Cells whose ends differ in sign are halved by the straight line between the
+                    // Strata whose ends differ in sign are halved by the straight line between the
                     // ends.
                     let (cells, mut expected, mut before) = (26_000, 0.0, f64::NAN);
                     for cell in 0..=cells {

@@ -4,8 +4,8 @@
 //! of memory; what lies beyond is made again each time, with the same bits. Segments are
 //! independent of one another: an attempt to certify reads a segment of its own.
 
-use super::cells::{N_CELLS, place};
 use super::shallow::ShortImages;
+use super::strata::{N_STRATA, point_in};
 use super::wide::Singles;
 use super::{LANES, Lanes, Lines};
 use crate::math::sobol::ScrambledSobol;
@@ -28,8 +28,8 @@ pub(crate) struct Block {
     /// Per group, a number drawn uniformly from (0, 1) for each error. Empty where lines are not
     /// looked at in places.
     pub(super) drawn: Vec<Lanes>,
-    /// Per cell, the places of the errors' lines, in standard deviations: see `cells.rs`.
-    places: Vec<OnceLock<Box<[Singles]>>>,
+    /// Per cell, the places of the errors' lines, in standard deviations: see `strata.rs`.
+    points: Vec<OnceLock<Box<[Singles]>>>,
     short: OnceLock<Short>,
 }
 
@@ -52,11 +52,11 @@ impl Short {
 
 impl Block {
     pub(super) fn new(coordinates: Vec<Lanes>, images: Vec<Lanes>) -> Self {
-        Self { coordinates, images, drawn: Vec::new(), places: Vec::new(), short: OnceLock::new() }
+        Self { coordinates, images, drawn: Vec::new(), points: Vec::new(), short: OnceLock::new() }
     }
 
     /// Whether lines may be looked at in places: numbers were drawn for them.
-    pub(super) fn has_places(&self) -> bool {
+    pub(super) fn can_stratify(&self) -> bool {
         !self.drawn.is_empty()
     }
 
@@ -77,14 +77,14 @@ impl Block {
     }
 
     /// Places of the lines in one cell, group by group.
-    pub(super) fn places(&self, cell: u8) -> &[Singles] {
-        let places = |group: &Lanes| group.map(|drawn| place(cell, drawn));
-        self.places[usize::from(cell)].get_or_init(|| self.drawn.iter().map(places).collect())
+    pub(super) fn points(&self, stratum: u8) -> &[Singles] {
+        let points = |group: &Lanes| group.map(|drawn| point_in(stratum, drawn));
+        self.points[usize::from(stratum)].get_or_init(|| self.drawn.iter().map(points).collect())
     }
 
     fn with_draws(mut self, mut draw: impl FnMut() -> f64) -> Self {
         self.drawn.resize_with(GROUPS, || std::array::from_fn(|_| draw()));
-        self.places.resize_with(N_CELLS, OnceLock::new);
+        self.points.resize_with(N_STRATA, OnceLock::new);
         self
     }
 }

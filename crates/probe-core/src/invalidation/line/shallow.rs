@@ -18,12 +18,12 @@
 //! same bounds; lines that resist that sort their kinks and walk them, which gives every root
 //! exactly up to rounding.
 
-mod places;
 mod shaped;
+mod stratified;
 #[cfg(test)]
 mod tests;
 
-pub(super) use places::ShortImages;
+pub(super) use stratified::ShortImages;
 
 use super::crossing::{Marginal, Refused, Root};
 use super::wide::{Wide, add_units, add_weights, place_units};
@@ -108,7 +108,7 @@ pub(super) struct Scratch {
     line: Vec<f64>,
     kinks: Vec<(f64, f64)>,
     roots: Vec<Root>,
-    pub(super) short: places::Short,
+    pub(super) short: stratified::Short,
     /// Lines that were not known to rise throughout, since this was last set to zero.
     pub(super) bent: usize,
 }

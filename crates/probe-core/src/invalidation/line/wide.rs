@@ -237,7 +237,7 @@ pub(super) fn accepted<S: Simd>(
     around: Around<'_>,
     (image, back): (&[Singles], &Singles),
     doubt: (&Singles, f32),
-    (places, sizes, group): (&[&[Singles]], &[f32], usize),
+    (points, sizes, group): (&[&[Singles]], &[f32], usize),
 ) -> Singles {
     let Around { base, rate, n_up, bias } = around;
     let (image_up, image_down) = image.split_at(n_up);
@@ -246,7 +246,7 @@ pub(super) fn accepted<S: Simd>(
     let (zero, grows) = (simd.splat_f32s(0.0), simd.splat_f32s(doubt.1));
     let (doubt, back) = (Short::<S>::load(simd, doubt.0), Short::<S>::load(simd, back));
     for (some, sizes) in
-        places.as_chunks::<TOGETHER>().0.iter().zip(sizes.as_chunks::<TOGETHER>().0)
+        points.as_chunks::<TOGETHER>().0.iter().zip(sizes.as_chunks::<TOGETHER>().0)
     {
         let mut t = [Short::splat(simd, 0.0); TOGETHER];
         for (t, singles) in t.iter_mut().zip(some) {

@@ -33,7 +33,7 @@ impl RecourseMethod for Probe {
         true
     }
 
-    fn serves_ways(&self) -> bool {
+    fn serves_alternatives(&self) -> bool {
         true
     }
 

@@ -26,9 +26,9 @@ fn the_gradient_of_the_loss_agrees_with_central_differences() {
             let favourable: Vec<bool> = (0..7).map(|i| i % 3 == 0).collect();
             let class_weights = [0.75, 2.0];
             let mut gradient = vec![f64::NAN; net.parameters.len()];
-            // More room than rows, as for the last batch of an epoch.
-            let mut room = Room::new(&net, 10);
-            let loss = net.gradient(&x, &favourable, class_weights, &mut room, &mut gradient);
+            // A workspace for more rows than there are, as for the last batch of an epoch.
+            let mut workspace = Workspace::new(&net, 10);
+            let loss = net.gradient(&x, &favourable, class_weights, &mut workspace, &mut gradient);
             let expected = mean_loss(&net, &x, &favourable, class_weights);
             assert!((loss / 7.0 - expected).abs() < 1e-12, "{activation}: {loss} {expected}");
             for (index, slope) in gradient.iter().enumerate() {
@@ -53,8 +53,8 @@ fn one_unit_by_hand() {
     // e^m).
     let shapes = vec![Shape { start: 0, n_in: 1, n_out: 1 }];
     let net = Net { parameters: vec![0.5, 0.25], shapes, activation: Activation::Relu };
-    let (mut room, mut gradient) = (Room::new(&net, 1), vec![0.0; 2]);
-    let loss = net.gradient(&[2.0], &[true], [1.0; 2], &mut room, &mut gradient);
+    let (mut workspace, mut gradient) = (Workspace::new(&net, 1), vec![0.0; 2]);
+    let loss = net.gradient(&[2.0], &[true], [1.0; 2], &mut workspace, &mut gradient);
     let m = 1.25f64;
     assert!((loss - (1.0 + (-m).exp()).ln()).abs() < 1e-15);
     let slope = -1.0 / (1.0 + m.exp());

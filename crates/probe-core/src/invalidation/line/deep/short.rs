@@ -162,11 +162,11 @@ impl InShort {
         scratch: &mut Scratch,
     ) -> (Pair, [Lanes; 2]) {
         let Scratch { p, rate, norms, rate_norm, values, next, active } = scratch;
-        let places = t.map(|t| Short::<S>::load(simd, &t));
+        let points = t.map(|t| Short::<S>::load(simd, &t));
         values.resize(p.len(), Pair::default());
         for ((value, p), c) in values.iter_mut().zip(&*p).zip(&*rate) {
             let (p, c) = (Short::<S>::load(simd, p), simd.splat_f32s(*c));
-            for (value, t) in value.iter_mut().zip(&places) {
+            for (value, t) in value.iter_mut().zip(&points) {
                 let mut z = p;
                 for h in 0..Short::<S>::PARTS {
                     z.0[h] = simd.mul_add_f32s(t.0[h], c, p.0[h]);

@@ -34,7 +34,7 @@ struct Trace<'a> {
     net: &'a Deep,
     bundle: &'a Bundle<'a>,
     image: &'a [Lanes],
-    places: Option<&'a [&'a [Singles]]>,
+    points: Option<&'a [&'a [Singles]]>,
     sums: &'a mut [Lanes],
 }
 
@@ -42,10 +42,10 @@ impl pulp::WithSimd for Trace<'_> {
     type Output = Lanes;
 
     fn with_simd<S: Simd>(self, simd: S) -> Lanes {
-        let Self { net, bundle, image, places, sums } = self;
+        let Self { net, bundle, image, points, sums } = self;
         let (lines, scratch) = ((image, &[0.0; LANES]), &mut Scratch::default());
-        match places {
-            Some(places) => net.shares(simd, bundle, lines, (places, &[0.125; 8], 0), scratch),
+        match points {
+            Some(points) => net.shares(simd, bundle, lines, (points, &[0.125; 8], 0), scratch),
             None => net.rough_masses(simd, bundle, lines, sums, scratch),
         }
     }
@@ -56,7 +56,7 @@ fn trace(
     net: &Deep,
     (p, rate): (&[f64], &[f64]),
     rounding_error: f64,
-    places: Option<&[Singles]>,
+    points: Option<&[Singles]>,
 ) -> (Lanes, Vec<Lanes>) {
     let image: Vec<Lanes> = p.iter().map(|p| [*p; LANES]).collect();
     let base = vec![0.0; p.len()];
@@ -70,15 +70,15 @@ fn trace(
         rounding_error,
         rough: true,
     };
-    let places: Option<Vec<&[Singles]>> =
-        places.map(|places| places.iter().map(std::slice::from_ref).collect());
+    let points: Option<Vec<&[Singles]>> =
+        points.map(|points| points.iter().map(std::slice::from_ref).collect());
     let on = |vectors: bool| {
         let mut sums = vec![[0.0; LANES]; p.len()];
         let trace = Trace {
             net,
             bundle: &bundle,
             image: &image,
-            places: places.as_deref(),
+            points: points.as_deref(),
             sums: &mut sums,
         };
         let masses = match vectors {
@@ -110,9 +110,9 @@ fn shares_have_the_walks_mass_as_their_mean() {
         for group in 0..draws / LANES {
             let drawn: Lanes =
                 std::array::from_fn(|lane| ((group * LANES + lane) as f64 + 0.5) / draws as f64);
-            let place = |k: usize| drawn.map(|w| quantile((k as f64 + w) / each as f64) as f32);
-            let places: Vec<Singles> = (0..each).map(place).collect();
-            sum += trace(&net.deep, (&p, &q), 0.0, Some(&places)).0.iter().sum::<f64>();
+            let point = |k: usize| drawn.map(|w| quantile((k as f64 + w) / each as f64) as f32);
+            let points: Vec<Singles> = (0..each).map(point).collect();
+            sum += trace(&net.deep, (&p, &q), 0.0, Some(&points)).0.iter().sum::<f64>();
         }
         // Places in single precision, and what cells of smooth networks leave in doubt.
         let allowed = 0.5 * roots as f64 / (each * draws) as f64 + 1e-6;
@@ -187,13 +187,13 @@ fn rounding_never_makes_a_yes() {
         ];
         let mlp = Mlp::new(layers, Activation::Relu, 0.0).unwrap();
         let net = Network::new(&mlp);
-        let places: Vec<Singles> =
+        let points: Vec<Singles> =
             (0..8).map(|_| std::array::from_fn(|_| stream.normal() as f32)).collect();
         let magnitudes: Vec<f64> = p.iter().zip(&q).map(|(p, q)| p.abs() + 8.0 * q.abs()).collect();
         let rounding_error =
             4.0 * (net.n_units() as f64 + 16.0) * f64::EPSILON * net.magnitude(&magnitudes);
         let shares =
-            |p: &[f64], rounding_error| trace(&net.deep, (p, &q), rounding_error, Some(&places)).0;
+            |p: &[f64], rounding_error| trace(&net.deep, (p, &q), rounding_error, Some(&points)).0;
         seen |= shares(&p, 0.0) != [1.0; LANES];
         assert_eq!(shares(&p, rounding_error), [1.0; LANES], "{number}");
         assert_eq!(shares(&[f64::NAN; 2 * N], rounding_error), [1.0; LANES]);
@@ -269,7 +269,7 @@ fn single_precision_is_no_further_off_than_its_bound() {
 }
 
 #[test]
-fn places_are_decided_as_in_double_precision() {
+fn points_are_decided_as_in_double_precision() {
     for (kind, number) in
         KINDS[..2].iter().flat_map(|kind| (0..100).map(move |number| (*kind, number)))
     {
@@ -281,10 +281,10 @@ fn places_are_decided_as_in_double_precision() {
         let scratch = &mut network::Scratch::default();
         Network::new(&mlp).mass((&p, &q), 0.0, Marginal::Normal, None, scratch);
         let root = scratch.roots().first().map_or(0.0, |root| root.at as f32);
-        let places: Vec<Singles> = (0..8)
+        let points: Vec<Singles> = (0..8)
             .map(|k| std::array::from_fn(|_| if k < 2 { root } else { stream.normal() as f32 }))
             .collect();
-        let shares = |net: &Deep| trace(net, (&p, &q), 0.0, Some(&places)).0;
+        let shares = |net: &Deep| trace(net, (&p, &q), 0.0, Some(&points)).0;
         assert_eq!(shares(&net), shares(&closer), "{kind:?} {number}");
     }
 }

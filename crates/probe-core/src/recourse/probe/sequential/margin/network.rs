@@ -121,7 +121,7 @@ impl Margin for OnLines<'_> {
             return Ok(None);
         }
         let look = LineMode::closely(upper_tail(z), self.variance);
-        let (margin, spread) = self.lines.margin_in_places(self.pool, lines, look)?;
+        let (margin, spread) = self.lines.stratified_margin(self.pool, lines, look)?;
         self.variance = spread.variance();
         Ok(Some((margin - z, spread.variance())))
     }

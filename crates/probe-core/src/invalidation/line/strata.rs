@@ -8,14 +8,14 @@
 //! A line that is refused up to one root has this root at its own mass: cells are small where
 //! masses are expected, and large elsewhere.
 //!
-//! Cells are halves of halves, so that places can be kept with the errors and shared by all that
+//! Strata are halves of halves, so that places can be kept with the errors and shared by all that
 //! look at them.
 
 use crate::math::quick_cdf_and_pdf;
 
 /// Halvings down to the smallest cell, and the number of cells of all sizes, with one that is none.
 const DEPTH: u32 = 7;
-pub(super) const N_CELLS: usize = 2 << DEPTH;
+pub(super) const N_STRATA: usize = 2 << DEPTH;
 /// Places of a line at the least and at the most; a multiple of what a pass over the units looks
 /// at.
 const FEW: usize = 8;
@@ -37,18 +37,18 @@ pub(crate) enum LineMode {
     /// As a whole: its refused mass, exactly.
     Whole,
     /// In one place of each of these cells.
-    In(Cells),
+    Stratified(Strata),
 }
 
-/// Cells that make up the mass of a line. Cell number $2^m + k$ is $(k, k + 1)/2^m$.
+/// Strata that make up the mass of a line. Cell number $2^m + k$ is $(k, k + 1)/2^m$.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Cells {
+pub(crate) struct Strata {
     numbers: [u8; MOST],
     n: usize,
     variance: f64,
 }
 
-impl Cells {
+impl Strata {
     /// The most that there are.
     pub(super) const MOST: usize = MOST;
 
@@ -68,23 +68,23 @@ impl Cells {
             let (from, size) = part(number);
             size * size * (below(from + size) - below(from) + ASTRAY * size) / 6.0
         };
-        let mut cells = Self { numbers: [0; MOST], n: 1, variance: 0.0 };
+        let mut strata = Self { numbers: [0; MOST], n: 1, variance: 0.0 };
         let mut worth = [0.0; MOST];
-        (cells.numbers[0], worth[0]) = (1, adds(1));
-        while cells.n < n {
+        (strata.numbers[0], worth[0]) = (1, adds(1));
+        while strata.n < n {
             let most =
-                (1..cells.n).fold(0, |most, i| if worth[i] > worth[most] { i } else { most });
+                (1..strata.n).fold(0, |most, i| if worth[i] > worth[most] { i } else { most });
             // The smallest add nothing worth a cut. There are more of them than there is room for,
             // so that others are left.
-            let whole = cells.numbers[most];
-            for (at, number) in [(most, 2 * whole), (cells.n, 2 * whole + 1)] {
-                cells.numbers[at] = number;
+            let whole = strata.numbers[most];
+            for (at, number) in [(most, 2 * whole), (strata.n, 2 * whole + 1)] {
+                strata.numbers[at] = number;
                 worth[at] = if number < 1 << DEPTH { adds(number) } else { 0.0 };
             }
-            cells.n += 1;
+            strata.n += 1;
         }
-        cells.variance = worth[..cells.n].iter().sum::<f64>();
-        cells
+        strata.variance = worth[..strata.n].iter().sum::<f64>();
+        strata
     }
 
     pub(super) fn numbers(&self) -> &[u8] {
@@ -105,7 +105,7 @@ fn part(number: u8) -> (f64, f64) {
 }
 
 /// The place in cell `number`, in standard deviations, for a number drawn uniformly from (0, 1).
-pub(super) fn place(number: u8, drawn: f64) -> f32 {
+pub(super) fn point_in(number: u8, drawn: f64) -> f32 {
     let (from, size) = part(number);
     quick_quantile(from + size * drawn) as f32
 }
@@ -163,9 +163,9 @@ pub(super) fn quick_quantile(mass: f64) -> f64 {
 impl LineMode {
     /// Closely: for means of evenly spread lines.
     pub(crate) fn closely(mean: f64, variance: f64) -> Self {
-        let few = Cells::around(mean, variance, FEW);
+        let few = Strata::around(mean, variance, FEW);
         let enough = few.variance < LITTLE * variance;
-        Self::In(if enough { few } else { Cells::around(mean, variance, MOST) })
+        Self::Stratified(if enough { few } else { Strata::around(mean, variance, MOST) })
     }
 
     /// The way to look in places that takes a certificate of `rate` least work, for lines of this
@@ -179,20 +179,20 @@ impl LineMode {
             work / (stake * (gap - 0.5 * stake * square))
         };
         if deep {
-            let all = COUNTS.map(|n| Cells::around(mean, variance, n));
-            let worth = all.map(|cells| work(cells.n, cells.variance));
+            let all = COUNTS.map(|n| Strata::around(mean, variance, n));
+            let worth = all.map(|strata| work(strata.n, strata.variance));
             let least =
                 (1..all.len()).fold(0, |least, i| if worth[i] < worth[least] { i } else { least });
-            return Self::In(all[least]);
+            return Self::Stratified(all[least]);
         }
-        let few = Cells::around(mean, variance, FEW);
+        let few = Strata::around(mean, variance, FEW);
         let least = work(FEW, few.variance);
         // Not even if more places added nothing.
         if least <= work(MOST, 0.0) {
-            return Self::In(few);
+            return Self::Stratified(few);
         }
-        let many = Cells::around(mean, variance, MOST);
-        Self::In(if least < work(MOST, many.variance) { few } else { many })
+        let many = Strata::around(mean, variance, MOST);
+        Self::Stratified(if least < work(MOST, many.variance) { few } else { many })
     }
 
     /// What looking that way adds to the variance of a line, roughly. A wrong number costs time,
@@ -200,7 +200,7 @@ impl LineMode {
     pub(crate) fn variance(&self) -> f64 {
         match self {
             Self::Whole => 0.0,
-            Self::In(cells) => cells.variance,
+            Self::Stratified(strata) => strata.variance,
         }
     }
 }
@@ -211,13 +211,13 @@ mod tests {
     use crate::math::normal::quantile;
 
     #[test]
-    fn cells_make_up_the_whole_and_are_smallest_where_masses_are() {
+    fn strata_make_up_the_whole_and_are_smallest_where_masses_are() {
         for (mean, variance) in [(0.35, 1e-3), (0.1, 1e-4), (0.02, 1e-6), (0.97, 0.02), (0.5, 0.2)]
         {
             for n in [FEW, MOST] {
-                let cells = Cells::around(mean, variance, n);
+                let strata = Strata::around(mean, variance, n);
                 let mut parts: Vec<(f64, f64)> =
-                    cells.numbers().iter().map(|number| part(*number)).collect();
+                    strata.numbers().iter().map(|number| part(*number)).collect();
                 parts.sort_by(|a, b| a.0.total_cmp(&b.0));
                 assert_eq!(parts.len(), n);
                 let mut end = 0.0;
@@ -226,7 +226,7 @@ mod tests {
                     end += size;
                 }
                 assert_eq!(end, 1.0);
-                assert_eq!(cells.sizes().sum::<f32>(), 1.0);
+                assert_eq!(strata.sizes().sum::<f32>(), 1.0);
                 let at =
                     parts.iter().find(|(from, size)| (*from..from + size).contains(&mean)).unwrap();
                 assert!(
@@ -239,12 +239,12 @@ mod tests {
 
     /// Against the quantile to full precision.
     #[test]
-    fn places_are_quantiles_in_single_precision() {
+    fn points_are_quantiles_in_single_precision() {
         for number in [1u8, 2, 3, 64, 127, 128, 200, 255] {
             for drawn in [1e-9, 1e-3, 0.2, 0.5, 0.77, 0.999] {
                 let (from, size) = part(number);
                 let exact = quantile(from + size * drawn);
-                let off = (f64::from(place(number, drawn)) - exact).abs();
+                let off = (f64::from(point_in(number, drawn)) - exact).abs();
                 assert!(
                     off <= 1.5 * f64::from(f32::EPSILON) * (exact.abs() + 1e-3),
                     "{number} {drawn}: {off:e}"

@@ -19,21 +19,21 @@ const ESSENTIAL: f64 = 0.1;
 const SEARCHES: usize = 12;
 
 /// A solver that gives several ways.
-pub(crate) struct Ways {
+pub(crate) struct Alternatives {
     inner: Box<dyn Solver>,
     task: Arc<Task>,
     n: usize,
 }
 
-impl Ways {
+impl Alternatives {
     pub(crate) fn new(inner: Box<dyn Solver>, task: &Arc<Task>, n: usize) -> Self {
         Self { inner, task: Arc::clone(task), n }
     }
 }
 
-impl Solver for Ways {
+impl Solver for Alternatives {
     fn worker(&self) -> Box<dyn Worker + '_> {
-        Box::new(WaysWorker {
+        Box::new(AlternativesWorker {
             task: Arc::clone(&self.task),
             inner: self.inner.worker(),
             n: self.n,
@@ -49,7 +49,7 @@ impl Solver for Ways {
     }
 }
 
-struct WaysWorker<'a> {
+struct AlternativesWorker<'a> {
     /// The solver's, but for costs of a person's own.
     task: Arc<Task>,
     inner: Box<dyn Worker + 'a>,
@@ -72,7 +72,7 @@ struct Candidate {
     essential: Vec<bool>,
 }
 
-impl Worker for WaysWorker<'_> {
+impl Worker for AlternativesWorker<'_> {
     fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
         if self.person != factual {
             self.explore(factual, goal, proposal)?;
@@ -114,7 +114,7 @@ impl Worker for WaysWorker<'_> {
     }
 }
 
-impl WaysWorker<'_> {
+impl AlternativesWorker<'_> {
     fn find_holding(
         &mut self,
         factual: &[f64],

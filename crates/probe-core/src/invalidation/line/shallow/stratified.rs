@@ -1,6 +1,6 @@
 //! Observations of lines that bend: refused or not at a few places of a line, instead of its roots.
 //!
-//! Which places, and why that is enough, is in `line/cells.rs`. It takes three instructions a unit
+//! Which places, and why that is enough, is in `line/strata.rs`. It takes three instructions a unit
 //! and place: no bound, no root, no branch.
 //!
 //! Scores are summed in single precision, which is as fast again, and a place counts as accepted
@@ -10,7 +10,7 @@
 //! $10^{-4}$ of itself and never understated.
 
 use super::{Bundle, Scratch, Shallow};
-use crate::invalidation::line::cells::Cells;
+use crate::invalidation::line::strata::Strata;
 use crate::invalidation::line::wide::{Around, Singles, accepted};
 use crate::invalidation::line::{LANES, Lanes};
 use pulp::Simd;
@@ -33,7 +33,7 @@ pub(in crate::invalidation::line) struct Short {
     /// Sizes of the places' cells.
     sizes: Vec<f32>,
     /// Which bundle this was made of, and for which cells.
-    made_of: Option<(u64, Cells)>,
+    made_of: Option<(u64, Strata)>,
 }
 
 /// Eight errors' images in single precision, and the sums of their magnitudes.
@@ -45,7 +45,7 @@ pub(in crate::invalidation::line) struct ShortImages<'a> {
 
 impl Shallow {
     /// Whether lines may be looked at in places.
-    pub(in crate::invalidation::line) fn has_places(&self) -> bool {
+    pub(in crate::invalidation::line) fn can_stratify(&self) -> bool {
         self.leak == 0.0
     }
 
@@ -53,16 +53,16 @@ impl Shallow {
     pub(in crate::invalidation::line) fn shorten(
         &self,
         bundle: &Bundle<'_>,
-        cells: &Cells,
+        strata: &Strata,
         scratch: &mut Scratch,
     ) {
         let Short { base, rate, base_magnitude, rate_magnitude, sizes, made_of } =
             &mut scratch.short;
-        if made_of.replace((bundle.number, *cells)) == Some((bundle.number, *cells)) {
+        if made_of.replace((bundle.number, *strata)) == Some((bundle.number, *strata)) {
             return;
         }
         sizes.clear();
-        sizes.extend(cells.sizes());
+        sizes.extend(strata.sizes());
         base.clear();
         base.extend(bundle.base.iter().map(|b| *b as f32));
         rate.clear();
@@ -80,7 +80,7 @@ impl Shallow {
         simd: S,
         bundle: &Bundle<'_>,
         (errors, along): (ShortImages<'_>, &Lanes),
-        (places, group): (&[&[Singles]], usize),
+        (points, group): (&[&[Singles]], usize),
         scratch: &Scratch,
     ) -> Lanes {
         let Short { base, rate, base_magnitude, rate_magnitude, sizes, .. } = &scratch.short;
@@ -99,7 +99,7 @@ impl Shallow {
         let around = Around { base, rate, n_up: self.n_up, bias: bias as f32 };
         let grows = (share * rate_magnitude) as f32;
         let accepted =
-            accepted(simd, around, (errors.images, &back), (&doubt, grows), (places, sizes, group));
+            accepted(simd, around, (errors.images, &back), (&doubt, grows), (points, sizes, group));
         // Sizes are powers of two: their sums are exact.
         accepted.map(|accepted| 1.0 - f64::from(accepted))
     }
@@ -119,14 +119,14 @@ mod tests {
 
         fn with_simd<S: Simd>(self, simd: S) -> Lanes {
             let scratch = &mut Scratch::default();
-            self.0.shorten(self.1, &Cells::even(), scratch);
+            self.0.shorten(self.1, &Strata::even(), scratch);
             let errors = ShortImages { images: self.2, magnitudes: self.3 };
             self.0.shares(simd, self.1, (errors, &[0.0; LANES]), (self.4, 0), scratch)
         }
     }
 
     /// Shares of the places of one line, `p + t c`, that each lane has.
-    fn shares(net: &Shallow, p: &[f64], c: &[f64], places: &[Singles]) -> Lanes {
+    fn shares(net: &Shallow, p: &[f64], c: &[f64], points: &[Singles]) -> Lanes {
         let image: Vec<Singles> = p.iter().map(|&p| [p as f32; LANES]).collect();
         let magnitudes = [p.iter().map(|p| p.abs()).sum(); LANES];
         let base = vec![0.0; p.len()];
@@ -140,8 +140,8 @@ mod tests {
             rounding_error: 0.0,
             rough: false,
         };
-        let places: Vec<&[Singles]> = places.iter().map(std::slice::from_ref).collect();
-        let trace = || Trace(net, &bundle, &image, &magnitudes, &places);
+        let points: Vec<&[Singles]> = points.iter().map(std::slice::from_ref).collect();
+        let trace = || Trace(net, &bundle, &image, &magnitudes, &points);
         let vectors = pulp::Arch::new().dispatch(trace());
         // Vector units give the bits of plain numbers.
         assert_eq!(vectors, pulp::WithSimd::with_simd(trace(), pulp::Scalar::new()));
@@ -173,9 +173,9 @@ mod tests {
                 let drawn: Lanes = std::array::from_fn(|lane| {
                     ((group * LANES + lane) as f64 + 0.5) / draws as f64
                 });
-                let place = |k: usize| drawn.map(|w| quantile((k as f64 + w) / each as f64) as f32);
-                let places: Vec<Singles> = (0..each).map(place).collect();
-                sum += shares(&net, &p, &c, &places).iter().sum::<f64>();
+                let point = |k: usize| drawn.map(|w| quantile((k as f64 + w) / each as f64) as f32);
+                let points: Vec<Singles> = (0..each).map(point).collect();
+                sum += shares(&net, &p, &c, &points).iter().sum::<f64>();
             }
             let allowed = 0.5 * roots.len() as f64 / (each * draws) as f64 + 1e-12;
             let off = sum / draws as f64 - expected;
@@ -196,11 +196,11 @@ mod tests {
             let on = units.map(|(i, z)| if i < net.n_up { z.max(0.0) } else { z.min(0.0) });
             let (score, magnitude) =
                 on.fold((0.0, 1.0), |(sum, all), z| (sum + z, all + f64::abs(z)));
-            let places = [[at; LANES]; 8];
+            let points = [[at; LANES]; 8];
             net.bias = -score - 1e-13 * magnitude;
-            assert_eq!(shares(&net, &p, &c, &places), [1.0; LANES], "{number}");
+            assert_eq!(shares(&net, &p, &c, &points), [1.0; LANES], "{number}");
             net.bias = -score + 1e-4 * (magnitude + 20.0);
-            assert_eq!(shares(&net, &p, &c, &places), [0.0; LANES], "{number}");
+            assert_eq!(shares(&net, &p, &c, &points), [0.0; LANES], "{number}");
         }
         // Beyond what single precision holds nothing is accepted.
         let (net, _) = Shallow::new(&[1.0, 1.0], 1.0, 0.0);

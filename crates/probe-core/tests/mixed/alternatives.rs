@@ -30,7 +30,7 @@ fn answers(engine: &Engine, person: &[f64]) -> Vec<Answer> {
 #[test]
 fn each_way_is_the_cheapest_with_other_features() {
     let mut setup = setup();
-    setup.ways = 4;
+    setup.alternatives = 4;
     let found = answers(&Engine::new(setup).unwrap(), &[0.0; 3]);
     for (answer, (j, gain)) in found.iter().zip([(0, 4.0), (1, 2.0), (2, 1.0)]) {
         assert_eq!((answer.status, answer.changed), (Status::Certified, 1), "{answer:?}");
@@ -90,7 +90,7 @@ fn ways_are_those_of_brute_force() {
         let short = 0.05 + 0.3 * stream.uniform();
         let (refusal, mut setup) = Refusal::new(&world, linear, short, &mut stream);
         setup.max_rate = 0.3;
-        setup.ways = 3;
+        setup.alternatives = 3;
         let found = answers(&Engine::new(setup).unwrap(), &refusal.at);
         // All rows, then one after the other that lacks something essential to each before.
         let mut cheapest: Vec<Way> = Vec::new();
