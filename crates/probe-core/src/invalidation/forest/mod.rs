@@ -107,12 +107,22 @@ pub(crate) struct Forest<'a> {
     row: Vec<f64>,
 }
 
-impl<'a> Forest<'a> {
-    pub(crate) fn new(model: &'a Trees) -> Self {
+/// The distinct cuts of all trees, sorted by feature and then by value.
+struct Cuts {
+    cuts: Vec<f64>,
+    /// Index of each feature's first cut, and the number of cuts at the end.
+    first: Vec<usize>,
+    /// Feature of each cut.
+    feature_of: Vec<u32>,
+    /// Index of each node's cut; 0 at leaves.
+    cut_of: Vec<i32>,
+}
+
+impl Cuts {
+    fn of(model: &Trees) -> Self {
         let (nodes, d) = (model.nodes(), model.n_features());
-        let is_split = |i: usize| nodes[i].left != i as u32;
         let mut by_feature = vec![Vec::new(); d];
-        for (i, node) in nodes.iter().enumerate().filter(|(i, _)| is_split(*i)) {
+        for (i, node) in nodes.iter().enumerate().filter(|(i, node)| node.left != *i as u32) {
             by_feature[node.feature as usize].push((node.cut, i));
         }
         let (mut cuts, mut first, mut cut_of) =
@@ -130,6 +140,15 @@ impl<'a> Forest<'a> {
             }
         }
         first.push(cuts.len());
+        Self { cuts, first, feature_of, cut_of }
+    }
+}
+
+impl<'a> Forest<'a> {
+    pub(crate) fn new(model: &'a Trees) -> Self {
+        let (nodes, d) = (model.nodes(), model.n_features());
+        let is_split = |i: usize| nodes[i].left != i as u32;
+        let Cuts { cuts, first, feature_of, cut_of } = Cuts::of(model);
         let n_trees = model.roots().len() as f64;
         let adds = |value: f64| match model.rules().aggregate {
             Aggregate::Sum => value,
