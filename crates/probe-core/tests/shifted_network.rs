@@ -38,7 +38,7 @@ fn certified_answers_hold_for_networks_drawn_anew() {
     let engine = Engine::new(setup).unwrap();
     let answers = engine.recourse(Rows::new(&people, 4).unwrap()).unwrap();
     assert!(answers.iter().filter(|a| a.status == Status::Certified).count() >= 5);
-    let (mut dear, mut cheap) = (0.0, 0.0);
+    let (mut expensive, mut cheap) = (0.0, 0.0);
     for (answer, fixed) in answers.iter().zip(&fixed).filter(|(a, _)| a.status == Status::Certified)
     {
         let audit = engine.rate(&answer.point, None, &MonteCarlo { samples: 40_000 }).unwrap();
@@ -52,10 +52,10 @@ fn certified_answers_hold_for_networks_drawn_anew() {
         // 512 drawn networks: a mean of numbers in [0, 1] around 0.2 spreads by 0.4/√512 at most.
         let allowed = 4.0 * (0.4 / 512.0_f64.sqrt()).hypot(audit.std_error);
         assert!((answer.rate - audit.rate).abs() < allowed && answer.rate_upper <= 0.2);
-        (dear, cheap) = (dear + answer.cost.unwrap(), cheap + fixed.cost.unwrap());
+        (expensive, cheap) = (expensive + answer.cost.unwrap(), cheap + fixed.cost.unwrap());
     }
     // More that can go wrong has its price.
-    assert!(dear > cheap, "{dear} {cheap}");
+    assert!(expensive > cheap, "{expensive} {cheap}");
 }
 
 #[test]

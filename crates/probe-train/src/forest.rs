@@ -1,5 +1,5 @@
 //! Random forests: the mean of many trees, each grown on rows drawn with replacement, each split on
-//! features drawn anew (Breiman 2001).
+//! features drawn afresh (Breiman 2001).
 //!
 //! A tree is a [`Cart`], whose leaves say the share of their rows that is favourable. The margin is
 //! the mean of the leaves less one half. This is scikit-learn's `RandomForestClassifier`, whose

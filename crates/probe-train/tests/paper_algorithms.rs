@@ -37,7 +37,7 @@ fn algorithm_1_succeeds_at_a_multiple_of_the_cost() {
     assert!(ours.iter().filter(certified).count() >= 24);
     let pairs: Vec<(f64, f64)> =
         ours.iter().zip(&theirs).filter_map(|(a, b)| a.cost.zip(b.cost)).collect();
-    let (cheap, dear) = pairs.iter().fold((0.0, 0.0), |(a, b), (c, e)| (a + c, b + e));
+    let (cheap, expensive) = pairs.iter().fold((0.0, 0.0), |(a, b), (c, e)| (a + c, b + e));
     // On the paper's data sets the ratio is 3.7 and more.
-    assert!(dear > 1.5 * cheap, "probe {cheap}, probe-gradient {dear}");
+    assert!(expensive > 1.5 * cheap, "probe {cheap}, probe-gradient {expensive}");
 }

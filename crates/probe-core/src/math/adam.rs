@@ -36,7 +36,7 @@ impl Adam {
         Self { largest: vec![0.0; n], ..Self::new(n, rate) }
     }
 
-    /// Starts anew.
+    /// Resets the state.
     pub fn reset(&mut self) {
         for moments in [&mut self.mean, &mut self.square, &mut self.largest] {
             moments.fill(0.0);

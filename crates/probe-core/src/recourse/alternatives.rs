@@ -1,11 +1,11 @@
-//! Several ways for a person: each the cheapest one that does without something essential to every
-//! way before it.
+//! Several alternatives for a person. Each is the cheapest that avoids an essential change of every
+//! alternative before it.
 //!
-//! Essential is a feature whose change costs a tenth of the way's dearest one at least: the last
-//! 100 of a price do not make another way. After the cheapest answer the search goes on with one of
-//! its essential features held, for each of them, and so on from the cheapest answer left: a way
-//! that merely adds to an earlier one is not taken, but features are held in turn. Over an exact
-//! solver no cheaper way is missed, within the number of searches that a person is worth.
+//! A feature is essential if its change costs at least a tenth of the most expensive change of that
+//! alternative. After the cheapest answer the search repeats with each of its essential features
+//! held, and continues from the cheapest answer that is left. An answer that only adds changes to
+//! an earlier alternative is skipped, but its features are held in turn. With an exact solver no
+//! cheaper alternative is missed, within the number of searches allowed per person.
 
 use super::{Goal, Notes, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker};
 use crate::cost::Cost;
@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::schema::{Actions, Restriction};
 use std::sync::Arc;
 
-/// What an essential feature costs at least, as a share of the dearest.
+/// What an essential feature costs at least, as a share of the most expensive change.
 const ESSENTIAL: f64 = 0.1;
 /// Searches for each way that is asked for.
 const SEARCHES: usize = 12;
@@ -136,10 +136,10 @@ impl AlternativesWorker<'_> {
         };
         let features = features(&self.task.actions, changed);
         let costs: Vec<f64> = features.iter().map(alone).collect();
-        let dearest = costs.iter().copied().fold(0.0, f64::max);
+        let largest = costs.iter().copied().fold(0.0, f64::max);
         let mut essential = vec![false; factual.len()];
         for (feature, cost) in features.iter().zip(costs) {
-            feature.iter().for_each(|&j| essential[j] = cost >= ESSENTIAL * dearest);
+            feature.iter().for_each(|&j| essential[j] = cost >= ESSENTIAL * largest);
         }
         essential
     }

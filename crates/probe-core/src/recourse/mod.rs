@@ -101,7 +101,7 @@ pub trait Worker {
 
     /// Finds a point whose rate is below `rate` by about `gap`, for an answer that is to be
     /// certified on samples; returns the rate that it aimed at. Methods that know what a lower rate
-    /// costs may stay closer where it is dear.
+    /// costs may stay closer where it is expensive.
     fn find_below(
         &mut self,
         factual: &[f64],

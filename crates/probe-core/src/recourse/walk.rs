@@ -50,7 +50,7 @@ impl Walk {
         }
     }
 
-    /// Starts anew from the person.
+    /// Restarts from the person.
     pub(super) fn begin(&mut self, factual: &[f64], reach: &Reach) {
         self.point.copy_from_slice(factual);
         reach.confine(&mut self.point);

@@ -120,7 +120,7 @@ impl Tie {
         }
     }
 
-    /// The same where only some groups are `kept`, which are numbered anew; `None` if its condition
+    /// The same where only some groups are `kept`, which are renumbered; `None` if its condition
     /// is about something that is `missing`.
     pub(super) fn with_groups(self, kept: &[bool], missing: &[bool]) -> Option<Self> {
         let Self::Fixed { when, columns } = self else { return Some(self) };

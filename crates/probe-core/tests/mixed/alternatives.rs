@@ -77,7 +77,7 @@ fn people_have_costs_of_their_own() {
 struct Way {
     cost: f64,
     changed: Vec<bool>,
-    /// What costs a tenth of the dearest change at least.
+    /// What costs a tenth of the most expensive change at least.
     essential: Vec<bool>,
 }
 
@@ -102,13 +102,13 @@ fn ways_are_those_of_brute_force() {
                     world.costs(&only)[0]
                 };
                 let alone: Vec<f64> = (0..row.len()).map(alone).collect();
-                let dearest = alone.iter().copied().fold(0.0, f64::max);
+                let largest = alone.iter().copied().fold(0.0, f64::max);
                 cheapest.push(Way {
                     cost: world.costs(row)[0],
                     changed: alone.iter().map(|cost| *cost > 0.0).collect(),
                     essential: alone
                         .iter()
-                        .map(|cost| *cost > 0.0 && *cost >= 0.1 * dearest)
+                        .map(|cost| *cost > 0.0 && *cost >= 0.1 * largest)
                         .collect(),
                 });
             }

@@ -1,4 +1,4 @@
-//! Models that refuse the person of a world by so much, and rates of rows worked out anew.
+//! Models that refuse the person of a world by so much, and rates of rows recomputed independently.
 
 use super::world::World;
 use probe_core::math::normal::upper_tail;

@@ -105,7 +105,7 @@ fn a_mean_that_helps_does_not_leave_people_without_recourse() {
 /// point itself is favourable.
 #[test]
 fn people_whom_noise_would_lift_are_led_over_the_edge() {
-    let (mut lifted, mut dear) = (0, 0);
+    let (mut lifted, mut expensive) = (0, 0);
     for number in 0..12u64 {
         let mut stream = Seed(900 + number).stream(Purpose::Data, 0);
         let model = Arc::new(network(&[3, 20, 2], Activation::Relu, &mut stream, -0.1));
@@ -139,13 +139,13 @@ fn people_whom_noise_would_lift_are_led_over_the_edge() {
                     }
                 }
             }
-            dear += usize::from(answer.cost.unwrap() > 1.1 * least + 0.002);
+            expensive += usize::from(answer.cost.unwrap() > 1.1 * least + 0.002);
         }
     }
     assert!(lifted >= 10, "{lifted}");
     assert!(
-        dear * 10 <= lifted,
-        "{dear} of {lifted} pay a tenth more than a grid of single features finds"
+        expensive * 10 <= lifted,
+        "{expensive} of {lifted} pay a tenth more than a grid of single features finds"
     );
 }
 

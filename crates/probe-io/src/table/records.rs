@@ -101,7 +101,7 @@ impl RecordReader {
                     self.fail(&data[..pos], records.len(), what);
                     break;
                 }
-                // A long record is framed anew each time: reading ever larger pieces keeps that
+                // A long record is framed again each time: reading ever larger pieces keeps that
                 // linear.
                 Frame::More => {
                     let want = READ.max(data.len() - pos);

@@ -145,7 +145,7 @@ impl Reach<'_> {
                 if changed(k) { best_within(c, self.allowed) } else { c.x }
             };
             let values: Vec<f64> = (0..self.view.columns.len()).map(at).collect();
-            // Only what is forced can be too dear; the rest is cut to the budget, up to the
+            // Only what is forced can be too expensive; the rest is cut to the budget, up to the
             // rounding of x + move.
             let forced = |c: &Column| c.move_to(c.x.max(c.low).min(c.high));
             if self.affordable(columns().fold(spent, |t, (_, c)| add(self.norm, t, forced(c)))) {

@@ -96,9 +96,8 @@ impl<'a> Kernel<'a> {
         if change > 0.0 { change * up } else { -change * down }
     }
 
-    /// Whether lines may be looked at in places around a point, where rounding leaves `rounding_error` of a
-    /// score and noise along the line does `swing` to it: what is left in doubt must be little
-    /// beside that.
+    /// Whether lines around a point may be observed at stratified points. The rounding error of a
+    /// score, `rounding_error`, must be small beside `swing`, the effect of noise along the line.
     pub(super) fn can_stratify(&self, rounding_error: f64, swing: f64) -> bool {
         /// The most doubt, as a share of that.
         const MOST_DOUBT: f64 = 1e-3;
@@ -117,7 +116,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Whether a line as a whole is dear whatever it does: layers after the first are walked from
+    /// Whether tracing a whole line is always expensive: layers after the first are walked from
     /// kink to kink, or cut into cells.
     pub(super) fn is_deep(&self) -> bool {
         matches!(self.head, Head::Network(_))

@@ -50,8 +50,9 @@ const LEAST_GAP: f64 = 2.4e-4;
 /// The lowest first aim, as a share of the target.
 pub(crate) const LEAST_AIM: f64 = 0.3;
 
-/// How far under a target `rate` to stay where nothing else is known: costs and lines that were
-/// measured meet about here. Where lines bend, room is dearer and saves less.
+/// How far under a target `rate` to aim where nothing else is known: a measured compromise between
+/// the cost of answers and the number of lines read. Where lines bend, a wider gap costs more and
+/// saves less.
 pub(crate) fn usual_gap(rate: f64, bend: bool) -> f64 {
     let times = 0.35 / rate;
     let room = if bend { 0.018 * times.sqrt() } else { (0.022 * libm::pow(times, 0.85)).min(0.08) };
@@ -318,8 +319,8 @@ impl<'a> Lines<'a> {
         Ok(self.score)
     }
 
-    /// Where the line through the centre would have its root, were it straight, and beside it, lest
-    /// it be a kink.
+    /// Expects the root where a straight line through the centre would have it, shifted a little to
+    /// avoid a kink.
     fn expect_root(&mut self) {
         self.slope = crate::math::dot(&self.slopes, &self.rate);
         let root = shallow::ASIDE - self.score / self.slope;
@@ -378,15 +379,15 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Whether lines of a pool may be looked at in places around the point aimed at.
+    /// Whether lines of a pool may be observed at stratified points around the point aimed at.
     pub(crate) fn can_stratify(&self) -> bool {
         self.pooled
             && matches!(self.marginal, Marginal::Normal)
             && self.kernel.can_stratify(self.rounding_error, self.swing)
     }
 
-    /// Whether most of the first lines of a pool are not known to rise throughout, where that can
-    /// be told, or are dear in any case: looking at them in places is cheaper.
+    /// Whether stratified points are cheaper than whole lines: most of the first lines of a pool are
+    /// not known to rise throughout, or whole lines are expensive anyway.
     pub(crate) fn bend(&mut self, pool: &Pool) -> Result<bool> {
         if !self.can_stratify() || self.kernel.is_deep() {
             return Ok(self.can_stratify());
@@ -399,7 +400,7 @@ impl<'a> Lines<'a> {
         looked.map(|_| 2 * self.scratch.shallow.bent > LANES)
     }
 
-    /// Whether a line as a whole is dear whatever it does.
+    /// Whether tracing a whole line is always expensive.
     pub(crate) fn are_deep(&self) -> bool {
         self.kernel.is_deep()
     }
@@ -477,7 +478,7 @@ impl<'a> Lines<'a> {
         let lines = (images, &self.along[..], points);
         let traced = self.kernel.masses(&bundle, lines, &mut self.sums, &mut self.scratch, masses);
         self.images = own;
-        // Where scores overflow there is no telling: refused.
+        // Scores that overflow count as rejections.
         for mass in masses.iter_mut().flatten().filter(|mass| !(0.0..=1.0).contains(*mass)) {
             *mass = 1.0;
         }
@@ -535,7 +536,7 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    /// The smoothed margin on the first `lines` lines of a pool, looked at in places.
+    /// The smoothed margin on the first `lines` lines of a pool, from stratified points.
     pub(crate) fn stratified_margin(
         &mut self,
         pool: &Pool,

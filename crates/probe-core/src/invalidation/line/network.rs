@@ -59,7 +59,7 @@ struct Walk {
 const FAR: f64 = 6.5;
 /// More kinks than any line of a sane network has; a bound, not a target.
 const MOST_KINKS: usize = 1_000_000;
-/// Kinks after which values are computed anew, so that rounding does not add up.
+/// Kinks after which values are recomputed, so that rounding errors do not accumulate.
 const FRESH: usize = 64;
 
 impl<'a> Network<'a> {
@@ -167,7 +167,7 @@ impl<'a> Network<'a> {
             slopes.resize(p.len(), 0.0);
             for root in &roots {
                 at.clear();
-                // Beside the root, lest it be a kink.
+                // Beside the root, to avoid a kink.
                 at.extend(p.iter().zip(q).map(|(p, q)| p + (root.at + ASIDE) * q));
                 self.score_and_slopes(&at, &mut slopes, scratch);
                 let weight = -marginal.density(root.at) / dot(&slopes, q).abs();
@@ -184,7 +184,7 @@ impl<'a> Network<'a> {
 
 impl Network<'_> {
     /// The refused mass of a line of rectifiers, from kink to kink: each bends the layers after its
-    /// own, which are brought up to date and not computed anew. Exact up to rounding and [`FAR`].
+    /// own, which are brought up to date and not recomputed. Exact up to rounding and [`FAR`].
     #[inline(always)]
     fn walk(
         &self,
