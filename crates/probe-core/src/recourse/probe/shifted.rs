@@ -7,7 +7,7 @@
 //! thousandths, so that the problem is convex and a local optimum is the optimum. First the search
 //! enters the feasible set; then each step linearises $c$, solves the rest exactly
 //! ([`super::linear`]) inside a trust region, without which steps can cycle, and is brought back to
-//! where $c \ge 0$. Every iterate is feasible and none is dearer than the last.
+//! where $c \ge 0$. Every iterate is feasible and none costs more than the last.
 //!
 //! A limit on the number of changes makes the problem discrete, which steps of this kind do not
 //! solve: refused. Categories and steps are chosen around it (`super::discrete`); groups stay as

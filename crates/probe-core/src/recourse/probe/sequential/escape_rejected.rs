@@ -1,5 +1,5 @@
-//! Where scores jump, a point may be robust and yet be refused itself: it lies in a pocket. The way
-//! out is over the nearest edge.
+//! Where scores jump, a point may be robust under noise and yet be rejected itself. The way out is
+//! across the nearest jump.
 
 use super::COARSE;
 use super::problem::{Precision, Problem};
@@ -11,9 +11,8 @@ use std::sync::Arc;
 const WAYS: usize = 24;
 
 impl Search<'_> {
-    /// Moves `here` out of a pocket: one feature to the other side of a jump, by the cheapest way
-    /// that keeps the margin. No effect where the point is favourable, or where the score does not
-    /// jump.
+    /// Moves a rejected `here` across a jump of the score, in one feature, by the cheapest way that
+    /// keeps the margin. Does nothing where the point is favourable or the score does not jump.
     pub(super) fn step_out(&mut self, problem: Problem<'_>, here: &mut [f64]) -> Result<()> {
         let factual = problem.factual;
         let (task, mut edges) = (Arc::clone(&self.task), Vec::new());

@@ -14,6 +14,7 @@ mod descent;
 mod escape_rejected;
 mod generators;
 mod incumbent;
+mod intervals;
 mod margin;
 mod polish;
 mod problem;

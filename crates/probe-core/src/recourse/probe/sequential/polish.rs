@@ -168,7 +168,7 @@ impl Search<'_> {
         let margin = upper_quantile(rate - gap) - upper_quantile(rate);
         let surcharge = price * margin / cost.between(factual, here);
         let fair = self.margin.fair_surcharges();
-        let fair = if surcharge > fair.dear { fair.cheap } else { fair.fair };
+        let fair = if surcharge > fair.expensive { fair.cheap } else { fair.fair };
         if !(surcharge > fair && surcharge.is_finite()) {
             return gap;
         }

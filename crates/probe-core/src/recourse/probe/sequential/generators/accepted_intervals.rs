@@ -1,52 +1,29 @@
-//! Everything that a change of one feature alone can do: steps see a slope, and beyond a flat place
-//! or a dip they see nothing. The intervals of a feature on which the person would be accepted are
-//! known without any noise: exactly on trees and on one layer of rectifiers, as closely as places
-//! are looked at on other models.
+//! Changes of one feature to an interval on which the model accepts the person.
+//!
+//! A descent follows slopes, so it does not cross a flat or rejected region. The accepted intervals
+//! are found without noise (`intervals`); here the nearest point that meets the target is sought on
+//! each.
 
 use super::super::incumbent::Incumbent;
+use super::super::intervals::Interval;
 use super::super::problem::{Precision, Problem};
 use super::super::search::Search;
 use super::super::{DOUBT, GLANCE, LEAST_GAIN};
 use super::Generator;
 use crate::error::Result;
-use crate::model::{Aggregate, Mlp, Trees};
 use crate::recourse::{Reason, SearchEffort};
-use crate::rows::Rows;
 use std::sync::Arc;
 
 /// Intervals that are looked at: where there is an answer already, and where there is none.
 const FEW: usize = 2;
 const MANY: usize = 32;
-/// Places of a feature that are looked at besides those where a unit bends, and how far out they go
-/// at most.
-const EVEN: usize = 32;
-const FAR: f64 = 1e3;
-/// Halvings that find where a interval begins, and where on it the target is met.
-const HALVINGS: usize = 24;
-const LOOKS: usize = 12;
-/// How wide a interval is at least that is glanced at, in terms of what the target asks for on one
+/// Halvings that find where on an interval the target is met.
+const HALVINGS: usize = 12;
+/// How wide an interval is at least that is measured coarsely, in terms of what the target asks for on one
 /// side.
 const WIDE: f64 = 1.8;
-/// Scores that are no more than rounding.
-const ROUNDING_ERROR: f64 = 1e-12;
-/// Where on a interval the target is looked for, in standard deviations from its nearer end.
+/// Where on an interval the target is looked for, in standard deviations from its nearer end.
 const INWARD: [f64; 7] = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
-
-/// Values of one feature, all of them on one side of the person, where the person would be
-/// accepted.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Interval {
-    j: usize,
-    /// 1 or −1.
-    way: f64,
-    /// Distances from the person.
-    near: f64,
-    far: f64,
-    /// What the nearest of its points costs.
-    bound: f64,
-    /// Whether it ends where the person is refused again, and not where what was looked at ends.
-    closed: bool,
-}
 
 /// The nearest intervals, where there is an answer already.
 pub(super) struct AcceptedIntervals;
@@ -102,7 +79,7 @@ impl Generator for AllAcceptedIntervals {
 
 impl Search<'_> {
     /// The cheapest change of one feature alone, wherever it leads, where it beats the best so far;
-    /// says whether one did. With an answer at hand only the nearest places are glanced at, and
+    /// says whether one did. With an answer at hand only the nearest places are measured coarsely, and
     /// nothing is looked at twice.
     pub(super) fn try_accepted_intervals(
         &mut self,
@@ -138,102 +115,7 @@ impl Search<'_> {
         Ok(improved)
     }
 
-    /// All intervals that begin at a lower cost than `most`, the cheapest first.
-    fn intervals(&self, factual: &[f64], most: f64) -> Result<Vec<Interval>> {
-        let task = &*self.task;
-        let mut all = Vec::new();
-        let mut found = Vec::new();
-        let own = task.model.score(factual)?;
-        for j in 0..factual.len() {
-            let room = |way: f64| {
-                let room = self.room(factual, j, way).unwrap_or(0.0);
-                room.min(most / task.cost.weight(j, way)).min(FAR)
-            };
-            let range = (factual[j] - room(-1.0), factual[j] + room(1.0));
-            let moves = range.0 < range.1;
-            if !moves {
-                continue;
-            }
-            found.clear();
-            match (task.model.as_trees(), task.model.as_mlp()) {
-                (Some(trees), _) => on_trees(trees, (factual, own), j, range, &mut found),
-                (None, network) => self.on_places(network, factual, j, range, &mut found)?,
-            }
-            for &(low, high) in &found {
-                let (up, down) = (high > factual[j], low < factual[j]);
-                for (way, is) in [(1.0, up), (-1.0, down)] {
-                    let (near, far) = match way > 0.0 {
-                        true => (low - factual[j], high - factual[j]),
-                        false => (factual[j] - high, factual[j] - low),
-                    };
-                    let near = near.max(0.0);
-                    let bound = task.cost.weight(j, way) * near;
-                    let closed = if way > 0.0 { high < range.1 } else { low > range.0 };
-                    if is && far > near && bound < most {
-                        all.push(Interval { j, way, near, far, bound, closed });
-                    }
-                }
-            }
-        }
-        all.sort_by(|a, b| a.bound.total_cmp(&b.bound));
-        Ok(all)
-    }
-
-    /// [`on_trees`] for scores that do not jump: places on the way, and halvings between two that
-    /// differ.
-    fn on_places(
-        &self,
-        network: Option<&Mlp>,
-        factual: &[f64],
-        j: usize,
-        (low, high): (f64, f64),
-        found: &mut Vec<(f64, f64)>,
-    ) -> Result<()> {
-        let d = factual.len();
-        let mut places = vec![low, high];
-        places.extend((1..EVEN).map(|i| low + (high - low) * i as f64 / EVEN as f64));
-        let sd = self.margin.sd(j).max(1e-3);
-        // Closer together near the person.
-        let out = (0..16).map(|k| sd * f64::from(1 << k));
-        places.extend(out.flat_map(|far| [factual[j] - far, factual[j] + far]));
-        if let Some(layer) = network.and_then(|network| network.hidden().first()) {
-            for (unit, bias) in layer.bias().iter().enumerate() {
-                let weights = &layer.row(unit)[..d];
-                let sum: f64 = weights.iter().zip(factual).map(|(w, x)| w * x).sum();
-                places.push(factual[j] - (sum + bias) / weights[j]);
-            }
-        }
-        places.retain(|v| (low..=high).contains(v));
-        places.sort_by(f64::total_cmp);
-        places.dedup();
-        let mut rows: Vec<f64> = places.iter().flat_map(|_| factual.iter().copied()).collect();
-        rows.iter_mut().skip(j).step_by(d).zip(&places).for_each(|(x, v)| *x = *v);
-        let mut scores = vec![0.0; places.len()];
-        self.task.model.score_batch(Rows::new(&rows, d)?, &mut scores)?;
-        let mut x = factual.to_vec();
-        let mut edge = |mut yes: f64, mut no: f64| -> Result<f64> {
-            for _ in 0..HALVINGS {
-                x[j] = 0.5 * (yes + no);
-                *(if self.task.model.score(&x)? > 0.0 { &mut yes } else { &mut no }) = x[j];
-            }
-            Ok(yes)
-        };
-        let mut from = None;
-        for (i, (&v, &score)) in places.iter().zip(&scores).enumerate() {
-            let is = score > 0.0;
-            if is && from.is_none() {
-                from = Some(if i == 0 { v } else { edge(v, places[i - 1])? });
-            }
-            if let (false, Some(start)) = (is, from) {
-                found.push((start, edge(places[i - 1], v)?));
-                from = None;
-            }
-        }
-        found.extend(from.map(|start| (start, high)));
-        Ok(())
-    }
-
-    /// Looks for the nearest point of a interval that meets the target, and offers it; says whether
+    /// Looks for the nearest point of an interval that meets the target, and offers it; says whether
     /// there is one.
     fn try_interval(
         &mut self,
@@ -278,7 +160,7 @@ impl Search<'_> {
             best.offer_accepted(&x, slack, self.favourable);
         }
         let Some((mut far, mut slack)) = met else { return Ok(false) };
-        for _ in 0..LOOKS {
+        for _ in 0..HALVINGS {
             if slack <= 5.0 * self.precision || far - missed <= LEAST_GAIN * far {
                 break;
             }
@@ -303,119 +185,5 @@ impl Search<'_> {
         self.restrict_support(factual, x);
         self.hint.clear();
         self.slack(problem, x, Precision::Lines(lines))
-    }
-}
-
-/// Where trees accept a person, whose score is `own`, whatever else than feature `j` stays as it
-/// is: a walk down each tree that follows both branches where `j` decides.
-fn on_trees(
-    trees: &Trees,
-    (x, own): (&[f64], f64),
-    j: usize,
-    (low, high): (f64, f64),
-    found: &mut Vec<(f64, f64)>,
-) {
-    let aggregate = trees.rules().aggregate;
-    let share = if aggregate == Aggregate::Sum { 1.0 } else { 1.0 / trees.roots().len() as f64 };
-    let says = |leaf: f64| {
-        if aggregate == Aggregate::Vote { f64::from(u8::from(leaf > 0.5)) } else { leaf }
-    };
-    // What the sum of the leaves rises by at each cut, and what it is at the person less what it is
-    // at the lower end.
-    let mut rises: Vec<(f64, f64)> = Vec::new();
-    let mut waiting: Vec<(u32, f64, f64)> = Vec::new();
-    let mut ahead = 0.0;
-    for &root in trees.roots() {
-        waiting.push((root, low, high));
-        let mut last: Option<f64> = None;
-        while let Some((mut at, from, mut to)) = waiting.pop() {
-            loop {
-                let node = &trees.nodes()[at as usize];
-                if node.left == at {
-                    let value = says(node.adds);
-                    if let Some(last) = last.filter(|last| *last != value) {
-                        rises.push((from, value - last));
-                        ahead += if from < x[j] { value - last } else { 0.0 };
-                    }
-                    last = Some(value);
-                    break;
-                }
-                let feature = node.feature as usize;
-                if feature != j {
-                    at = if Trees::goes_left(node, x[feature]) { node.left } else { node.right };
-                } else if to <= node.cut {
-                    at = node.left;
-                } else if from >= node.cut {
-                    at = node.right;
-                } else {
-                    waiting.push((node.right, node.cut, to));
-                    (at, to) = (node.left, node.cut);
-                }
-            }
-        }
-    }
-    rises.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut score = own - ahead * share;
-    let (mut start, mut begun) = (low, score > ROUNDING_ERROR);
-    for (i, (cut, rise)) in rises.iter().enumerate() {
-        score += rise * share;
-        if rises.get(i + 1).is_some_and(|next| next.0 == *cut) {
-            continue;
-        }
-        let is = score > ROUNDING_ERROR;
-        if begun && !is {
-            found.push((start, *cut));
-        } else if is && !begun {
-            start = *cut;
-        }
-        begun = is;
-    }
-    if begun {
-        found.push((start, high));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{Tree, TreeRules};
-
-    fn stump(feature: i64, cut: f64, left: f64, right: f64) -> Tree {
-        Tree {
-            feature: vec![feature as usize, 0, 0],
-            threshold: vec![cut, 0.0, 0.0],
-            left: vec![1, -1, -1],
-            right: vec![2, -1, -1],
-            value: vec![0.0, left, right],
-            default_left: vec![],
-        }
-    }
-
-    #[test]
-    fn intervals_of_trees_are_where_rows_are_accepted() {
-        let trees = vec![
-            stump(0, 0.2, 1.0, -1.0),
-            stump(0, 0.5, -1.0, 2.0),
-            stump(0, 0.7, 0.5, -2.5),
-            stump(1, 0.3, 0.0, 9.0),
-        ];
-        for aggregate in [Aggregate::Sum, Aggregate::Mean, Aggregate::Vote] {
-            let rules = TreeRules { aggregate, ..TreeRules::default() };
-            let model = Trees::new(2, trees.clone(), rules, 0.0).unwrap();
-            for own in [0.05, 0.3, 0.6, 0.9] {
-                let person = [own, 0.1];
-                let mut found = Vec::new();
-                on_trees(&model, (&person, model.score_row(&person)), 0, (0.0, 1.0), &mut found);
-                for i in 0..100 {
-                    let v = 0.005 + 0.01 * f64::from(i);
-                    let within = found.iter().any(|(low, high)| (*low..=*high).contains(&v));
-                    assert_eq!(
-                        within,
-                        model.score_row(&[v, 0.1]) > 0.0,
-                        "{aggregate:?} {v} {found:?}"
-                    );
-                }
-            }
-        }
     }
 }

@@ -206,7 +206,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Takes back of each change what the target does not need, the dearest first.
+    /// Takes back of each change what the target does not need, the most expensive first.
     pub(super) fn shorten(
         &mut self,
         problem: Problem<'_>,

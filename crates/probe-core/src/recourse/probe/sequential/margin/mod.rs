@@ -72,7 +72,7 @@ pub(super) trait Margin {
         false
     }
 
-    /// Whether most lines are known to bend: room is dearer and saves less.
+    /// Whether most lines are known to bend: a safety gap costs more and saves less.
     fn bends(&self) -> bool {
         false
     }
@@ -158,7 +158,7 @@ pub(super) trait Margin {
 
     /// What staying under a target may add to the cost.
     fn fair_surcharges(&self) -> Surcharges {
-        Surcharges { fair: 0.0165, dear: 0.03, cheap: 0.009 }
+        Surcharges { fair: 0.0165, expensive: 0.03, cheap: 0.009 }
     }
 
     /// How many lines of a certificate the whole cost of an answer is worth, where room under a
@@ -175,11 +175,11 @@ pub(super) trait Margin {
 }
 
 /// What staying under a target may add to the cost, as shares of it: so much, or less where it
-/// would add more than is `dear`.
+/// would add more than is `expensive`.
 #[derive(Clone, Copy)]
 pub(super) struct Surcharges {
     pub fair: f64,
-    pub dear: f64,
+    pub expensive: f64,
     pub cheap: f64,
 }
 

@@ -24,9 +24,9 @@ pub(super) struct OnLines<'a> {
     network: Option<&'a Mlp>,
     /// Gradient of the point's own margin.
     kept: Vec<f64>,
-    /// Whether lines near this person are dear as a whole, because most of them bend or the network
+    /// Whether whole lines near this person are expensive, because most of them bend or the network
     /// is deep, and whether that is known.
-    dear: bool,
+    costly: bool,
     known: bool,
     /// Variance of the lines that were last looked at.
     variance: f64,
@@ -34,14 +34,14 @@ pub(super) struct OnLines<'a> {
 
 impl<'a> OnLines<'a> {
     pub(super) fn new(lines: Lines<'a>, pool: &'a Pool, network: Option<&'a Mlp>) -> Self {
-        Self { lines, pool, network, kept: Vec::new(), dear: false, known: false, variance: 0.0 }
+        Self { lines, pool, network, kept: Vec::new(), costly: false, known: false, variance: 0.0 }
     }
 }
 
 impl Margin for OnLines<'_> {
     fn begin(&mut self, person: &[f64]) {
         self.lines.stay_near(person);
-        (self.dear, self.known) = (false, false);
+        (self.costly, self.known) = (false, false);
         self.lines.take_roughly(false);
     }
 
@@ -80,11 +80,11 @@ impl Margin for OnLines<'_> {
             return seen(own - EDGE, 0.0);
         }
         if !self.known {
-            // Where lines are dear the way is found on one root each, and what matters is looked at
+            // Where lines are expensive the way is found on one root each, and what matters is looked at
             // in places.
             self.known = true;
-            self.dear = self.lines.bend(self.pool)?;
-            self.lines.take_roughly(self.dear);
+            self.costly = self.lines.bend(self.pool)?;
+            self.lines.take_roughly(self.costly);
         }
         let (margin, spread) = self.lines.margin(self.pool, n, Some(&mut *gradient))?;
         self.variance = spread.variance();
@@ -97,11 +97,11 @@ impl Margin for OnLines<'_> {
     }
 
     fn bends(&self) -> bool {
-        self.dear && !self.lines.are_deep()
+        self.costly && !self.lines.are_deep()
     }
 
     fn looks_closer(&self) -> bool {
-        self.dear
+        self.costly
     }
 
     fn closer_slack(
@@ -111,7 +111,7 @@ impl Margin for OnLines<'_> {
         lines: usize,
         hint: Option<&[f64]>,
     ) -> Result<Option<(f64, f64)>> {
-        if !(self.dear && self.lines.is_fixed() && self.lines.is_centred()) {
+        if !(self.costly && self.lines.is_fixed() && self.lines.is_centred()) {
             return Ok(None);
         }
         self.lines.aim(place.to, hint)?;
@@ -206,7 +206,7 @@ impl Margin for OnLines<'_> {
     }
 
     fn fair_surcharges(&self) -> Surcharges {
-        Surcharges { fair: 0.02, dear: 0.04, cheap: 0.014 }
+        Surcharges { fair: 0.02, expensive: 0.04, cheap: 0.014 }
     }
 
     /// Where lines bend, what room costs and what it saves differ much between people. With these

@@ -244,7 +244,7 @@ impl Margin for OnErrors<'_> {
     }
 
     fn fair_surcharges(&self) -> Surcharges {
-        // Errors are dearer than lines are.
-        Surcharges { fair: 0.025, dear: 0.045, cheap: 0.018 }
+        // Errors are more expensive than lines.
+        Surcharges { fair: 0.025, expensive: 0.045, cheap: 0.018 }
     }
 }
