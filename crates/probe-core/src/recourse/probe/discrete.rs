@@ -8,8 +8,10 @@
 //! is as good as the search, within a number of tries.
 
 mod alone;
+mod branch;
 mod choices;
 mod conditions;
+mod failures;
 
 use super::super::{Goal, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker};
 use crate::cost::Cost;
@@ -17,19 +19,14 @@ use crate::error::{Error, Result};
 use crate::math::normal::upper_tail;
 use crate::noise::NoiseOn;
 use crate::schema::{Restriction, Tie};
+use branch::Best;
 use choices::Choices;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// Relaxations that one person is worth: of an exact solver, and of a search.
 const EXACT_NODES: usize = 20_000;
 const SEARCHED_NODES: usize = 160;
-/// Searches for one choice of categories.
-const NODES_OF_A_CHOICE: usize = 48;
-/// Searches that find the rate which leaves room for changes of category that fail, and the least
-/// such rate.
-const TURNS: usize = 6;
+/// The least rate that is asked for where changes of category may fail.
 const LEAST_RATE: f64 = 1e-4;
 /// A rate that nobody reaches who does not go as far as they can.
 const FAR: f64 = 1e-200;
@@ -112,43 +109,6 @@ struct DiscreteWorker<'a> {
     /// The person with the categories that are tried.
     person: Vec<f64>,
 }
-
-/// The best point on the grid so far.
-struct Best {
-    /// In the norm's total.
-    total: f64,
-    point: Vec<f64>,
-    nodes: usize,
-    stopped: bool,
-}
-
-/// A part of the problem that was not looked at yet.
-struct Node {
-    bound: f64,
-    /// Breaks ties, so that the order is always the same.
-    number: usize,
-    limits: Vec<(f64, f64)>,
-}
-
-impl Ord for Node {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.bound.total_cmp(&self.bound).then(other.number.cmp(&self.number))
-    }
-}
-
-impl PartialOrd for Node {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Node {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Node {}
 
 impl Worker for DiscreteWorker<'_> {
     fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
@@ -290,8 +250,9 @@ impl DiscreteWorker<'_> {
                 None => self.go_far(&rooms)?,
             }
             if !self.solver.exact {
-                let liked = self.try_steps_alone(factual, rate, choice.total, &rooms, &mut best)?;
-                self.roots.extend(liked.map(|(_, point)| Proposal {
+                let accepted =
+                    self.try_steps_alone(factual, rate, choice.total, &rooms, &mut best)?;
+                self.roots.extend(accepted.map(|(_, point)| Proposal {
                     point,
                     verdict: Verdict::Short(Reason::RateNotReachable),
                     claimed: None,
@@ -299,25 +260,7 @@ impl DiscreteWorker<'_> {
                 }));
             }
             if best.total.is_infinite() {
-                // Why nothing is found, and how near it comes, by the categories and in the room
-                // that come nearest.
-                for mut root in std::mem::take(&mut self.roots) {
-                    task.actions.project(factual, &mut root.point);
-                    // An exact solver's may be on a step but for rounding.
-                    let refused = !self.solver.exact && {
-                        let admissible = task.actions.violations(factual, &root.point).is_empty();
-                        !(admissible && task.model.score(&root.point)? > 0.0)
-                    };
-                    let seen = (refused, self.mixed_rate(factual, &root.point)?);
-                    if nearest.is_none_or(|so_far| seen < so_far) {
-                        nearest = Some(seen);
-                        proposal.point.copy_from_slice(&root.point);
-                        proposal.verdict = match root.verdict {
-                            Verdict::Reached => Verdict::Short(Reason::RateNotReachable),
-                            short => short,
-                        };
-                    }
-                }
+                self.keep_nearest(factual, &mut nearest, proposal)?;
             }
         }
         if best.total.is_finite() {
@@ -330,84 +273,30 @@ impl DiscreteWorker<'_> {
         Ok(())
     }
 
-    /// The best point on the grid with the categories of `self.person`, whose choice costs `spent`.
-    /// What is found first in each room goes to `self.roots`.
-    fn branch(
+    /// Where nothing is found: keeps why, and how near it comes, by the categories and in the room
+    /// that come nearest. `nearest` says whether that point is rejected itself, and its rate.
+    fn keep_nearest(
         &mut self,
-        rate: f64,
-        spent: f64,
-        rooms: Vec<Vec<(f64, f64)>>,
-        best: &mut Best,
+        factual: &[f64],
+        nearest: &mut Option<(bool, f64)>,
+        proposal: &mut Proposal,
     ) -> Result<()> {
         let task = Arc::clone(&self.task);
-        let norm = task.cost.norm();
-        let n_rooms = rooms.len();
-        self.roots.clear();
-        let mut heap = BinaryHeap::new();
-        let mut number = 0;
-        let most = if self.solver.exact { usize::MAX } else { NODES_OF_A_CHOICE };
-        let mut used = 0;
-        for limits in rooms {
-            heap.push(Node { bound: spent, number, limits });
-            number += 1;
-        }
-        while let Some(node) = heap.pop() {
-            if node.bound >= best.total {
-                break;
-            }
-            let mut is_root = node.number < n_rooms;
-            let mut limits = node.limits;
-            loop {
-                if best.nodes == 0 || used >= most {
-                    best.stopped |= best.nodes == 0;
-                    break;
-                }
-                best.nodes -= 1;
-                used += 1;
-                self.within.limits.copy_from_slice(&limits);
-                // Far and wide only where nothing was tried yet.
-                let first = best.nodes + 1 == self.nodes();
-                let effort = if first { SearchEffort::Normal } else { SearchEffort::Quick };
-                self.inner.confine(&self.within, effort)?;
-                self.inner.find(&self.person, Goal::Rate(rate), &mut self.found)?;
-                if is_root {
-                    self.roots.push(self.found.clone());
-                    is_root = false;
-                }
-                match self.found.verdict {
-                    Verdict::Reached => {}
-                    Verdict::Short(Reason::SearchLimit) => best.stopped = true,
-                    Verdict::Short(_) => break,
-                }
-                let total = norm.join(spent, task.cost.total(&self.person, &self.found.point));
-                if total >= best.total {
-                    break;
-                }
-                let Some((j, below, above)) = self.between_steps() else {
-                    best.total = total;
-                    best.point.copy_from_slice(&self.found.point);
-                    self.snap(&mut best.point);
-                    break;
+        for mut root in std::mem::take(&mut self.roots) {
+            task.actions.project(factual, &mut root.point);
+            // An exact solver's may be on a step but for rounding.
+            let refused = !self.solver.exact && {
+                let admissible = task.actions.violations(factual, &root.point).is_empty();
+                !(admissible && task.model.score(&root.point)? > 0.0)
+            };
+            let seen = (refused, self.mixed_rate(factual, &root.point)?);
+            if nearest.is_none_or(|so_far| seen < so_far) {
+                *nearest = Some(seen);
+                proposal.point.copy_from_slice(&root.point);
+                proposal.verdict = match root.verdict {
+                    Verdict::Reached => Verdict::Short(Reason::RateNotReachable),
+                    short => short,
                 };
-                let (low, high) = limits[j];
-                // A limit is a step, if not to the bit.
-                let near = 1e-6 * task.actions.grid(j).map_or(0.0, |grid| grid.step);
-                let above = if above > high && above <= high + near { high } else { above };
-                let below = if below < low && below >= low - near { low } else { below };
-                let mut other = limits.clone();
-                let outward = self.found.point[j] > self.person[j];
-                (limits[j], other[j]) = if outward {
-                    ((above, high), (low, below))
-                } else {
-                    ((low, below), (above, high))
-                };
-                if other[j].0 <= other[j].1 {
-                    number += 1;
-                    heap.push(Node { bound: total, number, limits: other });
-                }
-                if limits[j].0 > limits[j].1 {
-                    break;
-                }
             }
         }
         Ok(())
@@ -428,64 +317,6 @@ impl DiscreteWorker<'_> {
             self.roots.push(self.found.clone());
         }
         Ok(())
-    }
-
-    /// The rate that the point itself must have so that the person, who may fail to change the
-    /// categories of `self.person`, has `rate` all in all; `None` if there is none. Exact on affine
-    /// scores, where a failure shifts the score by the same amount wherever it happens.
-    fn rate_of_success(
-        &mut self,
-        factual: &[f64],
-        rate: f64,
-        rooms: &[Vec<(f64, f64)>],
-    ) -> Result<Option<f64>> {
-        let outcomes = self.task.actions.outcomes(factual, &self.person);
-        if outcomes.is_empty() {
-            return Ok(Some(rate));
-        }
-        if let Some(linear) = self.task.model.as_linear().filter(|_| self.solver.exact) {
-            let scores: Vec<(f64, f64)> =
-                outcomes.iter().map(|(p, point)| (*p, linear.score_row(point))).collect();
-            return Ok(success_on_line(&scores, self.solver.sd, rate));
-        }
-        // Else by turns, from above: the point that this rate leads to, and how often failures are
-        // refused there.
-        let success = outcomes[0].0;
-        let mut asked = rate;
-        for _ in 0..TURNS {
-            let mut least = f64::INFINITY;
-            for limits in rooms {
-                self.within.limits.copy_from_slice(limits);
-                self.inner.confine(&self.within, SearchEffort::Quick)?;
-                self.inner.find(&self.person, Goal::Rate(asked), &mut self.found)?;
-                if self.found.verdict == Verdict::Reached {
-                    let point = self.found.point.clone();
-                    least = least.min(self.mixed_rate(factual, &point)? - success * asked);
-                }
-            }
-            let left = (rate - least) / success;
-            if left >= 0.99 * asked {
-                return Ok(Some(asked));
-            }
-            if least.is_infinite() || asked < LEAST_RATE {
-                return Ok(None);
-            }
-            asked = if left > 0.0 { 0.998 * left } else { 0.2 * asked };
-        }
-        Ok(Some(asked))
-    }
-
-    /// About the rate of a point, failures included.
-    fn mixed_rate(&mut self, factual: &[f64], point: &[f64]) -> Result<f64> {
-        let mut outcomes = self.task.actions.outcomes(factual, point);
-        if outcomes.is_empty() {
-            outcomes.push((1.0, point.to_vec()));
-        }
-        let mut rate = 0.0;
-        for (p, point) in &outcomes {
-            rate += p * self.inner.rate_at(factual, point)?;
-        }
-        Ok(rate)
     }
 
     /// Another room where features of limited sums stay as they are: a search may lose its way
@@ -523,42 +354,6 @@ impl DiscreteWorker<'_> {
         (0..self.person.len()).map(cut).collect()
     }
 
-    /// The feature that is furthest between two of its steps, in terms of what it costs, with these
-    /// steps.
-    fn between_steps(&self) -> Option<(usize, f64, f64)> {
-        let task = &*self.task;
-        let mut most: Option<(f64, (usize, f64, f64))> = None;
-        for (j, (&to, &from)) in self.found.point.iter().zip(&self.person).enumerate() {
-            let Some(grid) = task.actions.grid(j).filter(|grid| to != from && !grid.has(to)) else {
-                continue;
-            };
-            let (mut below, mut above) = (grid.below(to), grid.above(to));
-            // Where the person is now is as good as a step.
-            if to > from {
-                below = below.max(from);
-            } else {
-                above = above.min(from);
-            }
-            let off = task.cost.weight(j, to - from) * (to - below).min(above - to);
-            if most.as_ref().is_none_or(|(so_far, _)| off > *so_far) {
-                most = Some((off, (j, below, above)));
-            }
-        }
-        most.map(|(_, found)| found)
-    }
-
-    /// Puts what lies on a step but for rounding on it.
-    fn snap(&self, point: &mut [f64]) {
-        let actions = &self.task.actions;
-        for (j, (to, &from)) in point.iter_mut().zip(&self.person).enumerate() {
-            if let Some(grid) = actions.grid(j).filter(|_| *to != from) {
-                let (low, high) = actions.interval(j, from).unwrap_or((from, from));
-                *to = (grid.zero + grid.step * ((*to - grid.zero) / grid.step).round())
-                    .clamp(low, high);
-            }
-        }
-    }
-
     /// The most robust point that the budget pays: bisection over what the cheapest point of a rate
     /// costs.
     fn spend(&mut self, factual: &[f64], budget: f64, proposal: &mut Proposal) -> Result<()> {
@@ -587,28 +382,4 @@ impl DiscreteWorker<'_> {
         }
         Ok(())
     }
-}
-
-/// The rate that an affine score must have where everything succeeds, so that `outcomes`, of these
-/// probabilities and scores, have `rate` together; `None` if they cannot. The score's noise has
-/// standard deviation `sd`.
-fn success_on_line(outcomes: &[(f64, f64)], sd: f64, rate: f64) -> Option<f64> {
-    let own = outcomes[0].1;
-    if sd == 0.0 {
-        // Nothing that is free moves the score: it is refused or not.
-        let refused: f64 = outcomes.iter().filter(|(_, score)| *score <= 0.0).map(|(p, _)| p).sum();
-        return (refused <= rate).then_some(rate);
-    }
-    let mixed = |margin: f64| -> f64 {
-        outcomes.iter().map(|(p, score)| p * upper_tail(margin + (score - own) / sd)).sum()
-    };
-    let (mut low, mut high) = (-8.0, 37.0);
-    if mixed(high) > rate {
-        return None;
-    }
-    for _ in 0..100 {
-        let middle = 0.5 * (low + high);
-        if mixed(middle) <= rate { high = middle } else { low = middle }
-    }
-    Some(upper_tail(high))
 }

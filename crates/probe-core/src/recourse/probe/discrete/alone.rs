@@ -1,7 +1,8 @@
 //! Steps of single features, with the categories at hand: without steps a search may end on a
-//! stretch that has none, and what is near a step may be out of its sight.
+//! interval that has none, and what is near a step may be out of its sight.
 
-use super::{Best, DiscreteWorker};
+use super::DiscreteWorker;
+use super::branch::Best;
 use crate::error::Result;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ const LOOKS: usize = 24;
 const FEW_LOOKS: usize = 2;
 
 /// The most robust of the points that are accepted and fall short.
-pub(super) type Liked = Option<(f64, Vec<f64>)>;
+pub(super) type BestAccepted = Option<(f64, Vec<f64>)>;
 
 impl DiscreteWorker<'_> {
     /// Offers the cheapest point within `rooms` that has at most `rate`, failures included, where
@@ -26,7 +27,7 @@ impl DiscreteWorker<'_> {
         spent: f64,
         rooms: &[Vec<(f64, f64)>],
         best: &mut Best,
-    ) -> Result<Liked> {
+    ) -> Result<BestAccepted> {
         let task = Arc::clone(&self.task);
         let norm = task.cost.norm();
         // With their scores and totals.
@@ -69,7 +70,7 @@ impl DiscreteWorker<'_> {
         points.dedup();
         points.truncate(if best.total.is_finite() { FEW_LOOKS } else { LOOKS });
         points.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let mut liked: Liked = None;
+        let mut best_accepted: BestAccepted = None;
         for (_, total, point) in points {
             let seen = self.mixed_rate(factual, &point)?;
             if seen <= rate {
@@ -77,10 +78,10 @@ impl DiscreteWorker<'_> {
                 best.point.copy_from_slice(&point);
                 return Ok(None);
             }
-            if liked.as_ref().is_none_or(|(least, _)| seen < *least) {
-                liked = Some((seen, point));
+            if best_accepted.as_ref().is_none_or(|(least, _)| seen < *least) {
+                best_accepted = Some((seen, point));
             }
         }
-        Ok(liked)
+        Ok(best_accepted)
     }
 }
