@@ -6,14 +6,14 @@ use std::time::Instant;
 
 /// What some work took, in seconds.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Took {
-    pub(crate) wall: f64,
+pub struct Took {
+    pub wall: f64,
     /// Of the calling thread; as `wall` where the system does not tell.
-    pub(crate) cpu: f64,
+    pub cpu: f64,
 }
 
 /// Runs `work` once.
-pub(crate) fn time<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Took)> {
+pub fn time<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Took)> {
     let (cpu, started) = (cpu_seconds(), Instant::now());
     let result = work()?;
     let wall = started.elapsed().as_secs_f64();
@@ -23,11 +23,7 @@ pub(crate) fn time<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Took)> {
 
 /// Medians of at most `most` measurements, fewer where they take longer than `enough` seconds
 /// together. Work that is done sooner than the clocks are fine is repeated within a measurement.
-pub(crate) fn median_of(
-    most: usize,
-    enough: f64,
-    mut work: impl FnMut() -> Result<()>,
-) -> Result<Took> {
+pub fn median_of(most: usize, enough: f64, mut work: impl FnMut() -> Result<()>) -> Result<Took> {
     const SHORTEST: f64 = 0.1;
     let ((), first) = time(&mut work)?;
     if first.wall >= enough {
@@ -44,7 +40,7 @@ pub(crate) fn median_of(
 }
 
 /// Best wall time of `n` runs, in seconds.
-pub(crate) fn best_of(n: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+pub fn best_of(n: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
     let mut best = f64::INFINITY;
     for _ in 0..n {
         best = time(&mut work)?.1.wall.min(best);
@@ -63,7 +59,7 @@ fn cpu_seconds() -> Option<f64> {
 
 /// Processor time of programs that have ended, which this one started, to a hundredth of a second;
 /// `None` where the system does not tell.
-pub(crate) fn cpu_of_children() -> Option<f64> {
+pub fn cpu_of_children() -> Option<f64> {
     /// Linux counts in these for programs, whatever it counts in itself.
     const TICKS: f64 = 100.0;
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;
@@ -75,7 +71,7 @@ pub(crate) fn cpu_of_children() -> Option<f64> {
 }
 
 /// The machine in a few words.
-pub(crate) fn machine() -> String {
+pub fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info

@@ -1,9 +1,9 @@
 //! Data frames: the Python package against the library itself, on the same people, in one run.
 
 use crate::clock::time;
-use crate::networks::Subject;
-use crate::report::{self, Figures, Part};
+use crate::part::{Figures, Part};
 use crate::stats::Repeats;
+use crate::subjects::networks::Subject;
 use crate::{clock, folders, python, say};
 use anyhow::{Context as _, Result, bail};
 use probe_core::{Answer, Engine, Linear, Model, Purpose, Rows, Seed, Setup};
@@ -23,7 +23,7 @@ const SEED: Seed = Seed(3);
 
 /// Options of `probe-bench frames`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// The package, as a wheel
     #[arg(long)]
     wheel: PathBuf,
@@ -44,7 +44,7 @@ struct Case {
     r: f64,
 }
 
-pub(crate) fn run(options: &Options) -> Result<()> {
+pub fn run(options: &Options) -> Result<()> {
     let interpreter = python::environment("frames").with_context(|| python::needs("frames"))?;
     python::install(&interpreter, &options.wheel)?;
     let folder = folders::kept("frames")?;
@@ -63,15 +63,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         figures.insert(format!("{name}_ratio"), format!("{:.2}", row.ratio.median));
         figures.insert(format!("{name}_most_mb"), format!("{:.0}", row.most));
     }
-    report::publish(&Part {
-        id: "frames",
-        command: "frames",
-        document: "docs/python.md",
-        title: Some("Speed"),
+    Part {
+        id: "frames".into(),
+        command: "frames".into(),
+        document: "docs/python.md".into(),
+        title: Some("Speed".into()),
         text,
         figures,
         ..Part::default()
-    })
+    }
+    .store()
 }
 
 /// What was measured of a case: seconds, and megabytes.

@@ -9,13 +9,13 @@ use probe_train::{BoostedParams, BoostedTrainer};
 use std::sync::Arc;
 
 const SEED: Seed = Seed(10);
-pub(crate) const SIGMA: f64 = 0.1;
+pub const SIGMA: f64 = 0.1;
 /// People behind the cut-off of a model.
 const JUDGED: usize = 1_001;
 
 /// A network of random weights that denies half of the people: features, hidden units layer by
 /// layer, and two outputs.
-pub(crate) fn network(widths: &[usize]) -> Result<Mlp> {
+pub fn network(widths: &[usize]) -> Result<Mlp> {
     let layers = || {
         let mut stream = SEED.stream(Purpose::Data, 1);
         let mut layer = |pair: &[usize]| Dense {
@@ -31,7 +31,7 @@ pub(crate) fn network(widths: &[usize]) -> Result<Mlp> {
 }
 
 /// A linear score of random weights that denies half of the people.
-pub(crate) fn linear(d: usize) -> Result<Linear> {
+pub fn linear(d: usize) -> Result<Linear> {
     let mut stream = SEED.stream(Purpose::Data, 2);
     let weights: Vec<f64> = (0..d).map(|_| stream.normal()).collect();
     let threshold = middle(&Linear::new(weights.clone(), 0.0, 0.0)?)?;
@@ -39,7 +39,7 @@ pub(crate) fn linear(d: usize) -> Result<Linear> {
 }
 
 /// Boosting of so many trees, fitted to what a network of random weights decides.
-pub(crate) fn boosted(trees: usize, d: usize) -> Result<Trees> {
+pub fn boosted(trees: usize, d: usize) -> Result<Trees> {
     const ROWS: usize = 4_000;
     let teacher = network(&[d, 20, 2])?;
     let mut stream = SEED.stream(Purpose::Data, 3);
@@ -59,7 +59,7 @@ pub(crate) fn boosted(trees: usize, d: usize) -> Result<Trees> {
 
 /// Complete trees of random cuts, whose leaves are the higher the more of the path leads to larger
 /// values. Made without training.
-pub(crate) fn complete_trees(n: usize, depth: u32, d: usize) -> Result<Trees> {
+pub fn complete_trees(n: usize, depth: u32, d: usize) -> Result<Trees> {
     let mut stream = SEED.stream(Purpose::Data, 4);
     let inner = 2_usize.pow(depth) - 1;
     let trees = (0..n).map(|_| {
@@ -95,7 +95,7 @@ fn middle(model: &dyn Model) -> Result<f64> {
 }
 
 /// So many people whom the model denies, row after row.
-pub(crate) fn denied(model: &dyn Model, n: usize) -> Result<Vec<f64>> {
+pub fn denied(model: &dyn Model, n: usize) -> Result<Vec<f64>> {
     let d = model.n_features();
     let mut stream = SEED.stream(Purpose::Data, 6);
     let mut people = Vec::with_capacity(n * d);
@@ -113,7 +113,7 @@ pub(crate) fn denied(model: &dyn Model, n: usize) -> Result<Vec<f64>> {
 }
 
 /// An engine for a model: every column free, noise on all of them, l1 cost.
-pub(crate) fn engine(model: Arc<dyn Model>, r: f64) -> Result<Engine> {
+pub fn engine(model: Arc<dyn Model>, r: f64) -> Result<Engine> {
     let names = names(model.n_features());
     let mut setup = Setup::new(model, names, None, SIGMA)?;
     setup.max_rate = r;

@@ -12,7 +12,7 @@ const SHAPES: [&[usize]; 3] = [&[20, 50, 2], &[10, 50, 2], &[100, 256, 256, 2]];
 /// in cache.
 const BLOCKS: [usize; 4] = [64, 256, 1024, 4096];
 
-pub(crate) fn run() -> Result<()> {
+pub fn run() -> Result<()> {
     say(
         "scoring rows in batches, one thread, best of 40 in turns; the product with the best of its block sizes\n",
     );

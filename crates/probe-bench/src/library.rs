@@ -1,12 +1,13 @@
 //! The exact linear solver without I/O: recourses per second on all cores and on one.
 
 use crate::clock::time;
-use crate::report::{self, BENCHMARKS, Figures, Part, figure_name};
+use crate::part::{BENCHMARKS, Figures, Part, figure_name};
 use crate::say;
 use crate::stats::{Repeats, figure};
 use anyhow::Result;
 use probe_core::{
-    Actions, Answer, Cost, Engine, Group, Linear, NoiseOn, Purpose, Room, Rows, Seed, Setup, Status,
+    Actions, Answer, Cost, Engine, FeatureLimits, Group, Linear, NoiseOn, Purpose, Rows, Seed,
+    Setup, Status,
 };
 use std::sync::Arc;
 
@@ -58,9 +59,9 @@ fn changed(setup: &mut Setup, norm: &str) -> probe_core::Result<()> {
 }
 
 fn grouped(setup: &mut Setup) -> probe_core::Result<()> {
-    let room = Room { low: 0.0, high: 1.0, ..Room::default() };
+    let limits = FeatureLimits { low: 0.0, high: 1.0, ..FeatureLimits::default() };
     let groups = (0..4).map(|g| Group::one_hot((0..3).map(|o| 3 * g + o).collect())).collect();
-    setup.actions = Actions::new(vec![room; D]).with_groups(groups)?;
+    setup.actions = Actions::new(vec![limits; D]).with_groups(groups)?;
     setup.cost = Cost::new("l1", vec![1.0; D], vec![1.0; D])?;
     setup.noise_on = NoiseOn::Mutable;
     Ok(())
@@ -71,18 +72,18 @@ const REPEATS: usize = 5;
 
 /// What was measured of a case.
 #[derive(Debug)]
-pub(crate) struct Row {
-    pub(crate) name: &'static str,
+pub struct Row {
+    pub name: &'static str,
     /// People who need an answer, per second of the clock on all cores and on one.
-    pub(crate) all: Repeats,
-    pub(crate) one: Repeats,
+    pub all: Repeats,
+    pub one: Repeats,
     /// The same per second of the processor, on one.
-    pub(crate) cpu: Repeats,
+    pub cpu: Repeats,
     /// Certified, of those who need an answer.
-    pub(crate) certified: f64,
+    pub certified: f64,
 }
 
-pub(crate) fn run() -> Result<()> {
+pub fn run() -> Result<()> {
     let mut rows = Vec::new();
     for case in CASES {
         eprintln!("{}", case.name);
@@ -97,15 +98,16 @@ pub(crate) fn run() -> Result<()> {
             figures.insert(format!("{name}_{on}"), figure(speed.median));
         }
     }
-    report::publish(&Part {
-        id: "library",
-        command: "library",
-        document: BENCHMARKS,
-        title: Some("Linear models"),
+    Part {
+        id: "library".into(),
+        command: "library".into(),
+        document: BENCHMARKS.into(),
+        title: Some("Linear models".into()),
         text,
         figures,
         ..Part::default()
-    })
+    }
+    .store()
 }
 
 fn render(rows: &[Row]) -> String {

@@ -30,7 +30,7 @@ struct Found {
 }
 
 /// Makes the models, scores them and fails where margins differ by more than the tolerance.
-pub(crate) fn run() -> Result<()> {
+pub fn run() -> Result<()> {
     say(
         "| model | rows | with missing values | largest difference of margins | decisions that differ |\n|---|---|---|---|---|",
     );

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 /// What came of a program.
 #[derive(Debug)]
-pub(crate) struct Watched {
-    pub(crate) seconds: f64,
+pub struct Watched {
+    pub seconds: f64,
     /// The most memory it held, in KiB; 0 where the system does not tell.
-    pub(crate) peak: u64,
+    pub peak: u64,
 }
 
 /// Runs a program, looking at its memory every so often. Fails where it does.
-pub(crate) fn watch(command: &mut Command, every: Duration) -> Result<Watched> {
+pub fn watch(command: &mut Command, every: Duration) -> Result<Watched> {
     let (child, started) = spawn(command)?;
     let id = child.id();
     follow(child, started, every, || Some(id))
@@ -22,7 +22,7 @@ pub(crate) fn watch(command: &mut Command, every: Duration) -> Result<Watched> {
 
 /// Runs a command line of the shell in a terminal of its own, by `script` of util-linux, which
 /// writes what is shown to `shown`.
-pub(crate) fn watch_in_terminal(
+pub fn watch_in_terminal(
     line: &str,
     folder: &Path,
     shown: &Path,

@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Where the scripts of `name` lie.
-pub(crate) fn scripts(name: &str) -> PathBuf {
+pub fn scripts(name: &str) -> PathBuf {
     folders::root().join("benches").join(name)
 }
 
 /// What to say where there is no environment.
-pub(crate) fn needs(name: &str) -> String {
+pub fn needs(name: &str) -> String {
     format!(
         "It needs Python 3 with venv, and a way for pip to get benches/{name}/requirements.txt."
     )
 }
 
 /// Installs our own package, as a wheel, and nothing that it needs.
-pub(crate) fn install(python: &Path, wheel: &Path) -> Result<()> {
+pub fn install(python: &Path, wheel: &Path) -> Result<()> {
     let words = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps"];
     let installed = Command::new(python).args(words).arg(wheel).status()?;
     if !installed.success() {
@@ -29,7 +29,7 @@ pub(crate) fn install(python: &Path, wheel: &Path) -> Result<()> {
 
 /// The Python of an environment under the target folder that has what the scripts of `name` need;
 /// set up on first use.
-pub(crate) fn environment(name: &str) -> Result<PathBuf> {
+pub fn environment(name: &str) -> Result<PathBuf> {
     let folder = folders::kept(name)?.join("venv");
     let python = folder.join("bin/python");
     let requirements = scripts(name).join("requirements.txt");

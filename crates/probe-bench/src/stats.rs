@@ -3,13 +3,13 @@
 use probe_experiments::number::rounded;
 
 /// The mean; NaN without values.
-pub(crate) fn mean(values: impl Iterator<Item = f64>) -> f64 {
+pub fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (n, sum) = values.fold((0.0, 0.0), |(n, sum), value| (n + 1.0, sum + value));
     sum / n
 }
 
 /// The middle value; NaN without values.
-pub(crate) fn median(values: &mut [f64]) -> f64 {
+pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {
         0 => f64::NAN,
@@ -18,12 +18,12 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
 }
 
 /// The smallest and the largest, `"0.95 to 0.99"`; one number where they are printed alike.
-pub(crate) fn range(values: impl Iterator<Item = f64>, digits: usize) -> String {
+pub fn range(values: impl Iterator<Item = f64>, digits: usize) -> String {
     between(values, |value| format!("{value:.digits$}"))
 }
 
 /// [`range`], as texts quote numbers.
-pub(crate) fn range_of_figures(values: impl Iterator<Item = f64>) -> String {
+pub fn range_of_figures(values: impl Iterator<Item = f64>) -> String {
     between(values, figure)
 }
 
@@ -36,14 +36,14 @@ fn between(values: impl Iterator<Item = f64>, text: impl Fn(f64) -> String) -> S
 }
 
 /// A number as texts quote it: three digits that count, thousands apart; `"18,600"`, `"1.25"`.
-pub(crate) fn figure(value: f64) -> String {
+pub fn figure(value: f64) -> String {
     let unit = 10f64.powf(value.abs().log10().floor() - 2.0);
     if unit > 1.0 { rounded((value / unit).round() * unit, 3) } else { rounded(value, 3) }
 }
 
 /// The smallest of sorted values that at least a share `p` of them do not exceed; NaN without
 /// values.
-pub(crate) fn percentile(sorted: &[f64], p: f64) -> f64 {
+pub fn percentile(sorted: &[f64], p: f64) -> f64 {
     // The product is a little above a whole number where it should be one: 0.99 · 100.
     let place = (p * sorted.len() as f64 - 1e-9).ceil().max(1.0) as usize;
     sorted.get(place - 1).copied().unwrap_or(f64::NAN)
@@ -51,26 +51,26 @@ pub(crate) fn percentile(sorted: &[f64], p: f64) -> f64 {
 
 /// What repeats of one measurement came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Repeats {
-    pub(crate) median: f64,
-    pub(crate) least: f64,
-    pub(crate) most: f64,
+pub struct Repeats {
+    pub median: f64,
+    pub least: f64,
+    pub most: f64,
 }
 
 impl Repeats {
-    pub(crate) fn of(mut values: Vec<f64>) -> Self {
+    pub fn of(mut values: Vec<f64>) -> Self {
         let median = median(&mut values);
         let end = |value: Option<&f64>| value.copied().unwrap_or(f64::NAN);
         Self { median, least: end(values.first()), most: end(values.last()) }
     }
 
     /// The same of what falls as these rise: rates of times.
-    pub(crate) fn over(self, amount: f64) -> Self {
+    pub fn over(self, amount: f64) -> Self {
         Self { median: amount / self.median, least: amount / self.most, most: amount / self.least }
     }
 
     /// Ratios of pairs that were measured in turns.
-    pub(crate) fn ratios(above: &[f64], below: &[f64]) -> Self {
+    pub fn ratios(above: &[f64], below: &[f64]) -> Self {
         Self::of(above.iter().zip(below).map(|(a, b)| a / b).collect())
     }
 }
@@ -84,7 +84,7 @@ impl std::fmt::Display for Repeats {
 /// The slope of the straight line nearest to the logarithms of `points` by least squares: the power
 /// with which the second grows with the first. `None` for fewer than two different places, or
 /// numbers without a logarithm.
-pub(crate) fn power(points: &[(f64, f64)]) -> Option<f64> {
+pub fn power(points: &[(f64, f64)]) -> Option<f64> {
     let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
     let n = logs.len() as f64;
     let (mx, my) = (mean(logs.iter().map(|p| p.0)), mean(logs.iter().map(|p| p.1)));
@@ -99,7 +99,7 @@ pub(crate) fn power(points: &[(f64, f64)]) -> Option<f64> {
 
 /// Of points in the order of the first number, those in the upper half of its range, on a scale of
 /// logarithms; the last two at least.
-pub(crate) fn upper_half(points: &[(f64, f64)]) -> &[(f64, f64)] {
+pub fn upper_half(points: &[(f64, f64)]) -> &[(f64, f64)] {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return points };
     // A little lower, for a middle that is a point itself.
     let middle = (first.0 * last.0).sqrt() * 0.999;

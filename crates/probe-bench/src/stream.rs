@@ -1,8 +1,8 @@
 //! `probe recourse` from CSV to CSV, against merely reading and writing the same file with the
 //! `csv` crate.
 
+use crate::part::{BENCHMARKS, Figures, Part};
 use crate::process::watch;
-use crate::report::{self, BENCHMARKS, Figures, Part};
 use crate::say;
 use crate::stats::{Repeats, figure};
 use anyhow::{Context as _, Result};
@@ -17,31 +17,31 @@ use std::time::{Duration, Instant};
 
 const D: usize = 20;
 /// People in the larger file, where it is to be written down.
-pub(crate) const PEOPLE: usize = 1_000_000;
+pub const PEOPLE: usize = 1_000_000;
 /// How often each is timed, in turns.
 const REPEATS: usize = 5;
 
 /// What was measured for one file, in seconds.
 #[derive(Debug)]
-pub(crate) struct Row {
-    pub(crate) people: usize,
-    pub(crate) megabytes: f64,
-    pub(crate) copy: Repeats,
+pub struct Row {
+    pub people: usize,
+    pub megabytes: f64,
+    pub copy: Repeats,
     /// On all threads and on one: seconds, over those of a copy in the same turn, and the most
     /// memory in KiB.
-    pub(crate) all: Way,
-    pub(crate) one: Way,
+    pub all: Way,
+    pub one: Way,
 }
 
 /// The command on some threads.
 #[derive(Debug)]
-pub(crate) struct Way {
-    pub(crate) seconds: Repeats,
-    pub(crate) to_copy: Repeats,
-    pub(crate) peak: u64,
+pub struct Way {
+    pub seconds: Repeats,
+    pub to_copy: Repeats,
+    pub peak: u64,
 }
 
-pub(crate) fn run(probe: &Path, people: usize) -> Result<()> {
+pub fn run(probe: &Path, people: usize) -> Result<()> {
     let probe =
         &probe.canonicalize().with_context(|| format!("no binary at {}", probe.display()))?;
     let folder = tempfile::tempdir()?;
@@ -67,15 +67,16 @@ pub(crate) fn run(probe: &Path, people: usize) -> Result<()> {
         quote("to_copy", format!("{:.2}", row.all.to_copy.median));
         quote("peak_mb", format!("{:.0}", row.all.peak as f64 / 1024.0));
     }
-    report::publish(&Part {
-        id: "stream",
-        command: "stream",
-        document: BENCHMARKS,
-        title: Some("Files"),
+    Part {
+        id: "stream".into(),
+        command: "stream".into(),
+        document: BENCHMARKS.into(),
+        title: Some("Files".into()),
         text,
         figures,
         ..Part::default()
-    })
+    }
+    .store()
 }
 
 fn measure(probe: &Path, folder: &Path, names: &[String], people: usize) -> Result<Row> {
@@ -127,7 +128,7 @@ fn render(rows: &[Row]) -> String {
     lines.join("\n")
 }
 
-pub(crate) fn write_people(path: &Path, names: &[String], n: usize) -> Result<()> {
+pub fn write_people(path: &Path, names: &[String], n: usize) -> Result<()> {
     let mut out = BufWriter::new(File::create(path)?);
     writeln!(out, "{}", names.join(","))?;
     let mut stream = Seed(2).stream(Purpose::Data, 0);
@@ -153,7 +154,7 @@ fn plain_copy(input: &Path, output: &Path) -> Result<()> {
 }
 
 /// The command on so many threads; 0 for all there are.
-pub(crate) fn recourse(probe: &Path, folder: &Path, threads: &str) -> Command {
+pub fn recourse(probe: &Path, folder: &Path, threads: &str) -> Command {
     let words = "recourse model.json people.csv -r 0.1 --sigma 0.1 --bounds 0,1 -o out.csv --quiet --threads";
     let mut command = Command::new(probe);
     command.args(words.split(' ')).arg(threads).current_dir(folder).stdout(Stdio::null());

@@ -3,10 +3,11 @@
 
 use crate::clock::time;
 use crate::latency::linear_people;
-use crate::networks::Subject;
-use crate::report::{self, BENCHMARKS, Figures, Part, figure_name};
+use crate::part::{BENCHMARKS, Figures, Part, figure_name};
+use crate::say;
 use crate::stats::{Repeats, figure};
-use crate::{say, trees};
+use crate::subjects::networks::Subject;
+use crate::subjects::trees;
 use anyhow::{Context as _, Result};
 use probe_core::{Answer, Engine, Rows, Setup, Status};
 use probe_experiments::number::fixed;
@@ -25,7 +26,7 @@ const FEWER: usize = 4;
 
 /// What to measure.
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// A tenth of the people; nothing is written
     #[arg(long)]
     quick: bool,
@@ -53,7 +54,7 @@ struct Row {
     speeds: [Speed; 3],
 }
 
-pub(crate) fn run(options: &Options) -> Result<()> {
+pub fn run(options: &Options) -> Result<()> {
     let share = if options.quick { 10 } else { 1 };
     let pool = |threads: usize| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pools = [pool(1)?, pool(0)?];
@@ -75,15 +76,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             figures.insert(format!("{name}_all"), figure(speed.all.median));
         }
     }
-    report::publish(&Part {
-        id: "throughput",
-        command: "throughput",
-        document: BENCHMARKS,
-        title: Some("Many people at once"),
+    Part {
+        id: "throughput".into(),
+        command: "throughput".into(),
+        document: BENCHMARKS.into(),
+        title: Some("Many people at once".into()),
         text,
         figures,
         ..Part::default()
-    })
+    }
+    .store()
 }
 
 fn cases([linear, networks, of_trees]: [usize; 3]) -> Result<Vec<Case>> {

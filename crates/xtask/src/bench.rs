@@ -1,36 +1,53 @@
-//! `cargo xtask bench`: builds in release and measures.
+//! `cargo xtask bench`: builds in release and measures. Short measurements are in the crate
+//! `probe-bench`; long studies and the report writer are in the workspace `benches`, which is
+//! built only when one of them is asked for.
 
 use crate::python;
 use crate::shell::{cargo, root, say, step, target};
-use anyhow::Result;
+use anyhow::{Result, bail};
+use std::process::Command;
 
-/// What one run without a name measures, in this order: all of docs/benchmarks.md, docs/peers.md
-/// and docs/quality.md, and the speed of Python.
-const SUITE: [&str; 11] = [
-    "library",
-    "throughput",
-    "latency",
-    "stream",
-    "million",
-    "frames",
-    "limits",
-    "scaling",
-    "counts",
-    "peers",
-    "board",
+/// A program that measures.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Program {
+    /// `crates/probe-bench`
+    Short,
+    /// `benches`
+    Studies,
+}
+use Program::{Short, Studies};
+
+/// What can be measured, and by which program.
+const MEASUREMENTS: [(&str, Program); 17] = [
+    ("library", Short),
+    ("throughput", Short),
+    ("latency", Short),
+    ("stream", Short),
+    ("million", Studies),
+    ("frames", Short),
+    ("limits", Studies),
+    ("scaling", Studies),
+    ("counts", Short),
+    ("peers", Studies),
+    ("board", Studies),
+    ("networks", Studies),
+    ("trees", Studies),
+    ("people", Studies),
+    ("models", Short),
+    ("kernels", Short),
+    ("report", Studies),
 ];
-/// Of these, those that have a quick look.
+/// `cargo xtask bench` without a name runs this many of them, from the first: all of
+/// docs/benchmarks.md, docs/peers.md and docs/quality.md, and the speed of Python.
+const SUITE: usize = 11;
+/// Those of the suite that have a quick look.
 const QUICK: [&str; 6] = ["throughput", "latency", "million", "limits", "scaling", "peers"];
-/// What is measured by name alone, most of it for an hour.
-pub(crate) const NAMED: [&str; 6] = ["networks", "trees", "people", "models", "kernels", "report"];
+/// Those that run the `probe` command.
+const WITH_COMMAND: [&str; 5] = ["stream", "people", "latency", "million", "limits"];
 
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    step(
-        "build",
-        cargo().args(["build", "--release", "--quiet", "-p", "probe-bench", "-p", "probe-cli"]),
-    )?;
     match arguments {
-        [] => SUITE.iter().try_for_each(|what| measure(what, &[])),
+        [] => MEASUREMENTS[..SUITE].iter().try_for_each(|(what, _)| measure(what, &[])),
         ["--quick"] => {
             say("a quick look at some of it; no document is written");
             QUICK.iter().try_for_each(|what| measure(what, &["--quick"]))
@@ -39,22 +56,109 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     }
 }
 
-/// The names of everything that is measured.
+/// The names of everything that can be measured.
 pub(crate) fn names() -> String {
-    [&SUITE[..], &NAMED].concat().join(", ")
+    MEASUREMENTS.map(|(name, _)| name).join(", ")
 }
 
 fn measure(what: &str, arguments: &[&str]) -> Result<()> {
-    let target = target();
-    let mut bench = std::process::Command::new(target.join("release/probe-bench"));
-    bench.current_dir(root()).arg(what).args(arguments);
+    let Some((_, program)) = MEASUREMENTS.iter().find(|(name, _)| *name == what) else {
+        bail!("unknown measurement: {what}; one of {}", names());
+    };
     let help = arguments.iter().any(|word| matches!(*word, "--help" | "-h"));
-    if matches!(what, "stream" | "people" | "latency" | "million" | "limits") && !help {
-        bench.arg("--probe").arg(target.join("release/probe"));
+    let mut bench = built(*program)?;
+    bench.arg(what).args(arguments);
+    if WITH_COMMAND.contains(&what) && !help {
+        build("command", cargo().args(["build", "--release", "--quiet", "-p", "probe-cli"]))?;
+        bench.arg("--probe").arg(target().join("release/probe"));
     }
     // Building it takes minutes: not for a quick look.
     if (what == "frames" || what == "latency" && !arguments.contains(&"--quick")) && !help {
         bench.arg("--wheel").arg(python::wheel("release")?);
     }
-    step(what, &mut bench)
+    step(what, &mut bench)?;
+    publish()
+}
+
+/// Writes what was measured into the documents. Only full runs leave something to publish.
+fn publish() -> Result<()> {
+    let parts = target().join("probe-bench/parts");
+    let waiting = std::fs::read_dir(parts).is_ok_and(|mut files| files.next().is_some());
+    if waiting { step("report", built(Studies)?.arg("report")) } else { Ok(()) }
+}
+
+/// A program, built.
+fn built(program: Program) -> Result<Command> {
+    let mut cargo = cargo();
+    cargo.args(["build", "--release", "--quiet"]);
+    let name = match program {
+        Short => "probe-bench",
+        Studies => {
+            cargo.args(STUDIES).arg("--target-dir").arg(target());
+            "probe-studies"
+        }
+    };
+    build(name, cargo.args(["-p", name]))?;
+    let mut command = Command::new(target().join("release").join(name));
+    command.current_dir(root());
+    Ok(command)
+}
+
+fn build(name: &str, command: &mut Command) -> Result<()> {
+    step(&format!("build of {name}"), command)
+}
+
+/// Tells cargo to work on the studies.
+const STUDIES: [&str; 2] = ["--manifest-path", "benches/Cargo.toml"];
+
+/// Format, lints and tests of the studies, which are not part of the main workspace.
+pub(crate) fn test_studies() -> Result<()> {
+    let on_studies = |words: &[&str]| {
+        let mut command = cargo();
+        command.args(words).args(STUDIES).env("CARGO_TARGET_DIR", target());
+        command
+    };
+    step("format of the studies", on_studies(&["fmt"]).arg("--check"))?;
+    step(
+        "lints of the studies",
+        on_studies(&["clippy", "--all-targets", "--quiet"]).args(["--", "-D", "warnings"]),
+    )?;
+    step("tests of the studies", &mut on_studies(&["test", "--quiet"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of a manifest from the heading on that starts with `table`, without comments.
+    fn settings(manifest: &str, table: &str) -> Vec<String> {
+        let mut inside = false;
+        let mut found = Vec::new();
+        for line in manifest.lines().map(str::trim) {
+            if line.starts_with('[') {
+                inside = line.starts_with(table);
+            }
+            if inside && !line.is_empty() && !line.starts_with('#') {
+                found.push(line.replace("[workspace.lints", "[lints"));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn studies_are_built_and_linted_like_the_engine() {
+        let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+        let (main, studies) = (read("Cargo.toml"), read("benches/Cargo.toml"));
+        for [ours, theirs] in [["[profile", "[profile"], ["[workspace.lints", "[lints"]] {
+            let (ours, theirs) = (settings(&main, ours), settings(&studies, theirs));
+            assert!(!ours.is_empty());
+            assert_eq!(ours, theirs, "make benches/Cargo.toml like Cargo.toml");
+        }
+    }
+
+    #[test]
+    fn quick_looks_belong_to_the_suite() {
+        let suite = MEASUREMENTS[..SUITE].iter().map(|(name, _)| *name).collect::<Vec<_>>();
+        assert!(QUICK.iter().all(|name| suite.contains(name)));
+    }
 }

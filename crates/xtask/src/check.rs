@@ -32,6 +32,7 @@ pub(crate) fn run(full: bool) -> Result<()> {
 fn extras() -> Result<()> {
     let slow = ["test", "--quiet", "-p", "probe-core", "--test", "networks", "--", "--ignored"];
     step("slow tests", cargo().args(slow))?;
+    bench::test_studies()?;
     // Sets up Python environments with the libraries in the target folder.
     bench::run(&["models"])?;
     // Needs valgrind, and says so.

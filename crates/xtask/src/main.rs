@@ -8,11 +8,13 @@ mod shell;
 use anyhow::{Result, bail};
 
 const USAGE: &str = "\
-cargo xtask test            everything that must hold: format, lints, tests, doctests, docs, the Python package
-cargo xtask test --full     that, and the slow extras: tests by the ten thousand, other libraries' models, each feature alone, licences, sources
+cargo xtask test            format, lints, tests, doctests, docs, and the Python package
+cargo xtask test --full     the same, and slow tests, the bench studies, models of other libraries,
+                            each feature alone, licences and sources
 cargo xtask test python     the Python package alone
-cargo xtask bench           what is claimed about speed and memory, measured in one run: library and stream
-cargo xtask bench WHAT      one of library, stream, latency, million, limits, scaling, counts, networks, peers, people, trees, models, frames, kernels; `--help` after it lists its flags";
+cargo xtask bench           measures speed, memory and quality in one run, and writes the documents
+cargo xtask bench --quick   a quick look at some of it, which writes nothing
+cargo xtask bench WHAT      one measurement; `--help` after it lists its flags";
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// A line for whoever watches.
+/// Prints a line of progress.
 pub(crate) fn say(text: &str) {
     use std::io::Write as _;
-    // Nobody listening is not an error.
+    // A closed stderr is ignored.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

@@ -7,7 +7,7 @@
 mod kernels;
 mod stored;
 
-use crate::report::{self, BENCHMARKS, Figures, Part};
+use crate::part::{BENCHMARKS, Figures, Part};
 use crate::say;
 use anyhow::{Context as _, Result, bail, ensure};
 use kernels::{KERNELS, Kernel};
@@ -17,7 +17,7 @@ use stored::{Stored, Verdict};
 
 /// Options of `probe-bench counts`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// Store what is counted in benches/counts.json, and write it down
     #[arg(long)]
     store: bool,
@@ -40,7 +40,7 @@ struct Counted {
     each: f64,
 }
 
-pub(crate) fn run(options: &Options) -> Result<()> {
+pub fn run(options: &Options) -> Result<()> {
     if let (Some(name), Some(units)) = (&options.kernel, options.units) {
         let kernel = KERNELS.iter().find(|kernel| kernel.name == name);
         return (kernel.with_context(|| format!("no kernel called {name}"))?.run)(units);
@@ -66,15 +66,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         now.save()?;
         let figures: Figures =
             counted.iter().map(|c| (c.kernel.name.to_owned(), whole(c.each))).collect();
-        return report::publish(&Part {
-            id: "counts",
-            command: "counts --store",
-            document: BENCHMARKS,
-            title: Some("Instructions"),
+        return Part {
+            id: "counts".into(),
+            command: "counts --store".into(),
+            document: BENCHMARKS.into(),
+            title: Some("Instructions".into()),
             text: table(&counted, &now),
             figures,
             ..Part::default()
-        });
+        }
+        .store();
     }
     let worse: BTreeMap<&str, f64> = counted
         .iter()

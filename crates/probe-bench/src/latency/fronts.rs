@@ -1,8 +1,8 @@
 //! What one person costs by the command, which starts for them, and by a call from Python.
 
 use super::{RATE, SIGMA, in_ms, linear_people};
-use crate::networks::Subject;
 use crate::stats::percentile;
+use crate::subjects::networks::Subject;
 use crate::{folders, python};
 use anyhow::{Context as _, Result, bail};
 use probe_core::Model;

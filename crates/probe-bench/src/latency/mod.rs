@@ -4,10 +4,11 @@
 mod fronts;
 
 use crate::clock::time;
-use crate::networks::Subject;
-use crate::report::{self, BENCHMARKS, Figures, Part, figure_name};
+use crate::part::{BENCHMARKS, Figures, Part, figure_name};
+use crate::say;
 use crate::stats::percentile;
-use crate::{say, trees};
+use crate::subjects::networks::Subject;
+use crate::subjects::trees;
 use anyhow::{Context as _, Result};
 use probe_core::{Answer, Engine, Linear, Model as _, Purpose, Seed, Setup, Status};
 use probe_experiments::paper_data::{HELOC, PAPER_DATA};
@@ -26,7 +27,7 @@ const SHORT: f64 = 5e-5;
 
 /// Options of `probe-bench latency`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// People before linear models and networks, at most
     #[arg(long, default_value_t = 2_000)]
     people: usize,
@@ -49,22 +50,22 @@ pub(crate) struct Options {
 
 /// How long each of some people took, in seconds.
 #[derive(Debug, Clone)]
-pub(crate) struct Latency {
-    pub(crate) model: String,
-    pub(crate) certified: usize,
+pub struct Latency {
+    pub model: String,
+    pub certified: usize,
     /// Sorted.
-    pub(crate) seconds: Vec<f64>,
+    pub seconds: Vec<f64>,
     /// Of the processor, sorted; empty where answers are shorter than that clock is fine.
-    pub(crate) cpu: Vec<f64>,
+    pub cpu: Vec<f64>,
 }
 
 impl Latency {
-    pub(crate) fn p(&self, p: f64) -> f64 {
+    pub fn p(&self, p: f64) -> f64 {
         percentile(&self.seconds, p)
     }
 
     /// The percentile of processor time, or of time where that is not known.
-    pub(crate) fn cpu_p(&self, p: f64) -> f64 {
+    pub fn cpu_p(&self, p: f64) -> f64 {
         if self.cpu.is_empty() { self.p(p) } else { percentile(&self.cpu, p) }
     }
 }
@@ -75,7 +76,7 @@ struct Measured {
     fronts: Vec<fronts::Front>,
 }
 
-pub(crate) fn run(options: &Options) -> Result<()> {
+pub fn run(options: &Options) -> Result<()> {
     let share = if options.quick { 10 } else { 1 };
     let n = |people: usize| (people / share).max(10);
     let mut warm = vec![linear(n(options.people))?];
@@ -96,15 +97,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if options.quick {
         return Ok(());
     }
-    report::publish(&Part {
-        id: "latency",
-        command: "latency",
-        document: BENCHMARKS,
-        title: Some("One person at a time"),
+    Part {
+        id: "latency".into(),
+        command: "latency".into(),
+        document: BENCHMARKS.into(),
+        title: Some("One person at a time".into()),
         text,
         figures: measured.quoted(),
         ..Part::default()
-    })
+    }
+    .store()
 }
 
 /// The exact solver before a linear model of twenty features.
@@ -117,7 +119,7 @@ fn linear(n: usize) -> Result<Latency> {
 }
 
 /// A linear model and people whom it denies.
-pub(crate) fn linear_people(n: usize) -> Result<(Arc<Linear>, Vec<f64>)> {
+pub fn linear_people(n: usize) -> Result<(Arc<Linear>, Vec<f64>)> {
     let mut stream = SEED.stream(Purpose::Data, 0);
     let weights: Vec<f64> = (0..D).map(|_| 2.0 * stream.normal()).collect();
     let model = Arc::new(Linear::new(weights, -2.0, 0.0)?);
