@@ -57,7 +57,8 @@ pub fn read_pairs(
     };
     if all.is_empty() {
         let what = format!(
-            "no pairs: no column ends in '{IMPLEMENTED}' (NAME is prescribed, NAME{IMPLEMENTED} is implemented)"
+            "no pairs: no column ends in '{IMPLEMENTED}' \
+             (NAME is prescribed, NAME{IMPLEMENTED} is implemented)"
         );
         return Err(Error::file(&file, what));
     }
@@ -91,7 +92,8 @@ pub fn read_pairs(
     let cells = columns.len();
     if cells == 0 {
         let what = format!(
-            "no pairs: none of the features has columns here (NAME is prescribed, NAME{IMPLEMENTED} is implemented): {}",
+            "no pairs: none of the features has columns here \
+             (NAME is prescribed, NAME{IMPLEMENTED} is implemented): {}",
             all.join(", ")
         );
         return Err(Error::file(&file, what));

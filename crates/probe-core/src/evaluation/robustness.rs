@@ -8,7 +8,8 @@ use crate::registry::Entry;
 
 pub(super) const INVALIDATION: Entry<dyn Metric> = Entry {
     name: "invalidation-rate",
-    reference: "the answer's true rate: exact where there is a way, else by lines, else by 40,000 draws",
+    reference: "the answer's true rate: exact where there is a way, else by lines, \
+                else by 40,000 draws",
     item: &True,
 };
 

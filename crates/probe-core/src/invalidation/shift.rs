@@ -94,7 +94,8 @@ impl ShiftedRate {
         if !gaussian.is_diagonal() || gaussian.mean().iter().any(|m| *m != 0.0) {
             return refuse(
                 "a model shift under noise with a mean or with correlations".to_owned(),
-                "the exact rate needs features missed independently and without bias; monte-carlo serves any noise",
+                "the exact rate needs features missed independently and without bias; \
+                       monte-carlo serves any noise",
             );
         }
         let variances: Vec<f64> =
@@ -109,7 +110,8 @@ impl ShiftedRate {
                     return refuse(
                         "a bounded model shift under noise that differs between features"
                             .to_owned(),
-                        "the worst case is known for equal noise on all features; use noise on all, or a gaussian shift",
+                        "the worst case is known for equal noise on all features; \
+                       use noise on all, or a gaussian shift",
                     );
                 }
                 Change::Worst(rho, variances[0].sqrt())

@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 pub(super) const ENTRY: Entry<dyn NoiseFamily> = Entry {
     name: "effort",
-    reference: "normal errors that grow with the change: sd √(SD² + rho² change²), mean a·change; rho=0.2, a=0 unless given",
+    reference: "normal errors that grow with the change: sd √(SD² + rho² change²), mean a·change; \
+                rho=0.2, a=0 unless given",
     item: &Family,
 };
 

@@ -10,6 +10,7 @@ mod budget;
 mod certificates;
 mod changed;
 mod edges;
+mod family;
 mod hopeless;
 mod limits;
 mod lines;

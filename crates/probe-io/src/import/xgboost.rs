@@ -84,7 +84,8 @@ fn read_ubjson(bytes: &[u8], origin: &str) -> Result<Imported> {
 fn refuse_binary(_: &[u8], origin: &str) -> Result<Imported> {
     Err(Error::file(
         origin,
-        "XGBoost's old binary format, which is not read: load it with the version that wrote it and save it as model.json or model.ubj",
+        "XGBoost's old binary format, which is not read: \
+             load it with the version that wrote it and save it as model.json or model.ubj",
     ))
 }
 

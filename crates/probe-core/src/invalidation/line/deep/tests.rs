@@ -164,7 +164,7 @@ fn lines_without_a_root_are_accepted_or_refused() {
 }
 
 /// Two units that are the same but for the order of their inputs, one less the other: a score of
-/// zero, of which rounding leaves rounding_error. It is refused where scores must exceed the rounding_error, and what
+/// zero, of which rounding leaves an error. It is refused where scores must exceed it, and what
 /// is not a number is refused as well.
 #[test]
 fn rounding_never_makes_a_yes() {
