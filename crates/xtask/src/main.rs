@@ -1,9 +1,10 @@
-//! Commands of the project itself: `cargo xtask test`, `cargo xtask bench`.
+//! Commands of the project itself: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask bench`.
 
 mod bench;
 mod check;
 mod python;
 mod shell;
+mod tidy;
 
 use anyhow::{Result, bail};
 
@@ -12,6 +13,7 @@ cargo xtask test            format, lints, tests, doctests, docs, and the Python
 cargo xtask test --full     the same, and slow tests, the bench studies, models of other libraries,
                             each feature alone, licences and sources
 cargo xtask test python     the Python package alone
+cargo xtask tidy            length of files, functions and lines; words to avoid
 cargo xtask bench           measures speed, memory and quality in one run, and writes the documents
 cargo xtask bench --quick   a quick look at some of it, which writes nothing
 cargo xtask bench WHAT      one measurement; `--help` after it lists its flags";
@@ -23,6 +25,7 @@ fn main() -> Result<()> {
         ["test"] => check::run(false),
         ["test", "--full"] => check::run(true),
         ["test", "python"] => python::test(),
+        ["tidy"] => tidy::run(),
         ["bench", rest @ ..] => bench::run(rest),
         ["help" | "--help" | "-h"] | [] => {
             shell::say(&format!(
