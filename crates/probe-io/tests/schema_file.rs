@@ -154,3 +154,28 @@ fn every_schema_that_was_checked_can_be_written() {
     let schema = Schema::new(Vec::new());
     assert_eq!(parse_schema(schema_to_toml(&schema).unwrap().as_bytes(), "s").unwrap(), schema);
 }
+
+/// The keys that an error lists as known.
+fn known_keys(message: &str) -> Vec<String> {
+    let list = message.split("expected").nth(1).unwrap_or_default();
+    list.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_schema_reference_lists_every_key() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("../../docs/schema.md")).unwrap();
+    let relation = format!("{TOML}\n[[relation]]\nstrange = 1\n");
+    let messages = [
+        message("version = 1\nstrange = 1\nfeature = []\n"),
+        with_field("strange = 1"),
+        message(&relation),
+    ];
+    for (message, n_keys) in messages.iter().zip([7, 20, 5]) {
+        let keys = known_keys(message);
+        assert!(keys.len() >= n_keys, "{message}");
+        for key in keys {
+            assert!(page.contains(&format!("`{key}`")), "docs/schema.md does not list `{key}`");
+        }
+    }
+}

@@ -193,21 +193,20 @@ fn in_order(text: &str, pieces: &[&str]) -> bool {
     })
 }
 
-/// The first block of text after a heading or sentence of the README.
-fn readme_block(readme: &str, after: &str) -> String {
-    let below =
-        &readme[readme.find(after).unwrap_or_else(|| panic!("the README has lost '{after}'"))..];
+/// The first block of text after a heading or sentence of a page.
+fn text_block(page: &str, after: &str) -> String {
+    let below = &page[page.find(after).unwrap_or_else(|| panic!("the page has lost '{after}'"))..];
     let start = below.find("```text\n").expect("a block of text") + "```text\n".len();
     below[start..].split("```").next().unwrap_or_default().to_owned()
 }
 
 #[test]
-fn the_readme_shows_what_the_demo_prints() {
+fn get_started_shows_what_the_demo_prints() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = std::fs::read_to_string(root.join("../../README.md")).expect("a README");
+    let page = std::fs::read_to_string(root.join("../../docs/get-started.md")).expect("a page");
     let folder = Folder::new();
     let printed = words(&folder.run("demo --out demo").text());
-    let block = readme_block(&readme, "## What the demo prints");
+    let block = text_block(&page, "## What the demo prints");
     assert!(block.lines().count() > 30, "the demo has lost its lines");
     // What is left out is marked; letters may break their lines elsewhere.
     for line in block.lines() {
@@ -216,7 +215,7 @@ fn the_readme_shows_what_the_demo_prints() {
         }
     }
     let answers = folder.text("demo/recourse.csv");
-    let block = readme_block(&readme, "The first answers of `probe recourse`");
+    let block = text_block(&page, "The first answers of `probe recourse`");
     assert_eq!(block.lines().count(), 3);
     for (shown, told) in block.lines().zip(answers.lines()) {
         let pieces: Vec<&str> = shown.split('…').collect();

@@ -11,6 +11,7 @@ mod choice;
 mod columns;
 mod compare;
 mod demo;
+mod docs;
 mod guarantee;
 mod imported;
 mod interrupt;
