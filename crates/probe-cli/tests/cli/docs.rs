@@ -16,10 +16,8 @@ const PAGES: [&str; 7] = [
 
 /// Links of docs/people.md to files that have moved: only `cargo xtask bench people` may change that
 /// page, and must write the new places when it is measured again.
-const OUTDATED: [&str; 2] = [
-    "../crates/probe-bench/src/people/adult.toml",
-    "../crates/probe-bench/src/people/compas.toml",
-];
+const OUTDATED: [&str; 2] =
+    ["../crates/probe-bench/src/people/adult.toml", "../crates/probe-bench/src/people/compas.toml"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
