@@ -28,7 +28,8 @@ from common import Timer, load_model, load_people, write_result
 
 SAMPLES = 10_000
 SHARPNESS = 10.0
-# Of the released program: steps between two looks, looks, step, first lambda3, and how far it falls from look to look.
+# Of the released program: steps between two looks, looks, step, first lambda3, and how far it falls
+# from look to look.
 LOOK, LOOKS, STEP, LAMBDA3, FALL = 200, 50, 0.001, 0.01, 0.1
 
 
@@ -129,7 +130,8 @@ class Search:
                 adam.zero_grad()
                 loss.backward()
                 adam.step()
-                # As there: a distribution with a covariance made for every step, and nothing that keeps PyTorch from preparing a gradient that nobody asks for.
+                # As there: a distribution with a covariance made for every step, and nothing that
+                # keeps PyTorch from preparing a gradient that nobody asks for.
                 normal = torch.distributions.MultivariateNormal(torch.zeros_like(person), torch.eye(len(person)))
                 noise = normal.sample((SAMPLES,))
                 accepted = torch.sigmoid(self.model.score(x * torch.ones_like(noise) + self.sigma * noise)) > 0.5

@@ -57,7 +57,8 @@ def search(net, people, sigma, target, penalties, steps, step):
         g = g * (~reached)[:, None]
         mean.mul_(BETAS[0]).add_(g, alpha=1 - BETAS[0])
         square.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
-        # One scale per person: scaling each feature by itself would move all of them alike and lose the sparsity.
+        # One scale per person: scaling each feature by itself would move all of them alike and lose
+        # the sparsity.
         scale = (square / (1 - BETAS[1] ** t)).amax(1, keepdim=True).sqrt_().add_(1e-8)
         size = step * DECAY**t / scale
         y = change + size * mean / (1 - BETAS[0] ** t)

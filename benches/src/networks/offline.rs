@@ -129,7 +129,8 @@ mod tests {
 
     #[test]
     fn two_features_share_the_way_where_neither_gets_there_alone() {
-        // f = min(x, 1) + min(y, 1) - 1.8, by relu: x - max(x - 1, 0). No single feature gets above -0.8.
+        // f = min(x, 1) + min(y, 1) - 1.8, by relu: x - max(x - 1, 0). No single feature gets
+        // above -0.8.
         let hidden = Dense {
             weight: vec![1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0],
             bias: vec![9.0, -1.0, 9.0, -1.0],

@@ -212,7 +212,8 @@ fn a_tolerance_that_is_asked_for_is_there_and_holds_at_its_ends() {
             tried += 1;
         }
     }
-    // Misses that hardly matter would show nothing: some take most of the way from 0.225 back to 0.3.
+    // Misses that hardly matter would show nothing: some take most of the way from 0.225 back to
+    // 0.3.
     assert!(tried > 30 && highest > 0.26, "{tried} {highest}");
 }
 

@@ -84,9 +84,9 @@ fn a_cap_that_binds_in_every_norm() {
 
 #[test]
 fn changing_a_category_beats_moving() {
-    // One-hot columns with weights 0 and 4, leaving costs 1, arriving 1.5; a numeric column with w =
-    // c = 1. Only the numeric one is noisy: s ≥ 1. Moving it: from −2 to 1, 3 units. Changing: s =
-    // 2 at once; moves (1, 1.5).
+    // One-hot columns with weights 0 and 4, leaving costs 1, arriving 1.5; a numeric column with
+    // w = c = 1. Only the numeric one is noisy: s ≥ 1. Moving it: from −2 to 1, 3 units. Changing:
+    // s = 2 at once; moves (1, 1.5).
     let mut it = Instance::free(&[0.0, 4.0, 1.0], -2.0, &[1.0, 0.0, 0.0], 1.0, ONE);
     it.noise.mask = Mask::Mutable;
     it.groups = vec![Group { columns: vec![0, 1], allowed: Vec::new() }];
@@ -112,8 +112,8 @@ fn changing_a_category_beats_moving() {
 
 #[test]
 fn more_changes_more_noise() {
-    // w = c = (1, 1), each change adds variance 1, s(x) = −1. One change: gain 2. Both: gain 1 + √2 = 2.414.
-    // l1: one, 2. l2: both, 2.414/√2 = 1.707 < 2. linf: both, 1.207.
+    // w = c = (1, 1), each change adds variance 1, s(x) = −1. One change: gain 2. Both: gain 1 +
+    // √2 = 2.414. l1: one, 2. l2: both, 2.414/√2 = 1.707 < 2. linf: both, 1.207.
     let mut it = Instance::free(&[1.0, 1.0], -1.0, &[0.0, 0.0], 1.0, ONE);
     it.noise.mask = Mask::Changed;
     let both = 1.0 + 2.0_f64.sqrt();
@@ -128,9 +128,9 @@ fn more_changes_more_noise() {
 
 #[test]
 fn quiet_but_dear() {
-    // Noise on changes, sd 2 and 0, s(x) = −1. The first: gain 3 at 1 a unit. The second: gain 1 at 2.5
-    // a unit, no noise, so s need only be 1e-9. Both are noisy like the first: gain 3, which costs
-    // 3 in l1; in l2 3/√(1 + 0.16) = 2.785; in linf 3/1.4 = 2.14.
+    // Noise on changes, sd 2 and 0, s(x) = −1. The first: gain 3 at 1 a unit. The second: gain 1 at
+    // 2.5 a unit, no noise, so s need only be 1e-9. Both are noisy like the first: gain 3, which
+    // costs 3 in l1; in l2 3/√(1 + 0.16) = 2.785; in linf 3/1.4 = 2.14.
     let mut it = Instance::free(&[1.0, 1.0], -1.0, &[0.0, 0.0], 1.0, ONE);
     it.noise.mask = Mask::Changed;
     it.noise.spread = Spread::Diagonal(vec![2.0, 0.0]);

@@ -1,6 +1,7 @@
 //! How long a logistic regression takes.
 //!
-//! `cargo run --release -p probe-train --example fit_time [ROWS [COLUMNS]]`, by default 100,000 and 20.
+//! `cargo run --release -p probe-train --example fit_time [ROWS [COLUMNS]]`, by default 100,000
+//! and 20.
 
 #![expect(clippy::print_stdout, reason = "an example shows its result")]
 

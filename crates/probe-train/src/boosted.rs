@@ -47,7 +47,8 @@ pub struct BoostedParams {
     pub l2: f64,
     /// Curvature in a leaf, at least.
     pub min_child_weight: f64,
-    /// Share of the rows that each tree is fitted to, drawn again for each tree, without replacement.
+    /// Share of the rows that each tree is fitted to, drawn again for each tree, without
+    /// replacement.
     pub rows: f64,
     /// Share of the features that each tree may split on, drawn again for each tree.
     pub columns: f64,

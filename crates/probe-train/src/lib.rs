@@ -10,8 +10,8 @@
 //! use probe_train::{FitParams, credit, fit_model};
 //!
 //! let data = credit::generate(2000, Seed(0));
-//! let trained = fit_model(&data.labelled()?, Some(&credit::schema()), &FitParams::default(), Seed(0))?;
-//! let test = trained.report.test.expect("a fifth of the rows is kept for testing");
+//! let trained = fit_model(&data.labelled()?, Some(&credit::schema()), &FitParams::default(),
+//! Seed(0))?; let test = trained.report.test.expect("a fifth of the rows is kept for testing");
 //! assert!(trained.report.converged && test.auc > Some(0.8));
 //! # Ok::<(), probe_train::Error>(())
 //! ```

@@ -233,7 +233,8 @@ mod tests {
 
     #[test]
     fn log_loss_by_hand_and_without_overflow() {
-        // Scores ±ln 3 give the favourable class 3/4 and 1/4: loss is -(ln 3/4 + ln 3/4 + ln 1/4) / 3.
+        // Scores ±ln 3 give the favourable class 3/4 and 1/4: loss is -(ln 3/4 + ln 3/4 + ln 1/4)
+        // / 3.
         let s = 3f64.ln();
         let expected = -(2.0 * 0.75f64.ln() + 0.25f64.ln()) / 3.0;
         assert!((log_loss(&[s, -s, -s], &[true, false, true]).unwrap() - expected).abs() < 1e-15);

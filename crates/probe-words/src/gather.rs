@@ -9,8 +9,8 @@ use probe_core::{
     schema::{Relation, Tie},
 };
 
-/// Features that are named as principal reasons, at most: Regulation B's commentary on § 1002.9(b)(2)
-/// takes more than four to be of little help.
+/// Features that are named as principal reasons, at most: Regulation B's commentary on §
+/// 1002.9(b)(2) takes more than four to be of little help.
 const REASONS: usize = 4;
 /// What a reason must weigh to be a principal one, as a share of the weightiest.
 const PRINCIPAL: f64 = 0.1;

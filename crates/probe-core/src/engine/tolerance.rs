@@ -1,7 +1,7 @@
 //! How far the advice may be missed, beyond the noise already allowed for.
 //!
-//! With $M = (s + w^\top\mu)/\sqrt{w^\top\Sigma w}$ the margin of the printed point and $\kappa = M -
-//! z_r$, a systematic miss $b$ keeps the rate at most $r$ iff $-w^\top b \le
+//! With $M = (s + w^\top\mu)/\sqrt{w^\top\Sigma w}$ the margin of the printed point and $\kappa =
+//! M - z_r$, a systematic miss $b$ keeps the rate at most $r$ iff $-w^\top b \le
 //! \kappa\sqrt{w^\top\Sigma w}$. One feature alone: $\kappa\sqrt{w^\top\Sigma w}/|w_j|$ in its
 //! harmful direction; all changed features together: $\alpha\sigma_j$ each with $\alpha =
 //! \kappa\sqrt{w^\top\Sigma w}/\sum|w_j|\sigma_j$. An optimal answer meets $r$ exactly, so it has

@@ -59,7 +59,8 @@ mod tests {
     use crate::seed::{Purpose, Seed};
 
     /// Share of 2,000 climbs after which the bound is not above the truth, and the mean bound, for
-    /// observations spread between 0 and twice the truth, a target of 0.2 and an expected rate of 0.15.
+    /// observations spread between 0 and twice the truth, a target of 0.2 and an expected rate of
+    /// 0.15.
     fn climb(truth: f64, delta: f64, observations: usize) -> (f64, f64) {
         let (runs, mut wrong, mut sum) = (2_000, 0, 0.0);
         for run in 0..runs {

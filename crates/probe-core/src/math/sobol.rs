@@ -1,10 +1,10 @@
 //! Scrambled Sobol' points: more even than random ones, and still each of them uniform.
 //!
 //! A mean over $n = 2^k$ points of a scrambled net has the variance of plain sampling at worst
-//! times a constant, and for smooth integrands $O(n^{-3+o(1)})$ instead of $O(n^{-1})$ (Owen, *Scrambled
-//! net variance for integrals of smooth functions*, Annals of Statistics 25, 1997). The error of
-//! one point set is not known from within; the spread over several independent scrambles is an
-//! honest estimate of it.
+//! times a constant, and for smooth integrands $O(n^{-3+o(1)})$ instead of $O(n^{-1})$
+//! (Owen, *Scrambled net variance for integrals of smooth functions*, Annals of Statistics 25,
+//! 1997). The error of one point set is not known from within; the spread over several independent
+//! scrambles is an honest estimate of it.
 //!
 //! Direction numbers (Joe and Kuo 2008) and the nested scramble by hashing (Burley, *Practical
 //! Hash-based Owen Scrambling*, JCGT 9, 2020) are those of the crate `sobol_burley`. A hash is only

@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn mean_and_covariance_by_hand() {
-        // Residuals (1, 0), (3, 2), (5, 1) and the same again: mean (3, 1), S = [[3.2, 0.8], [0.8, 0.8]]
-        // over n - 1 = 5.
+        // Residuals (1, 0), (3, 2), (5, 1) and the same again: mean (3, 1), S = [[3.2, 0.8], [0.8,
+        // 0.8]] over n - 1 = 5.
         let once = [1.0, 0.0, 3.0, 2.0, 5.0, 1.0];
         let fit = |copies: usize, rate| {
             let rows: Vec<f64> = once.iter().copied().cycle().take(6 * copies).collect();

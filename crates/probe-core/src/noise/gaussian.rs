@@ -344,7 +344,8 @@ mod tests {
     fn deviation_along_a_direction_is_the_quadratic_form_over_active_features() {
         let noise = Gaussian::new(vec![0.1, 0.2, 0.3], Covariance::Full(FULL.to_vec())).unwrap();
         let v = [1.0, -2.0, 3.0];
-        // By hand: 0.04 + 4*0.09 + 9*0.01 + 2*(-2*0.01) + 2*(3*-0.012) = 0.378; without feature 1: 0.058.
+        // By hand: 0.04 + 4*0.09 + 9*0.01 + 2*(-2*0.01) + 2*(3*-0.012) = 0.378; without feature 1:
+        // 0.058.
         assert!((noise.sd_along(&v, |_| true).powi(2) - 0.378).abs() < 1e-14);
         assert!((noise.sd_along(&v, |j| j != 1).powi(2) - 0.058).abs() < 1e-14);
         assert!((noise.mean_along(&v, |j| j != 1) - 1.0).abs() < 1e-15);

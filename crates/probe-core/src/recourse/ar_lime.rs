@@ -9,10 +9,10 @@
 //! at its centre, so that an action that the model refused is not proposed again. Where a surrogate
 //! has no favourable action, the one that gains the most is taken. What the model accepts is taken
 //! back on the grid as far as it still does. All that is repeated for draws of several spreads,
-//! since a narrow surrogate of trees is flat and a wide one of networks is blurred, and the cheapest
-//! action that the model accepts is the answer. While there is none, the same is tried with at most
-//! one change, two, four and so on, so that who has an answer under a limit on the changes has one
-//! without it.
+//! since a narrow surrogate of trees is flat and a wide one of networks is blurred, and the
+//! cheapest action that the model accepts is the answer. While there is none, the same is tried
+//! with at most one change, two, four and so on, so that who has an answer under a limit on the
+//! changes has one without it.
 //!
 //! Constraints and grid: those of `ar`; only what may change is drawn. Any model is served.
 //!

@@ -6,8 +6,8 @@
 //! Source: Upadhyay, Joshi and Lakkaraju 2021, arXiv:2102.13620. For affine scores the inner
 //! maximum is closed: under the default `norm=linf` every weight and the intercept give way by
 //! $\epsilon$, $s(x') - \epsilon(\lVert x'\rVert_1 + 1)$; under `norm=l2` the loss is
-//! $\epsilon\sqrt{\lVert x'\rVert_2^2 + 1}$. Other models are replaced by an affine surrogate around
-//! the person, as in the paper: LIME (`surrogate=lime`, see `lime` beside this file), or the
+//! $\epsilon\sqrt{\lVert x'\rVert_2^2 + 1}$. Other models are replaced by an affine surrogate
+//! around the person, as in the paper: LIME (`surrogate=lime`, see `lime` beside this file), or the
 //! gradient (`surrogate=gradient`). The surrogate is made once; what is found for it is judged by
 //! the model itself, and where that still says no, there is no answer. The descent is in `minimax`
 //! beside this file, $\lambda$ 0.1 and then smaller until the worst case is favourable.
@@ -61,8 +61,8 @@ enum Surrogate {
     Gradient,
 }
 
-/// Narrower than LIME's 1: on the paper's credit data a surrogate from farther away tells nobody how
-/// to be accepted.
+/// Narrower than LIME's 1: on the paper's credit data a surrogate from farther away tells nobody
+/// how to be accepted.
 fn spread(options: &MethodOptions) -> Result<f64> {
     options.number("spread", 0.1, "positive and finite", |v| v > 0.0 && v.is_finite())
 }

@@ -1,8 +1,8 @@
 //! Proposition 4: an upper bound on the rate from the size and sparsity of the change, and what is
 //! left of it without linearity.
 //!
-//! With $\delta = x' - x$, $\omega$ the cosine between $g(x) = \nabla s(x)$ and $\delta$, and $\mu =
-//! 0$, $\Sigma = \sigma^2 I$:
+//! With $\delta = x' - x$, $\omega$ the cosine between $g(x) = \nabla s(x)$ and $\delta$, and
+//! $\mu = 0$, $\Sigma = \sigma^2 I$:
 //!
 //! $$\tilde\Delta(x') \le \bar\Phi\Big(\frac{s(x) + \omega\lVert
 //! g(x)\rVert_2\,\lVert\delta\rVert_1/\sqrt{\lVert\delta\rVert_0}} {\sigma\lVert

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 #[test]
 fn the_cheapest_grid_points_by_hand() {
-    // Steps of 0.25: 3 x0 + 2 x1 > 2.1 from 0. x0 = 0.75 gains 2.25 for 0.75; no cheaper pair does: 0.5 + 0.25
-    // gains 2.
+    // Steps of 0.25: 3 x0 + 2 x1 > 2.1 from 0. x0 = 0.75 gains 2.25 for 0.75; no cheaper pair does:
+    // 0.5 + 0.25 gains 2.
     let model = linear(&[3.0, 2.0], -2.1);
     let found = answer(setup(&model, "ar", &["step=0.25"]), &[0.0; 2]);
     assert_eq!((found.point.as_slice(), found.changed), ([0.75, 0.0].as_slice(), 1));
@@ -194,8 +194,8 @@ fn the_finest_grid_loses_nobody_and_a_finer_one_is_refused() {
 
 #[test]
 fn the_library_charges_shifts_in_percentiles() {
-    // 1.2 x0 + x1 > 0.5 from 0 in quarters. By l1 x0 = 0.5 is cheapest. Nobody is between 0 and 0.75
-    // in x1: going there passes nobody.
+    // 1.2 x0 + x1 > 0.5 from 0 in quarters. By l1 x0 = 0.5 is cheapest. Nobody is between 0 and
+    // 0.75 in x1: going there passes nobody.
     let model = linear(&[1.2, 1.0], -0.5);
     let ask = |options: &[&str]| {
         let mut asked = setup(&model, "ar", options);

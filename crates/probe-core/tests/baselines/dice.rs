@@ -17,8 +17,8 @@ fn answers(setup: probe_core::Setup, person: &[f64]) -> Vec<Answer> {
 
 #[test]
 fn one_point_goes_to_the_end_of_the_hinge() {
-    // Per unit of x0 the hinge falls by 4 and the distance, of ranges [0, 1], rises by 0.5 · 4 / 2 =
-    // 1: x0 moves until 4 x0 - 1 = 1. Nothing pulls at x1 any more than that, since 0.9 < 1.
+    // Per unit of x0 the hinge falls by 4 and the distance, of ranges [0, 1], rises by 0.5 · 4 /
+    // 2 = 1: x0 moves until 4 x0 - 1 = 1. Nothing pulls at x1 any more than that, since 0.9 < 1.
     let model = linear(&[4.0, 0.9], -1.0);
     let found = answer(
         setup(&model, "dice", &["sparsity=0", "learning-rate=0.001", "steps=2000"]),
@@ -35,7 +35,8 @@ fn one_point_goes_to_the_end_of_the_hinge() {
 
 #[test]
 fn distances_are_in_units_of_the_median_deviation() {
-    // x0: values 0, 1, 2, 10, 11 have median 2 and absolute deviations 0, 1, 2, 8, 9, so 2; x1: 0.25.
+    // x0: values 0, 1, 2, 10, 11 have median 2 and absolute deviations 0, 1, 2, 8, 9, so 2; x1:
+    // 0.25.
     let mut asked = setup(
         &linear(&[1.0, 1.0], -2.0),
         "dice",

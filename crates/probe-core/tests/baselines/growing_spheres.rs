@@ -71,8 +71,8 @@ fn the_library_tosses_coins_for_what_is_zero_or_one() {
         asked
     };
     // Heads is enough: half of the first layer's 1,000 draws are favourable, and the nearest of
-    // them has hardly moved in the other feature (more than 0.01 of an even 0.2 with probability 0.95^450 =
-    // 1e-10).
+    // them has hardly moved in the other feature (more than 0.01 of an even 0.2 with probability
+    // 0.95^450 = 1e-10).
     let tossed = answer(asked(&["version=library"]), &[0.0; 2]);
     assert!(tossed.point[0] == 1.0 && tossed.point[1].abs() < 0.01, "{tossed:?}");
     // As the paper has it every feature moves freely, at most to the end of the first layer that

@@ -85,8 +85,8 @@ fn the_library_ends_where_its_steps_happen_to_be() {
     let safe = answer(setup(&model, "arar", &["version=library", "lambda=0"]), &[0.0; 2]);
     assert!((0.25..0.35).contains(&safe.point[0]), "{safe:?}");
     assert!((safe.point[0] - safe.point[1]).abs() < 1e-7);
-    // The loss ln(1 + e^-s) falls by less than 0.001 in a step of at most 0.01 before 0.05 S(-s) = 0.001,
-    // at s = 3.9; there is no other end to it.
+    // The loss ln(1 + e^-s) falls by less than 0.001 in a step of at most 0.01 before 0.05 S(-s) =
+    // 0.001, at s = 3.9; there is no other end to it.
     let small =
         answer(setup(&model, "roar", &["version=library", "lambda=0", "epsilon=0"]), &[0.0; 2]);
     assert!(

@@ -204,7 +204,8 @@ fn erratum_8_wachter_s_closed_form_is_a_limit() {
 
 #[test]
 fn erratum_9_the_sigmoid_estimator_has_a_bias_floor() {
-    // r = 0.05, t·sigma_f = 2: K = 100 000 samples should bring the squared error under 1/(4K) = 2.5e-6.
+    // r = 0.05, t·sigma_f = 2: K = 100 000 samples should bring the squared error under 1/(4K) =
+    // 2.5e-6.
     let (tau, rate, samples) = (2.0, 0.05, 100_000);
     let margin = upper_quantile(rate);
     let mut stream = Seed(31).stream(Purpose::Rate, 0);

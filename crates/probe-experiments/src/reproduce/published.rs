@@ -1,5 +1,5 @@
-//! Numbers that the paper prints, transcribed: Table 1 (a) and (b), and the table for a variance of 0.025
-//! in the appendix.
+//! Numbers that the paper prints, transcribed: Table 1 (a) and (b), and the table for a variance of
+//! 0.025 in the appendix.
 //!
 //! Source: PROBE, arXiv:2203.06768, ICLR 2023. Where main text and appendix differ (COMPAS,
 //! logistic regression, PROBE: an average rate of 0.28 in the text, 0.33 in the appendix, at the

@@ -16,13 +16,13 @@ const EDUCATION: f64 = 0.2;
 /// The log-odds of approval that the data set is drawn with, for a person's raw features in the
 /// order of [`FEATURES`](super::FEATURES).
 ///
-/// It is 1.25 times the sum of 1.5 + 0.8 ln(`income` / 34,000) + 0.3 ln(1 + `savings` / 1,000) − 0.3
-/// ln(1 + `debt` / 2,000) − 1.5 `debt` / `income` − 4 · 12 `housing_cost` / `income` − 0.006
+/// It is 1.25 times the sum of 1.5 + 0.8 ln(`income` / 34,000) + 0.3 ln(1 + `savings` / 1,000) −
+/// 0.3 ln(1 + `debt` / 2,000) − 1.5 `debt` / `income` − 4 · 12 `housing_cost` / `income` − 0.006
 /// `card_utilisation` − 0.02 max(`card_utilisation` − 30, 0) − 0.9 ln(1 + `late_payments`) − 0.5
-/// ln(1 + `credit_applications`) − 0.15 `open_accounts` + 0.35 ln(1 + `months_employed` / 12) plus 0.04
-/// min(`credit_history_years`, 25) + 0.02 min(`age`, 60) + 0.2 `education`, and what the other
-/// choices are worth: 0, 0.4 and 0.1 for `housing`, −0.9, −0.35, 0.2 and 0 for `employment`, and 0, 0.2,
-/// −0.3 and −0.1 for `purpose`.
+/// ln(1 + `credit_applications`) − 0.15 `open_accounts` + 0.35 ln(1 + `months_employed` / 12) plus
+/// 0.04 min(`credit_history_years`, 25) + 0.02 min(`age`, 60) + 0.2 `education`, and what the other
+/// choices are worth: 0, 0.4 and 0.1 for `housing`, −0.9, −0.35, 0.2 and 0 for `employment`, and 0,
+/// 0.2, −0.3 and −0.1 for `purpose`.
 pub fn approval_log_odds(person: &[f64; N_FEATURES]) -> f64 {
     let [
         age,

@@ -386,8 +386,8 @@ impl<'a> Lines<'a> {
             && self.kernel.can_stratify(self.rounding_error, self.swing)
     }
 
-    /// Whether stratified points are cheaper than whole lines: most of the first lines of a pool are
-    /// not known to rise throughout, or whole lines are expensive anyway.
+    /// Whether stratified points are cheaper than whole lines: most of the first lines of a pool
+    /// are not known to rise throughout, or whole lines are expensive anyway.
     pub(crate) fn bend(&mut self, pool: &Pool) -> Result<bool> {
         if !self.can_stratify() || self.kernel.is_deep() {
             return Ok(self.can_stratify());

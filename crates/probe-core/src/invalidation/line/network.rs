@@ -136,8 +136,8 @@ impl<'a> Network<'a> {
         units.iter().sum::<f64>() + self.mlp.threshold().abs()
     }
 
-    /// The refused mass of the line `p + t q`, where scores up to `rounding_error` are refused; its roots add
-    /// to `sums`, if there are any.
+    /// The refused mass of the line `p + t q`, where scores up to `rounding_error` are refused; its
+    /// roots add to `sums`, if there are any.
     pub(super) fn mass(
         &self,
         (p, q): (&[f64], &[f64]),

@@ -1,10 +1,11 @@
 //! Networks of smooth activations along a line: score, slope, and bounds on both over a cell.
 //!
-//! A unit's pre-activation $z$ has $|z'| \le D$ and $|z''| \le S$ on a cell of half width $h$; $D = |q|$
-//! and $S = 0$ in the first layer, whose pre-activations are $p + tq$. Then $z$ stays within $r = |z'(m)|h +
-//! Sh^2/2$ of its middle, which bounds $|\varphi''| \le E$ and $|\varphi'| \le A = |\varphi'(z(m))| +
-//! rE$ there, and $|\varphi(z)'| \le AD$, $|\varphi(z)''| \le ED^2 + AS$. The next layer's $D$ and
-//! $S$ are sums of these with absolute weights, where $D$ need not exceed $|z'(m)| + hS$.
+//! A unit's pre-activation $z$ has $|z'| \le D$ and $|z''| \le S$ on a cell of half width $h$;
+//! $D = |q|$ and $S = 0$ in the first layer, whose pre-activations are $p + tq$. Then $z$ stays
+//! within $r = |z'(m)|h + Sh^2/2$ of its middle, which bounds $|\varphi''| \le E$ and $|\varphi'|
+//! \le A = |\varphi'(z(m))| + rE$ there, and $|\varphi(z)'| \le AD$, $|\varphi(z)''| \le ED^2 +
+//! AS$. The next layer's $D$ and $S$ are sums of these with absolute weights, where $D$ need not
+//! exceed $|z'(m)| + hS$.
 
 use super::follow::{Enclosure, Profile};
 use crate::math::dot;

@@ -39,8 +39,8 @@ fn a_relu_network_by_hand() {
     let output = Dense { weight: vec![2.0, -1.0, 3.0], bias: vec![-0.5] };
     let model = Mlp::new(vec![hidden, output], Activation::Relu, 0.25).unwrap();
     assert_eq!((model.n_features(), model.name(), model.n_parameters()), (2, "mlp", 13));
-    // (1, 2): z = (0, 3, -1), s = -3.75. (2, 0.5): z = (2.5, 0, -2), s = 4.25. (-1, 1): z = (-1, 1, 1),
-    // s = 1.25.
+    // (1, 2): z = (0, 3, -1), s = -3.75. (2, 0.5): z = (2.5, 0, -2), s = 4.25. (-1, 1): z = (-1, 1,
+    // 1), s = 1.25.
     let mut scores = [0.0; 3];
     model
         .score_batch(Rows::new(&[1.0, 2.0, 2.0, 0.5, -1.0, 1.0], 2).unwrap(), &mut scores)

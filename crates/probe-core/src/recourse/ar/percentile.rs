@@ -1,8 +1,8 @@
 //! Actions in the order of what their authors charge: the sum over the features of how far each
 //! shifts in percentiles of the reference rows.
 //!
-//! $$\min_a \sum_j \big|F_j(x_j + a_j) - F_j(x_j)\big| \quad\text{such that}\quad w^\top(x + a) + b >
-//! 0$$
+//! $$\min_a \sum_j \big|F_j(x_j + a_j) - F_j(x_j)\big| \quad\text{such that}\quad w^\top(x + a) +
+//! b > 0$$
 //!
 //! Shifts are no linear function of steps, so this is no integer program of two variables per
 //! feature but a knapsack: with shifts rounded up to whole parts of [`PARTS`], `gain[b]` is the

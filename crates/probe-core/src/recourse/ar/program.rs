@@ -175,8 +175,8 @@ impl<'a> Program<'a> {
         self.last.0.contains(&true)
     }
 
-    /// Takes the last action back on the grid, the most expensive part first, wholly or as far as `model`
-    /// still says yes; it says yes to `point`.
+    /// Takes the last action back on the grid, the most expensive part first, wholly or as far as
+    /// `model` still says yes; it says yes to `point`.
     pub(in crate::recourse) fn take_back(
         &mut self,
         model: &dyn Model,

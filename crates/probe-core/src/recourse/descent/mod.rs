@@ -14,8 +14,8 @@
 //! AMSGrad at 0.07, 1,000 steps). What differs and why:
 //! - The loop goes on while the rate is too high *or* the score is not favourable, as the text has
 //!   it; printed, it ends at the first change of label. `loop=printed` is the printed one.
-//! - $\lambda_3$ takes the values of the paper's grid, largest first, each starting from $x$; it never
-//!   goes below zero, where distance would be rewarded.
+//! - $\lambda_3$ takes the values of the paper's grid, largest first, each starting from $x$; it
+//!   never goes below zero, where distance would be rewarded.
 //! - The rate that ends the loop is the rate in the objective, compared with $r$ itself; there are
 //!   no fresh samples in between and no allowance.
 //! - Steps are counted, not timed, and where they end without success the answer says so.

@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::recourse::MethodOptions;
 
-/// $\ell$ of equation 3. Probabilities are those of the score with its cut-off taken off, so that 0.5
-/// is the decision.
+/// $\ell$ of equation 3. Probabilities are those of the score with its cut-off taken off, so that
+/// 0.5 is the decision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Loss {
     /// $(S(s) - 1)^2$.

@@ -1,8 +1,8 @@
 //! `probe-tree`: the paper's way for ensembles of trees, by way of one tree that imitates them.
 //!
 //! The model, whatever it is, is distilled into one decision tree; that tree's rate and its
-//! gradient are known (Theorem 2), and descent on equation 3 with them ends at a point where the *tree*
-//! says yes and its rate is at most $r$:
+//! gradient are known (Theorem 2), and descent on equation 3 with them ends at a point where
+//! the *tree* says yes and its rate is at most $r$:
 //!
 //! $$\Delta(x') = 1 - \sum_R c_R \prod_j \Big[\Phi\Big(\frac{\overline t_{jR} -
 //! x'_j}{\sigma_j}\Big) - \Phi\Big(\frac{\underline t_{jR} - x'_j}{\sigma_j}\Big)\Big].$$

@@ -49,8 +49,8 @@ fn the_gradient_of_the_loss_agrees_with_central_differences() {
 
 #[test]
 fn one_unit_by_hand() {
-    // One input, one output, no hidden layer: loss ln(1 + e^-m) at m = 2·0.5 + 0.25, slope -x / (1 +
-    // e^m).
+    // One input, one output, no hidden layer: loss ln(1 + e^-m) at m = 2·0.5 + 0.25, slope -x /
+    // (1 + e^m).
     let shapes = vec![Shape { start: 0, n_in: 1, n_out: 1 }];
     let net = Net { parameters: vec![0.5, 0.25], shapes, activation: Activation::Relu };
     let (mut workspace, mut gradient) = (Workspace::new(&net, 1), vec![0.0; 2]);

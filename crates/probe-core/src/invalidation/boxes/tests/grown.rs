@@ -89,7 +89,8 @@ fn forest(n: usize, depth: usize) -> Trees {
     Trees::new(D, trees, rules, 0.0).unwrap()
 }
 
-/// `n` trees on the derivatives of the logistic loss, ten features tried per split, learning rate 0.3.
+/// `n` trees on the derivatives of the logistic loss, ten features tried per split, learning rate
+/// 0.3.
 fn boosting(n: usize, depth: usize) -> Trees {
     let data = data();
     let mut scores = vec![0.0; N];

@@ -3,12 +3,12 @@
 //!
 //! Let $u = 2^{-24}$, $\hat a$ what was computed of the activations $a$ of a layer, and $E \ge
 //! \lVert\hat a - a\rVert$. A sum of $n$ fused products with rounded weights is off by $(n + 1)u$
-//! of the magnitudes that enter it at most, to first order; by Cauchy and Schwarz these are $|b_o| +
-//! \lVert w_o\rVert\lVert\hat a\rVert$ for unit $o$. Rectifiers bring no two numbers further apart.
-//! So the next layer has $E' = \lVert W\rVert_2 E + (n + 1)u\,(\lVert b\rVert + \lVert
-//! W\rVert_F\lVert\hat a\rVert)$, where $\lVert\hat a\rVert$ is that of the very place: one product
-//! for each unit. In the first layer $p + tq$ is rounded three times. Magnitudes pushed through
-//! absolute weights would bound the same a thousand times more generously on three layers.
+//! of the magnitudes that enter it at most, to first order; by Cauchy and Schwarz these are
+//! $|b_o| + \lVert w_o\rVert\lVert\hat a\rVert$ for unit $o$. Rectifiers bring no two numbers
+//! further apart. So the next layer has $E' = \lVert W\rVert_2 E + (n + 1)u\,(\lVert b\rVert +
+//! \lVert W\rVert_F\lVert\hat a\rVert)$, where $\lVert\hat a\rVert$ is that of the very place: one
+//! product for each unit. In the first layer $p + tq$ is rounded three times. Magnitudes pushed
+//! through absolute weights would bound the same a thousand times more generously on three layers.
 
 use super::{Deep, Lanes, Matrix, TOGETHER};
 use crate::invalidation::line::LANES;

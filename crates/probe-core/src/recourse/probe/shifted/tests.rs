@@ -173,8 +173,8 @@ fn nothing_drawn_at_random_is_cheaper() {
 
 #[test]
 fn a_bounded_change_of_one_feature_by_hand() {
-    // s = x - 1, ρ = 0.2, σ = 0.1: the weight may fall to 0.8, so 0.8 x - 1 ≥ z 0.1·0.8, or rise to 1.2:
-    // x ≥ 1/1.2 + 0.1 z.
+    // s = x - 1, ρ = 0.2, σ = 0.1: the weight may fall to 0.8, so 0.8 x - 1 ≥ z 0.1·0.8, or rise to
+    // 1.2: x ≥ 1/1.2 + 0.1 z.
     let task = task(Linear::new(vec![1.0], -1.0, 0.0).unwrap(), "l1", ModelShift::Bounded(0.2));
     let found = find(&task, &[0.0], 0.1);
     let expected = 1.0 / 0.8 + 0.1 * upper_quantile(0.1);
