@@ -237,10 +237,13 @@ fn quoted(runs: &[Run], answers: &Answers) -> Figures {
 fn render(runs: &[Run], answers: &Answers) -> String {
     let mut lines = vec![
         format!(
-            "Adult rows of the paper's encoding, drawn with replacement, their numbers moved by 2 % of the range (standard deviation), all of them denied by the network [20, 50, 2], no two alike: \
-             `probe recourse model.json people.csv -r {RATE} --sigma {SIGMA} -o out.csv` in a terminal, all cores.\n"
+            "Adult rows of the paper's encoding, drawn with replacement, their numbers moved by \
+             2 % of the range (standard deviation), all of them denied by the network [20, 50, 2], \
+             no two alike: `probe recourse model.json people.csv -r {RATE} --sigma {SIGMA} -o \
+             out.csv` in a terminal, all cores.\n"
         ),
-        "| people | file | time | people a second | peak memory | progress bar |\n|---|---|---|---|---|---|"
+        "| people | file | time | people a second | peak memory | progress bar |\n\
+         |---|---|---|---|---|---|"
             .to_owned(),
     ];
     for Run { people, megabytes, watched, bar } in runs {
@@ -263,8 +266,9 @@ fn render(runs: &[Run], answers: &Answers) -> String {
     }
     let Answers { certified, drawn, audited, above, rate } = answers;
     lines.push(format!(
-        "{certified} certified. Of {audited} certified answers among {drawn} drawn at random, {} are above r on 16,384 lines each and {} on a million plain \
-         draws; mean rate {rate:.4} of r.",
+        "{certified} certified. Of {audited} certified answers among {drawn} drawn at random, {} \
+         are above r on 16,384 lines each and {} on a million plain draws; \
+         mean rate {rate:.4} of r.",
         above.0, above.1
     ));
     lines.join("\n") + "\n"
@@ -276,7 +280,8 @@ mod tests {
 
     #[test]
     fn percentages_beside_a_bar_are_counted_once() {
-        let shown = "note: 7% of them\r━━──────  12%  1,000 people  3s left\r━━━─────  12%  1,100 people\u{1b}[2K\r━━━━━━━━ 100%  ";
+        let shown = "note: 7% of them\r━━──────  12%  1,000 people  3s left\r━━━─────  12%  1,100 \
+                     people\u{1b}[2K\r━━━━━━━━ 100%  ";
         assert_eq!(bar_of(shown), Bar { steps: 2, last: 100 });
         assert_eq!(bar_of("12% of nothing"), Bar { steps: 0, last: 0 });
     }

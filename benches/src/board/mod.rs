@@ -118,9 +118,14 @@ fn document(rows: &[(String, Row)], refused: &[(String, String)]) -> String {
         .map(|(method, titles)| format!("`{method}` ({})", titles.join("; ")))
         .collect();
     format!(
-        "# Quality of answers\n\nWritten by `cargo xtask bench board`: every method of [methods](methods.md), with its default settings, on four data sets and three kinds of models. At most {PEOPLE} people of the \
-         test split whom the model denies; numbers other than age may change, each within the range it has in the data, categories and age may not; people miss each number that may change by σ = {SIGMA} of its \
-         range; *r* = {RATE}, l1 cost.\n\n{HEADER}\n{}\n\nWhat `probe` said to those whom it gave no certificate: {}.\n\nNot served, because the method needs something that the model does not have: {}.\n\n{COLUMNS}",
+        "# Quality of answers\n\nWritten by `cargo xtask bench board`: every method of \
+         [methods](methods.md), with its default settings, on four data sets and three kinds of \
+         models. At most {PEOPLE} people of the test split whom the model denies; numbers other \
+         than age may change, each within the range it has in the data, categories and age may \
+         not; people miss each number that may change by σ = {SIGMA} of its range; *r* = {RATE}, \
+         l1 cost.\n\n{HEADER}\n{}\n\nWhat `probe` said to those whom it gave no certificate: \
+         {}.\n\nNot served, because the method needs something that the model does not \
+         have: {}.\n\n{COLUMNS}",
         lines.join("\n"),
         if reasons.is_empty() { "there are none".to_owned() } else { reasons.join("; ") },
         if refused.is_empty() { "none".to_owned() } else { refused.join(", ") },
@@ -128,16 +133,25 @@ fn document(rows: &[(String, Row)], refused: &[(String, String)]) -> String {
 }
 
 const HEADER: &str = "\
-| data, model | method | people | with an answer | certified | mean rate | at most r | cost to best known | changed | rules broken |
+| data, model | method | people | with an answer | certified | mean rate | at most r | cost to \
+best known | changed | rules broken |
 |---|---|---|---|---|---|---|---|---|---|";
 
 const COLUMNS: &str = "\
-- **with an answer**: recourse accuracy, the share of the people with a point that the model accepts. What follows is about these points.
-- **certified**: share of the people with a certificate (confidence 0.999 each). Where rates are exact, as before linear models, the engine
-  certifies any method's points that hold; elsewhere this board has only those of `probe` tested, while `probe compare` and `probe recourse` test every method's.
-- **mean rate**: share of plain draws that the model refuses, scored by the model alone. **at most r**: share of the points whose rate is not above r
+- **with an answer**: recourse accuracy, the share of the people with a point that the model \
+accepts. What follows is about these points.
+- **certified**: share of the people with a certificate (confidence 0.999 each). Where rates are \
+exact, as before linear models, the engine
+  certifies any method's points that hold; elsewhere this board has only those of `probe` tested, \
+while `probe compare` and `probe recourse` test every method's.
+- **mean rate**: share of plain draws that the model refuses, scored by the model alone. **at most \
+r**: share of the points whose rate is not above r
   by more than four standard errors.
-- **cost to best known**: mean cost over the mean of the cheapest points known for the same people: of all rows here whose rate is at most r, exactly or on lines, and of our solver without a certificate from three
-  other seeds, aiming at 0.995 r. For linear models that is the optimum. Below 1 where a method gives cheaper points that do not hold.
-- **changed**: features changed, on average. **rules broken**: features changed that may not be, or beyond their range.
+- **cost to best known**: mean cost over the mean of the cheapest points known for the same \
+people: of all rows here whose rate is at most r, exactly or on lines, and of our solver without a \
+certificate from three
+  other seeds, aiming at 0.995 r. For linear models that is the optimum. Below 1 where a method \
+gives cheaper points that do not hold.
+- **changed**: features changed, on average. **rules broken**: features changed that may not be, \
+or beyond their range.
 ";

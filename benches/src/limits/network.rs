@@ -173,17 +173,25 @@ fn costs_of<const N: usize>(engines: &[Engine; N], people: &[f64]) -> Result<[Co
 pub(crate) fn render(networks: &[OnNetwork], product: f64) -> String {
     let mut lines = vec![
         format!(
-            "### Arithmetic of an answer before a network\n\nOne thread, r = {RATE}; the least of {ROUNDS} rounds. A product of {SIZE} × {SIZE} matrices (`matrixmultiply`) makes {:.1} GFLOP/s here. A line needs {PER_UNIT} \
-             operations for each hidden unit at the least: to be placed, and to be looked at once.\n",
+            "### Arithmetic of an answer before a network\n\n\
+             One thread, r = {RATE}; the least of {ROUNDS} rounds. A product of {SIZE} × {SIZE} \
+             matrices (`matrixmultiply`) makes {:.1} GFLOP/s here. A line needs {PER_UNIT} \
+             operations for each hidden unit at the least: to be placed, \
+             and to be looked at once.\n",
             1e-9 * product
         ),
-        "| network | lines: search, certificate and report | µs an answer | without a certificate | least operations | to a product of as many | ns a line | of that for any number of units | to a product | lines' share of the time |\n|---|---|---|---|---|---|---|---|---|---|".to_owned(),
+        "| network | lines: search, certificate and report | µs an answer | without a \
+         certificate | least operations | to a product of as many | ns a line | of that for any \
+         number of units | to a product | lines' share of the time |\n\
+         |---|---|---|---|---|---|---|---|---|---|"
+            .to_owned(),
     ];
     for network in networks {
         let OnNetwork { title, units, usual, uncertified, .. } = network;
         let line = network.line();
         lines.push(format!(
-            "| {title} | {:.0}, {:.0} | {:.0} | {:.0} | {:.0}k | {:.1} times | {:.0} | {:.0} | {:.1} times | {:.0} % |",
+            "| {title} | {:.0}, {:.0} | {:.0} | {:.0} | {:.0}k | {:.1} times | {:.0} | {:.0} | \
+             {:.1} times | {:.0} % |",
             usual.lines[0],
             usual.lines[1],
             1e6 * usual.seconds,
@@ -197,10 +205,13 @@ pub(crate) fn render(networks: &[OnNetwork], product: f64) -> String {
         ));
     }
     lines.push(format!(
-        "\nWhat a line takes is the difference between answers of confidence {SURER} and of 0.999, over the lines that they read more. What it takes whatever the units is the difference to the same \
-         network with every unit split in two: the normal distribution of the root, the bet, and the hand-over. The rest of a line grows with the units: beyond placing them and looking at them once, \
-         bounds that prove there is one root, and further Newton steps; where lines bend, pieces of them. What is not lines is the search between its looks: gradients, linear programs and features \
-         tried alone.\n"
+        "\nWhat a line takes is the difference between answers of confidence {SURER} and of 0.999, \
+         over the lines that they read more. What it takes whatever the units is the difference to \
+         the same network with every unit split in two: the normal distribution of the root, the \
+         bet, and the hand-over. The rest of a line grows with the units: beyond placing them and \
+         looking at them once, bounds that prove there is one root, and further Newton steps; \
+         where lines bend, pieces of them. What is not lines is the search between its looks: \
+         gradients, linear programs and features tried alone.\n"
     ));
     lines.join("\n")
 }

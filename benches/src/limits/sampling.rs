@@ -114,8 +114,10 @@ fn by_ranks(trees: &Trees, errors: &[f64], points: &[Vec<f64>]) -> Result<f64> {
 
 pub(crate) fn render(sampled: &[Sampled]) -> String {
     let mut lines = vec![format!(
-        "### Rates by sampling\n\n`--estimator monte-carlo` with {SAMPLES} samples around certified answers, one thread, against drawing as much noise and scoring as many rows in batches, each \
-         by itself.\n\n| model | a rate, ms | noise alone | scores alone | rate over both | the same samples by ranks, as certificates read them |\n|---|---|---|---|---|---|"
+        "### Rates by sampling\n\n`--estimator monte-carlo` with {SAMPLES} samples around \
+         certified answers, one thread, against drawing as much noise and scoring as many rows in \
+         batches, each by itself.\n\n| model | a rate, ms | noise alone | scores alone | rate over \
+         both | the same samples by ranks, as certificates read them |\n|---|---|---|---|---|---|"
     )];
     for row in sampled {
         let ranks = row.ranks.map_or("–".to_owned(), |ranks| format!("{:.2}", 1e3 * ranks));
@@ -129,7 +131,8 @@ pub(crate) fn render(sampled: &[Sampled]) -> String {
         ));
     }
     lines.join("\n")
-        + "\n\nWhat a rate takes beyond the two: adding the noise to the point, counting, and the interval.\n"
+        + "\n\nWhat a rate takes beyond the two: adding the noise to the point, \
+           counting, and the interval.\n"
 }
 
 pub(crate) fn quote(sampled: &[Sampled], figures: &mut Figures) {

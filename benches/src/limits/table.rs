@@ -111,14 +111,24 @@ pub(crate) fn render(table: &OnTable) -> String {
     let between = |r: &Repeats| format!("{:.3} to {:.3} s", r.least, r.most);
     [
         format!(
-            "### From file to file\n\n`probe recourse`, linear, d = {D}, l1 with bounds, {people} people ({megabytes:.0} MB of CSV), against reading the same numbers from memory with the `csv` crate and \
-             `fast-float2` on one thread, writing nothing and solving nothing.\n\n| | s | MB a second | to the bare reading | |\n|---|---|---|---|---|"
+            "### From file to file\n\n`probe recourse`, linear, d = {D}, l1 with bounds, {people} \
+             people ({megabytes:.0} MB of CSV), against reading the same numbers from memory with \
+             the `csv` crate and `fast-float2` on one thread, writing nothing and solving \
+             nothing.\n\n| | s | MB a second | to the bare reading | |\n|---|---|---|---|---|"
         ),
         row("bare reading of the numbers", *bare, "one thread"),
-        row("our reading of the numbers", *ours, "one thread; names the row and column of a bad cell"),
+        row(
+            "our reading of the numbers",
+            *ours,
+            "one thread; names the row and column of a bad cell",
+        ),
         row("answers alone", *answers, "one thread"),
         row("the command, processor time", cpu.median, &between(cpu)),
-        row("of that neither reading nor answers", rest, "writing rows, printing numbers, threads, start"),
+        row(
+            "of that neither reading nor answers",
+            rest,
+            "writing rows, printing numbers, threads, start",
+        ),
         row("the command on one worker", one.median, &between(one)),
         row("the command on all cores", all.median, &between(all)),
     ]

@@ -12,7 +12,8 @@ use probe_core::{Answer, Rows, Status};
 use rayon::ThreadPool;
 
 pub(super) const HEADER: &str = "\
-| data | r | people | certified | above r: lines, plain | rate / r | cost | to offline (worst) | changed: ours, offline | per CPU second | all cores |
+| data | r | people | certified | above r: lines, plain | rate / r | cost | to offline (worst) | \
+changed: ours, offline | per CPU second | all cores |
 |---|---|---|---|---|---|---|---|---|---|---|";
 
 /// What was measured.
@@ -73,7 +74,8 @@ impl Cell {
         };
         let [ratio, changed] = Against::cells(self.offline.as_ref());
         format!(
-            "| {title} | {} | {} | {share:.1} % | {above} | {rate} | {:.4} | {ratio} | {changed} | {:.0} | {:.0} |",
+            "| {title} | {} | {} | {share:.1} % | {above} | {rate} | {:.4} | {ratio} | \
+             {changed} | {:.0} | {:.0} |",
             self.r, self.people, self.cost, self.per_cpu_second, self.all_cores
         )
     }

@@ -26,12 +26,15 @@ const AUDITED: usize = 10;
 const DRAWS: usize = 100_000;
 
 pub(super) const HEADER: &str = "\
-| model | r | people | certified | above r (of audited) | cost | changed | per CPU second | all cores |
+| model | r | people | certified | above r (of audited) | cost | changed | per CPU \
+second | all cores |
 |---|---|---|---|---|---|---|---|---|";
 
 pub(super) const COLUMNS: &str = "\
-The deep network is trained on generated data (yes where a random network of the same kind with 20 units says so) and cut so
-that about half of the people are denied. Its answers are audited on 100,000 plain draws each, ten of them; the linear score's rates
+The deep network is trained on generated data (yes where a random network of the same kind with 20 \
+units says so) and cut so
+that about half of the people are denied. Its answers are audited on 100,000 plain draws each, ten \
+of them; the linear score's rates
 are exact. σ = 0.1, all columns free, l1.
 ";
 

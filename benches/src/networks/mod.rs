@@ -144,9 +144,10 @@ impl Pools {
 fn introduction() -> String {
     format!(
         "# Networks on the paper's data\n\n\
-         Written by `cargo xtask bench networks` on {}. Networks [d, 50, 2] as in the paper (relu, softmax; the \
-         margin is the difference of the two logits), all columns continuous and free, σ² = 0.01 on every column, l1 cost, \
-         confidence 0.999 per person. People are those of the test split whom the network denies.\n\n",
+         Written by `cargo xtask bench networks` on {}. Networks [d, 50, 2] as in the paper (relu, \
+         softmax; the margin is the difference of the two logits), all columns continuous and \
+         free, σ² = 0.01 on every column, l1 cost, confidence 0.999 per person. People are those \
+         of the test split whom the network denies.\n\n",
         clock::machine()
     )
 }
@@ -157,12 +158,17 @@ const PEOPLE_HEADER: &str = "\
 
 const COLUMNS: &str = "\
 - **certified**: share of people with a certified answer. What follows is about these answers.
-- **above r**: answers whose rate is above r by more than four standard errors, first on 16,384 Sobol lines of their own (16
-  independent scramblings), then on a million plain draws. Neither shares code or random numbers with the solver.
+- **above r**: answers whose rate is above r by more than four standard errors, first on 16,384 \
+Sobol lines of their own (16
+  independent scramblings), then on a million plain draws. \
+Neither shares code or random numbers with the solver.
 - **rate / r**: mean rate on these lines, over r.
-- **cost**: mean l1 cost. **to offline**: mean cost over that of a slow offline search on the same people (singles, pairs, mixtures of three,
-  exchanges; its own lines), and in brackets the worst single person. The offline answers sit at r itself, without room for a certificate.
+- **cost**: mean l1 cost. **to offline**: mean cost over that of a slow offline search on the same \
+people (singles, pairs, mixtures of three,
+  exchanges; its own lines), and in brackets the worst single person. The offline answers sit at r \
+itself, without room for a certificate.
 - **changed**: mean number of changed features, of ours and of the offline answer.
-- **per CPU second**, **all cores**: certified answers per second of processor time on one thread, and per second of the clock on
+- **per CPU second**, **all cores**: certified answers per second of processor time on one thread, \
+and per second of the clock on
   all cores; medians.
 ";

@@ -194,12 +194,21 @@ fn compare(
 
 fn render(rows: &[Row]) -> String {
     let mut text = format!(
-        "The model of `cargo xtask bench library`: d = {D}, r = {RATE}, people who need recourse. Plain l1, or with columns kept between 0 and 1. Ours is exact, and each answer is \
-         judged as it is printed: scored again, its rate from the score, bounds checked.\n\n\
-         - **batched PyTorch, as for networks**: the search that networks are compared with below, which knows the closed-form margin and lands by a bisection on 4,096 samples; the model is two units to it.\n\
-         - **descent**: everybody at once, Adam with a soft threshold on the closed-form margin, float32, in blocks of 8,192 people, the best feasible iterate; step, penalty and decay tuned. 120 steps are enough for answers within 0.2 % of the least cost; with 1,000 they are least.\n\
-         - **closed form by hand**: by somebody who knows the solution and has no other question: one column for everybody, or one sort and one cumulative sum; no check of what comes out.\n\n\
-         | question | method | people | with an answer | above r | cost to ours | changed | per CPU second | ours | ours is, times |\n|---|---|---|---|---|---|---|---|---|---|\n"
+        "The model of `cargo xtask bench library`: d = {D}, r = {RATE}, people who need recourse. \
+         Plain l1, or with columns kept between 0 and 1. Ours is exact, and each answer is judged \
+         as it is printed: scored again, its rate from the score, bounds checked.\n\n\
+         - **batched PyTorch, as for networks**: the search that networks are compared with below, \
+         which knows the closed-form margin and lands by a bisection on 4,096 samples; the model \
+         is two units to it.\n\
+         - **descent**: everybody at once, Adam with a soft threshold on the closed-form margin, \
+         float32, in blocks of 8,192 people, the best feasible iterate; step, penalty and decay \
+         tuned. 120 steps are enough for answers within 0.2 % of the least cost; \
+         with 1,000 they are least.\n\
+         - **closed form by hand**: by somebody who knows the solution and has no other question: \
+         one column for everybody, or one sort and one cumulative sum; \
+         no check of what comes out.\n\n\
+         | question | method | people | with an answer | above r | cost to ours | changed | per \
+         CPU second | ours | ours is, times |\n|---|---|---|---|---|---|---|---|---|---|\n"
     );
     for row in rows {
         text += &format!(
@@ -216,7 +225,9 @@ fn render(rows: &[Row]) -> String {
             row.ratio
         );
     }
-    text + "\n**above r**: share of their answers whose exact rate is above r by more than a hundred-thousandth of it, which single precision does not excuse; of ours none is above r at all.\n"
+    text + "\n**above r**: share of their answers whose exact rate is above r by more than a \
+            hundred-thousandth of it, which single precision does not excuse; \
+            of ours none is above r at all.\n"
 }
 
 #[cfg(test)]

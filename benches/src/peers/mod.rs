@@ -106,9 +106,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 pub(crate) fn introduction() -> String {
     format!(
         "# The same people by other programs\n\n\
-         Written by `cargo xtask bench peers` on {}, each section by itself (`--part`). Same models, same people, σ = {SIGMA} on every column, l1 cost, one thread each; \
-         processor seconds. Programs take turns with ours; ratios of speed are medians, in brackets the smallest and the largest of the repeats. \
-         The scripts are in `benches/peers`.\n",
+         Written by `cargo xtask bench peers` on {}, each section by itself (`--part`). Same \
+         models, same people, σ = {SIGMA} on every column, l1 cost, one thread each; processor \
+         seconds. Programs take turns with ours; ratios of speed are medians, in brackets the \
+         smallest and the largest of the repeats. The scripts are in `benches/peers`.\n",
         clock::machine()
     )
 }

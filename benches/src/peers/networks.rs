@@ -93,22 +93,29 @@ fn questions(options: &Options) -> Vec<(&'static PaperData, f64, usize)> {
 const ABOUT: &str = "\
 Networks and people as in [networks](networks.md).
 
-- **batched PyTorch**: everybody at once, closed-form margin, Adam with a soft threshold, the best feasible iterate, then one bisection for everybody on 4,096 Sobol samples.
+- **batched PyTorch**: everybody at once, closed-form margin, Adam with a soft threshold, the best \
+feasible iterate, then one bisection for everybody on 4,096 Sobol samples.
 - **tuned further**: the same, landing by secants, with the sampling fused by `torch.compile`.
 ";
 
 const HEADER: &str = "\
-| data | r | method | people | with an answer | above r | rate / r | to offline (worst) | cost to ours | changed | per CPU second | ours is, times |
+| data | r | method | people | with an answer | above r | rate / r | to offline (worst) | cost to \
+ours | changed | per CPU second | ours is, times |
 |---|---|---|---|---|---|---|---|---|---|---|---|";
 
 const COLUMNS: &str = "
 - **with an answer**: ours certified; theirs by their own account, without a certificate.
-- **above r**: share of the answers above r by more than four standard errors, on 16,384 Sobol lines; of 200 answers, evenly picked, where there are more.
-- **to offline**: mean l1 cost of our answers in this run over that of a slow offline search for 50 of the same people, as in [networks](networks.md), and in brackets the
+- **above r**: share of the answers above r by more than four standard errors, on 16,384 Sobol \
+lines; of 200 answers, evenly picked, where there are more.
+- **to offline**: mean l1 cost of our answers in this run over that of a slow offline search for \
+50 of the same people, as in [networks](networks.md), and in brackets the
   worst single person.
-- **cost to ours**: mean l1 cost over that of our answers for the same people. **changed**: features changed by more than 1e-6.
-- **per CPU second**: with all that is prepared once for everybody: samples of noise and their images, on either side. The last rows show more people, who share it. In each
-  turn everybody is answered several times over, anew, and the median counts: five times by ours, three times by theirs.
+- **cost to ours**: mean l1 cost over that of our answers for the same people. **changed**: \
+features changed by more than 1e-6.
+- **per CPU second**: with all that is prepared once for everybody: samples of noise and their \
+images, on either side. The last rows show more people, who share it. In each
+  turn everybody is answered several times over, anew, and the median counts: five times by ours, \
+three times by theirs.
 - **ours is**: how many times as many answers per CPU second.
 ";
 

@@ -193,15 +193,22 @@ fn measure(python: &Path, case: &Case<'_>, options: &Options, rows: &mut Vec<Row
 
 fn render(rows: &[Row]) -> String {
     let mut text = format!(
-        "r = {RATE}, the paper's. One person at a time, PyTorch, float32. The text leaves step, optimiser and the steps after which a λ₃ is given up open; what was taken, and why, \
+        "r = {RATE}, the paper's. One person at a time, PyTorch, float32. The text leaves step, \
+         optimiser and the steps after which a λ₃ is given up open; what was taken, and why, \
          stands in `benches/peers/paper.py`.\n\n\
-         - **as released**: as the authors' program runs in their experiments. λ₁ = 3, 200 steps of 0.001 with 10,000 fresh samples after each, and then one look: below r + 0.01, or λ₃, 0.01 at first, falls by \
-         0.1 (below zero, where it rewards distance) and 200 more steps follow; at most 10,000, for its 30 seconds.\n\
-         - **mended**: the same without these slips. λ₁ = 3, steps of 0.07, λ₃ from 1 down to 0; 10,000 fresh samples after each step, and the first success ends the search.\n\
-         - **as stated**: λ₁ = 2, λ₂ = 1, every λ₃ of {{0, 0.25, 0.5, 0.75, 1}} run for at most 500 steps of 0.01 and the cheapest success kept; 10,000 fresh samples after each step.\n\
-         - **no samples**: the same, with the closed form in the place of the samples, as Algorithm 1 is printed.\n\
+         - **as released**: as the authors' program runs in their experiments. λ₁ = 3, 200 steps \
+         of 0.001 with 10,000 fresh samples after each, and then one look: below r + 0.01, or λ₃, \
+         0.01 at first, falls by 0.1 (below zero, where it rewards distance) and 200 more steps \
+         follow; at most 10,000, for its 30 seconds.\n\
+         - **mended**: the same without these slips. λ₁ = 3, steps of 0.07, λ₃ from 1 down to 0; \
+         10,000 fresh samples after each step, and the first success ends the search.\n\
+         - **as stated**: λ₁ = 2, λ₂ = 1, every λ₃ of {{0, 0.25, 0.5, 0.75, 1}} run for at most \
+         500 steps of 0.01 and the cheapest success kept; 10,000 fresh samples after each step.\n\
+         - **no samples**: the same, with the closed form in the place of the samples, as \
+         Algorithm 1 is printed.\n\
          - **Algorithm 2**: as stated, the gradient through 10,000 fresh samples in each step.\n\n\
-         | model | variant | people | with an answer | mean rate | cost to ours | steps | people per CPU second | ours | ours is, times |\n|---|---|---|---|---|---|---|---|---|---|\n"
+         | model | variant | people | with an answer | mean rate | cost to ours | steps | people \
+         per CPU second | ours | ours is, times |\n|---|---|---|---|---|---|---|---|---|---|\n"
     );
     for row in rows {
         text += &format!(
@@ -218,6 +225,7 @@ fn render(rows: &[Row]) -> String {
             row.ratio
         );
     }
-    text + "\n**ours**: certified answers per CPU second, 500 people, preparation included on networks. **mean rate**: exact for linear models, on 16,384 Sobol lines for networks. \
+    text + "\n**ours**: certified answers per CPU second, 500 people, preparation included on \
+            networks. **mean rate**: exact for linear models, on 16,384 Sobol lines for networks. \
             **steps**: of all λ₃ together, and the share of those λ₃ that found nothing.\n"
 }

@@ -103,7 +103,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     ];
     let kinds = ["linear", "mlp", "boosted"];
     let mut lines = vec![
-        "| data, model | denied | certified | found, not certified | without recourse (without a reason) | rules broken | not flipped | above *r* | highest rate | categories changed |".to_owned(),
+        "| data, model | denied | certified | found, not certified | without recourse (without a \
+         reason) | rules broken | not flipped | above *r* | highest rate | categories changed |"
+            .to_owned(),
         "|---|---|---|---|---|---|---|---|---|---|".to_owned(),
     ];
     lines.iter().for_each(|line| say(line));
@@ -173,11 +175,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     if options.only.is_empty() && (options.rows, options.draws) == (ADULT_ROWS, DRAWS) {
         let text = format!(
-            "# Real people, in raw form\n\nWritten by `cargo xtask bench people`: Adult ({ADULT_ROWS} rows) and COMPAS (all rows) as they are in their files, categories and whole numbers, \
-with immutable features, directions, steps, transitions, relations and `p_fail` as in [adult.toml](../crates/probe-bench/src/people/adult.toml) and \
-[compas.toml](../crates/probe-bench/src/people/compas.toml); *r* = {MAX_RATE}, σ = {SIGMA} of the range of each mutable number. Everybody whom the model denies is counted.\n\n{}\n\n\
-*Rules broken*, *not flipped* and *above r* are found by code that shares nothing with the engine: it reads the printed rows as text, checks every rule, encodes and scores them anew, and draws \
-{DRAWS} implementations (for each way that changes of category may fail) for every certified row. Above means by more than {SIGMAS} standard errors.\n",
+            "# Real people, in raw form\n\nWritten by `cargo xtask bench people`: Adult \
+             ({ADULT_ROWS} rows) and COMPAS (all rows) as they are in their files, categories and \
+             whole numbers, with immutable features, directions, steps, transitions, relations and \
+             `p_fail` as in [adult.toml](../crates/probe-bench/src/people/adult.toml) and \
+             [compas.toml](../crates/probe-bench/src/people/compas.toml); *r* = {MAX_RATE}, σ = \
+             {SIGMA} of the range of each mutable number. \
+             Everybody whom the model denies is counted.\n\n{}\n\n\
+             *Rules broken*, *not flipped* and *above r* are found by code that shares nothing \
+             with the engine: it reads the printed rows as text, checks every rule, encodes and \
+             scores them anew, and draws {DRAWS} implementations (for each way that changes of \
+             category may fail) for every certified row. \
+             Above means by more than {SIGMAS} standard errors.\n",
             lines.join("\n")
         );
         Part {

@@ -17,7 +17,10 @@ const LAYOUTS: [Layout; 3] = [
         path: BENCHMARKS,
         introduction: || {
             format!(
-                "# Benchmarks\n\nWritten by `cargo xtask bench`, on {}; `cargo xtask bench NAME` measures one section anew, so that sections may be of different runs. Times differ between machines: compare within a section. Ranges in brackets are the smallest and the largest of the repeats.\n",
+                "# Benchmarks\n\nWritten by `cargo xtask bench`, on {}; `cargo xtask bench NAME` \
+                 measures one section anew, so that sections may be of different runs. Times \
+                 differ between machines: compare within a section. Ranges in brackets are the \
+                 smallest and the largest of the repeats.\n",
                 clock::machine()
             )
         },

@@ -192,7 +192,8 @@ fn depth(plan: &Plan) -> Result<Vec<Curve>> {
     let about = (
         Panel::Depth,
         "network, d = 20, 50 units a layer",
-        "no power: one layer is traced root by root, deeper ones are products of matrices in a few places",
+        "no power: one layer is traced root by root, \
+         deeper ones are products of matrices in a few places",
         None,
     );
     Ok(vec![over(about, &sizes, plan, |layers| {
@@ -229,7 +230,8 @@ fn rates(plan: &Plan) -> Result<Vec<Curve>> {
     let mut lines = curve(
         Panel::Lines,
         "network [20, 50, 2]",
-        "−¼ while the search stays 0.010 ∜r under r, −1 below r = 0.06, 0 below 0.003 and again below 0.0007, where an attempt reads all it may",
+        "−¼ while the search stays 0.010 ∜r under r, −1 below r = 0.06, 0 below 0.003 and again \
+         below 0.0007, where an attempt reads all it may",
         None,
     );
     let models: [Arc<dyn Model>; 2] = [Arc::new(linear(D)?), Arc::new(network(&[D, WIDTH, 2])?)];

@@ -102,8 +102,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 fn render(curves: &[Curve], pictures: &[String]) -> String {
     let mut lines = vec![
-        "Generated models and people, all denied; σ = 0.1 on every feature, l1, r = 0.1 unless it varies; processor time of one thread unless threads vary. The slope is that of the line nearest to the \
-         logarithms, over the upper half of the range.\n"
+        "Generated models and people, all denied; σ = 0.1 on every feature, l1, r = 0.1 unless it \
+         varies; processor time of one thread unless threads vary. The slope is that of the line \
+         nearest to the logarithms, over the upper half of the range.\n"
             .to_owned(),
     ];
     for picture in pictures {
@@ -111,7 +112,8 @@ fn render(curves: &[Curve], pictures: &[String]) -> String {
         lines.push(format!("![{}]({name})\n", picture::about(name)));
     }
     lines.push(
-        "| what varies | model | from | to | time at both ends | lines at both ends | slope | theory | certified |"
+        "| what varies | model | from | to | time at both ends | lines at both ends | slope | \
+         theory | certified |"
             .to_owned(),
     );
     lines.push("|---|---|---|---|---|---|---|---|---|".to_owned());

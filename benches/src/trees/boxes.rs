@@ -11,8 +11,10 @@ const FEATURES: usize = 10;
 const POINTS: usize = 20;
 
 pub(super) fn table() -> Result<String> {
-    let mut text = "Random trees on 10 features, one thread, noise of deviation 0.1 on some of them, best of 3; means over 20 points.\n\n\
-         | trees | noisy features | ms a point | slowest | exact | widest interval | 10,000 draws, ms |\n|---|---|---|---|---|---|---|\n"
+    let mut text = "Random trees on 10 features, one thread, noise of deviation 0.1 on some of \
+                    them, best of 3; means over 20 points.\n\n\
+                    | trees | noisy features | ms a point | slowest | exact | widest interval | \
+                    10,000 draws, ms |\n|---|---|---|---|---|---|---|\n"
         .to_owned();
     let noise = Gaussian::isotropic(FEATURES, 0.1)?;
     for (name, depth, aggregate) in [
@@ -47,7 +49,8 @@ pub(super) fn table() -> Result<String> {
             }
             let mean = |seconds: f64| 1e3 * seconds / POINTS as f64;
             text += &format!(
-                "| {name} | {noisy} | {:.3} | {:.3} | {closed} of {POINTS} | {widest:.0e} | {:.1} |\n",
+                "| {name} | {noisy} | {:.3} | {:.3} | {closed} of {POINTS} | \
+                 {widest:.0e} | {:.1} |\n",
                 mean(total),
                 1e3 * slowest,
                 mean(drawn)

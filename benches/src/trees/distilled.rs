@@ -19,14 +19,18 @@ const RECIPES: [(&str, &[&str]); 2] =
     [("depth 8", &["depth=8"]), ("depth 12, 4 noisy copies", &["depth=12", "copies=4"])];
 
 pub(super) const HEADER: &str = "\
-| model | tree | leaves | fidelity | r | people | found on the tree | refused by the model | rate ≤ r on the model | mean rate | cost | ms |
+| model | tree | leaves | fidelity | r | people | found on the tree | refused by the model | rate \
+≤ r on the model | mean rate | cost | ms |
 |---|---|---|---|---|---|---|---|---|---|---|---|";
 
 pub(super) const COLUMNS: &str = "\
-- **fidelity**: share of noisy held-out people of the training data on whom tree and ensemble agree.
-- **found on the tree**: people for whom descent ended at a point that the tree accepts, with a rate of at most r on the tree. What follows is about these
+- **fidelity**: share of noisy held-out people of the training data on whom \
+tree and ensemble agree.
+- **found on the tree**: people for whom descent ended at a point that the tree accepts, with a \
+rate of at most r on the tree. What follows is about these
   points, which the paper calls certified.
-- **refused by the model**: points that the ensemble itself says no to. **rate ≤ r on the model**: share of the points whose rate on the ensemble is at most
+- **refused by the model**: points that the ensemble itself says no to. **rate ≤ r on the model**: \
+share of the points whose rate on the ensemble is at most
   r, of 20,000 plain draws. **mean rate**: on the ensemble.
 - **cost**: mean l1 cost. **ms**: of processor time for one person, without growing the tree.
 ";
@@ -70,7 +74,8 @@ pub(super) fn rows(subject: &Subject, rates: &[f64], people: usize) -> Result<Ve
                 subject.person(*i).iter().zip(*point).map(|(x, p)| (x - p).abs()).sum()
             };
             rows.push(format!(
-                "| {} | {name} | {} | {:.3} | {r} | {n} | {:.1} % | {:.1} % | {:.1} % | {:.3} | {:.4} | {:.1} |",
+                "| {} | {name} | {} | {:.3} | {r} | {n} | {:.1} % | {:.1} % | {:.1} % | \
+                 {:.3} | {:.4} | {:.1} |",
                 subject.title,
                 value("leaves"),
                 value("fidelity"),

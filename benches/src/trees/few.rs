@@ -12,7 +12,8 @@ const PEOPLE: usize = 100;
 /// The table, for one to three features.
 pub(super) fn table(subjects: &[Subject]) -> Result<String> {
     let mut lines = vec![
-        "| model | features | people | with recourse | rate / r | cost | ms of processor time, mean | slowest |\n|---|---|---|---|---|---|---|---|"
+        "| model | features | people | with recourse | rate / r | cost | ms of processor time, \
+         mean | slowest |\n|---|---|---|---|---|---|---|---|"
             .to_owned(),
     ];
     for subject in subjects {
@@ -21,8 +22,10 @@ pub(super) fn table(subjects: &[Subject]) -> Result<String> {
         }
     }
     Ok(format!(
-        "The features that the trees split on most may change and are missed by σ = {SIGMA}; the others do neither. r = {RATE}; one thread. Rates are \
-         sums over boxes, and no sample is drawn for an answer or its certificate. People without recourse are told so, and count for the times.\n\n{}\n",
+        "The features that the trees split on most may change and are missed by σ = {SIGMA}; the \
+         others do neither. r = {RATE}; one thread. Rates are sums over boxes, and no sample is \
+         drawn for an answer or its certificate. People without recourse are told so, and count \
+         for the times.\n\n{}\n",
         lines.join("\n")
     ))
 }

@@ -138,9 +138,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// What its sections share.
 pub(crate) fn introduction() -> String {
     format!(
-        "# Trees\n\nWritten by `cargo xtask bench trees` on {}, each section by itself (`--part`). Forests of 100 trees of depth 6 and boosting of \
-         100 trees of depth 4, by `probe train`; all columns continuous and free, σ = {SIGMA} on every column, l1 cost, confidence 0.999 per person. \
-         People are those of the test split whom the model denies.\n",
+        "# Trees\n\nWritten by `cargo xtask bench trees` on {}, each section by itself (`--part`). \
+         Forests of 100 trees of depth 6 and boosting of 100 trees of depth 4, by `probe train`; \
+         all columns continuous and free, σ = {SIGMA} on every column, l1 cost, confidence 0.999 \
+         per person. People are those of the test split whom the model denies.\n",
         clock::machine()
     )
 }
@@ -170,15 +171,19 @@ fn their_way(subjects: &[Subject], options: &Options) -> Result<String> {
 }
 
 const HEADER: &str = "\
-| model | accuracy | r | people | certified | above r | rate / r | cost | to offline (worst) | changed: ours, offline | ms of processor time |
+| model | accuracy | r | people | certified | above r | rate / r | cost | to offline (worst) | \
+changed: ours, offline | ms of processor time |
 |---|---|---|---|---|---|---|---|---|---|---|";
 
 const COLUMNS: &str = "\
 - **certified**: share of people with a certified answer. What follows is about these answers.
-- **above r**: answers whose rate is above r by more than four standard errors on a million plain draws, scored by walking the trees.
+- **above r**: answers whose rate is above r by more than four standard errors on a million plain \
+draws, scored by walking the trees.
 - **rate / r**: mean rate on these draws, over r.
-- **cost**: mean l1 cost. **to offline**: mean cost over that of a slow offline search (singles, pairs, mixtures of three, exchanges; its own draws), and
-  in brackets the worst single person. The offline answers sit at r itself, without room for a certificate.
+- **cost**: mean l1 cost. **to offline**: mean cost over that of a slow offline search (singles, \
+pairs, mixtures of three, exchanges; its own draws), and
+  in brackets the worst single person. The offline answers sit at r itself, \
+without room for a certificate.
 - **ms of processor time**: for one person's certified answer, on one thread; mean over all people.
 ";
 
@@ -213,7 +218,8 @@ fn measure(subject: &Subject, r: f64, options: &Options) -> Result<String> {
     let against = Against::measure(&name, (&people, &answers), options.offline, find)?;
     let [to_offline, changed] = Against::cells(against.as_ref());
     Ok(format!(
-        "| {} | {:.3} | {r} | {} | {:.1} % | {above} | {ratio} | {:.4} | {to_offline} | {changed} | {:.1} |",
+        "| {} | {:.3} | {r} | {} | {:.1} % | {above} | {ratio} | {:.4} | \
+         {to_offline} | {changed} | {:.1} |",
         subject.title,
         subject.accuracy,
         answers.len(),

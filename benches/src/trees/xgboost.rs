@@ -23,14 +23,19 @@ const THREADS: [usize; 2] = [1, 2];
 const REPEATS: usize = 5;
 
 const HEADER: &str = "\
-| model | threads | ours | XGBoost: inplace_predict | predict on a DMatrix | all points at once | ours is, over the fastest | decisions that differ |
+| model | threads | ours | XGBoost: inplace_predict | predict on a DMatrix | all points at once | \
+ours is, over the fastest | decisions that differ |
 |---|---|---|---|---|---|---|---|";
 
 const COLUMNS: &str = "\
-Millions of noisy samples scored per second, 16,384 around each of 64 denied people; wall time, best of 5, both programs on the same machine one after the
-other. Ours counts what it does for each point: placing the cuts among the errors, collapsing the trees, scoring, and scoring again what is too close to call.
-Not counted, for either: drawing the errors. Not counted for ours: sorting the errors once for all points (given in brackets, in ms), and for XGBoost:
-adding them to the points and making its matrices. Ours returns the exact decision and a score of 16-bit leaves; XGBoost a margin in single precision.
+Millions of noisy samples scored per second, 16,384 around each of 64 denied people; wall time, \
+best of 5, both programs on the same machine one after the
+other. Ours counts what it does for each point: placing the cuts among the errors, collapsing the \
+trees, scoring, and scoring again what is too close to call.
+Not counted, for either: drawing the errors. Not counted for ours: sorting the errors once for all \
+points (given in brackets, in ms), and for XGBoost:
+adding them to the points and making its matrices. Ours returns the exact decision and a score of \
+16-bit leaves; XGBoost a margin in single precision.
 ";
 
 /// What the script writes.
@@ -87,7 +92,8 @@ fn compare(python: &Path, subject: &Subject) -> Result<(Vec<String>, String)> {
         let fastest = speeds.into_iter().fold(0.0, f64::max);
         let [inplace, matrix, whole] = speeds.map(|speed| format!("{:.2}", 1e-6 * speed));
         table.push(format!(
-            "| {} | {threads} | {:.1} ({:.0} ms) | {inplace} | {matrix} | {whole} | {:.1} times | {} of {} |",
+            "| {} | {threads} | {:.1} ({:.0} ms) | {inplace} | {matrix} | {whole} | \
+             {:.1} times | {} of {} |",
             subject.title,
             1e-6 * ours,
             1e3 * ranking,
@@ -141,7 +147,8 @@ fn differing(subject: &Subject, errors: &RankedErrors, scores: &Path) -> Result<
     }
     ensure!(
         total > 0 && far * 1_000 <= total && differ * 1_000 <= total,
-        "{}: {differ} decisions and {far} scores of {total} differ from XGBoost's: not the same trees",
+        "{}: {differ} decisions and {far} scores of {total} differ from \
+         XGBoost's: not the same trees",
         subject.title
     );
     Ok((differ, total))

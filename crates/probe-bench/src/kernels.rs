@@ -13,9 +13,8 @@ const SHAPES: [&[usize]; 3] = [&[20, 50, 2], &[10, 50, 2], &[100, 256, 256, 2]];
 const BLOCKS: [usize; 4] = [64, 256, 1024, 4096];
 
 pub fn run() -> Result<()> {
-    say(
-        "scoring rows in batches, one thread, best of 40 in turns; the product with the best of its block sizes\n",
-    );
+    say("scoring rows in batches, one thread, best of 40 in turns; \
+         the product with the best of its block sizes\n");
     say("| layers | ns per row | GFLOP/s | matrix product, ns | ratio | plain loops, ns | ratio |");
     say("|---|---|---|---|---|---|---|");
     for widths in SHAPES {

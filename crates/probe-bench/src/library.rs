@@ -112,7 +112,8 @@ pub fn run() -> Result<()> {
 
 fn render(rows: &[Row]) -> String {
     let mut lines = vec![format!(
-        "Exact recourse in the library, linear model, d = {D}, r = 0.1: people who need it, per second. Medians (least to most) of {REPEATS}.\n\n\
+        "Exact recourse in the library, linear model, d = {D}, r = 0.1: people who need it, per \
+         second. Medians (least to most) of {REPEATS}.\n\n\
          | question | all cores | one core | per CPU second | certified |\n|---|---|---|---|---|"
     )];
     for Row { name, all, one, cpu, certified } in rows {

@@ -31,9 +31,8 @@ struct Found {
 
 /// Makes the models, scores them and fails where margins differ by more than the tolerance.
 pub fn run() -> Result<()> {
-    say(
-        "| model | rows | with missing values | largest difference of margins | decisions that differ |\n|---|---|---|---|---|",
-    );
+    say("| model | rows | with missing values | largest difference of margins | decisions that \
+         differ |\n|---|---|---|---|---|");
     let mut faults = Vec::new();
     for (name, script) in ENVIRONMENTS {
         for path in make(name, script)? {

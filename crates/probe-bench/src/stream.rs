@@ -104,8 +104,10 @@ fn measure(probe: &Path, folder: &Path, names: &[String], people: usize) -> Resu
 
 fn render(rows: &[Row]) -> String {
     let mut lines = vec![format!(
-        "`probe recourse` from CSV to CSV, linear model, d = {D}, l1, r = 0.1, bounds [0, 1], against merely reading and writing the file with the `csv` crate. Medians (least to most) of \
-         {REPEATS} in turns.\n\n| people | file | threads | time, s | people a second | plain copy, s | ratio | peak memory |\n|---|---|---|---|---|---|---|---|"
+        "`probe recourse` from CSV to CSV, linear model, d = {D}, l1, r = 0.1, bounds [0, 1], \
+         against merely reading and writing the file with the `csv` crate. Medians (least to most) \
+         of {REPEATS} in turns.\n\n| people | file | threads | time, s | people a second | plain \
+         copy, s | ratio | peak memory |\n|---|---|---|---|---|---|---|---|"
     )];
     let between = |r: &Repeats| format!("{:.2} ({:.2} to {:.2})", r.median, r.least, r.most);
     for Row { people, megabytes, copy, all, one } in rows {
@@ -155,7 +157,8 @@ fn plain_copy(input: &Path, output: &Path) -> Result<()> {
 
 /// The command on so many threads; 0 for all there are.
 pub fn recourse(probe: &Path, folder: &Path, threads: &str) -> Command {
-    let words = "recourse model.json people.csv -r 0.1 --sigma 0.1 --bounds 0,1 -o out.csv --quiet --threads";
+    let words = "recourse model.json people.csv -r 0.1 --sigma 0.1 --bounds 0,1 -o \
+                 out.csv --quiet --threads";
     let mut command = Command::new(probe);
     command.args(words.split(' ')).arg(threads).current_dir(folder).stdout(Stdio::null());
     command

@@ -151,9 +151,12 @@ fn speed(
 
 fn render(rows: &[Row]) -> String {
     let mut lines = vec![format!(
-        "People answered per second of the clock, in the library, σ = {SIGMA}, r = {RATE}, all columns free, l1; on one thread, then on all. Networks and trees as in [networks](networks.md) and [trees](trees.md). A frontier has \
-         {} rates. Medians (least to most) of {REPEATS}, after a warm-up.\n\n\
-         | model | people | certified | certified answers: one thread | all | not certified: one thread | all | frontiers: one thread | all |\n|---|---|---|---|---|---|---|---|---|",
+        "People answered per second of the clock, in the library, σ = {SIGMA}, r = {RATE}, all \
+         columns free, l1; on one thread, then on all. Networks and trees as in \
+         [networks](networks.md) and [trees](trees.md). A frontier has {} rates. Medians (least to \
+         most) of {REPEATS}, after a warm-up.\n\n\
+         | model | people | certified | certified answers: one thread | all | not certified: one \
+         thread | all | frontiers: one thread | all |\n|---|---|---|---|---|---|---|---|---|",
         RATES.len()
     )];
     for row in rows {

@@ -217,7 +217,8 @@ fn no_answer_moves_a_feature_that_others_make_up_for() {
                         let holds = || model.score(&point).unwrap() > 0.0 && rate(&point) < 0.8 * r;
                         assert!(
                             less >= 0.95 * cost || !holds(),
-                            "{wild} {d} {n} {r}, model {number}: {less} instead of {cost} without {j}"
+                            "{wild} {d} {n} {r}, model {number}: \
+                             {less} instead of {cost} without {j}"
                         );
                     }
                 }

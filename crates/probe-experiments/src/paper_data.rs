@@ -39,7 +39,8 @@ pub enum Error {
     },
     /// The data are not there.
     #[error(
-        "this needs the paper's data sets: give their folder with --data DIR (`probe data download` gets them)"
+        "this needs the paper's data sets: give their folder with --data DIR (`probe data \
+         download` gets them)"
     )]
     NoFolder,
     /// A cell cannot be kept.

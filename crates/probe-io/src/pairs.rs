@@ -170,7 +170,8 @@ mod tests {
         let none = read(TEXT, Some(&["age"]), Some(&scaled)).unwrap_err().to_string();
         assert_eq!(
             none,
-            "pairs.csv: no pairs: none of the features has columns here (NAME is prescribed, NAME__implemented is implemented): age"
+            "pairs.csv: no pairs: none of the features has columns here (NAME is prescribed, \
+             NAME__implemented is implemented): age"
         );
     }
 

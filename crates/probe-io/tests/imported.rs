@@ -91,8 +91,8 @@ fn files_say_what_they_are() {
     );
     assert_eq!(
         source("xgboost-1.7.6-stopped.ubj"),
-        "XGBoost 1.7.6, objective binary:logistic, booster gbtree, 8 of 12 trees (up to the best iteration, as scikit-learn's \
-         interface predicts), 4 features"
+        "XGBoost 1.7.6, objective binary:logistic, booster gbtree, 8 of 12 trees (up to the best \
+         iteration, as scikit-learn's interface predicts), 4 features"
     );
     assert_eq!(
         source("xgboost-1.7.6-linear.json"),

@@ -58,7 +58,8 @@ fn faults_name_their_path() {
     );
     assert_eq!(
         message("[-1.0, 1.0]", "[-1.0, 1.0, 2.0]"),
-        "model.json: $.layers[1].weight[1]: expected 2 numbers (one per output of the layer before), found 3"
+        "model.json: $.layers[1].weight[1]: expected 2 numbers (one per output of the \
+         layer before), found 3"
     );
     assert_eq!(
         message("[-1.0, 1.0]], \"bias\": [0.0, 0.0]", "[0, 1], [2, 3]], \"bias\": [0, 0, 0]"),

@@ -101,7 +101,8 @@ fn numbers_that_are_not_finite_are_refused() {
 fn unknown_fields_kinds_and_versions_are_refused() {
     assert_eq!(
         message("\"kind\"", "\"colour\": 1, \"kind\""),
-        "model.json: $.colour: unknown field (known: format, version, kind, features, schema, threshold, layers)"
+        "model.json: $.colour: unknown field (known: format, version, kind, features, \
+         schema, threshold, layers)"
     );
     assert_eq!(
         message("\"bias\"", "\"scale\": 1, \"bias\""),

@@ -165,7 +165,8 @@ fn csv_text_is_exact() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t.csv");
     write(&path, fields(), None, &[batch(0..2)]);
-    let expected = "row,status,cost,x,who,changed\n0,found,0.0,0.0,\"p\n0\",0\n1,\"none, \"\"so far\"\"\",,1e-9,,\n";
+    let expected = "row,status,cost,x,who,changed\n0,found,0.0,0.0,\"p\n0\",0\n\
+                    1,\"none, \"\"so far\"\"\",,1e-9,,\n";
     assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
 }
 

@@ -78,7 +78,8 @@ fn what_makes_no_sense_says_so() {
     assert!(error.contains("feature 'income'") && error.contains("p_fail"), "{error}");
     assert_eq!(
         with_field("kind = \"ordinal\""),
-        "schema.toml: feature 'income': unknown kind 'ordinal' (known: numeric, integer, categorical)"
+        "schema.toml: feature 'income': unknown kind 'ordinal' (known: numeric, \
+         integer, categorical)"
     );
 }
 
@@ -87,7 +88,8 @@ fn categories_and_steps_are_read_and_written() {
     let text = "version = 1\n[[feature]]\nname = \"housing\"\nkind = \"categorical\"\n\
                 categories = [\"rent\", \"own\"]\nencoding = \"ordinal\"\n\
                 transitions = { rent = [\"own\"] }\ntransition_costs = { rent = { own = 2.5 } }\n\
-                [[feature]]\nname = \"rooms\"\nkind = \"integer\"\n[[feature]]\nname = \"income\"\nstep = 0.25\n";
+                [[feature]]\nname = \"rooms\"\nkind = \"integer\"\n[[feature]]\n\
+                name = \"income\"\nstep = 0.25\n";
     let schema = parse_schema(text.as_bytes(), "s").unwrap();
     let housing = &schema.features[0];
     assert_eq!(housing.transitions["rent"], ["own"]);

@@ -196,7 +196,8 @@ fn json_faults_name_row_and_line() {
 
 #[test]
 fn json_ids_keep_their_types() {
-    let text = "{\"a\":1,\"who\":\"\\u00e4 \\\"x\\\"\"}\n{\"a\":2,\"who\":17}\n{\"a\":3,\"who\":null}\n{\"a\":4,\"who\":0.5}\n";
+    let text = "{\"a\":1,\"who\":\"\\u00e4 \\\"x\\\"\"}\n{\"a\":2,\"who\":17}\n\
+                {\"a\":3,\"who\":null}\n{\"a\":4,\"who\":0.5}\n";
     let chunk = only_chunk(text, Format::Jsonl, &columns(&["a"], &["who"], false));
     let ids: Vec<_> = (0..4).map(|row| chunk.id(row, 0).unwrap()).collect();
     assert_eq!(ids[0], Id::Text("ä \"x\"".into()));

@@ -90,8 +90,8 @@ fn faults_of_the_model_name_their_path() {
     );
     assert_eq!(
         message("\"input\"", "\"objective\""),
-        "model.json: $.objective: unknown field (known: format, version, kind, features, schema, threshold, \
-         trees, split, aggregate, base, input)"
+        "model.json: $.objective: unknown field (known: format, version, kind, features, schema, \
+         threshold, trees, split, aggregate, base, input)"
     );
     let empty = GOOD.split("\"trees\": [").next().unwrap().to_owned() + "\"trees\": []}";
     assert_eq!(parse(&empty).unwrap_err(), "model.json: $.trees: expected at least one tree");
@@ -131,11 +131,13 @@ fn faults_of_a_tree_name_tree_and_node() {
     }
     assert_eq!(
         message(both, "[2, -1, -1, -1, -1]"),
-        "model.json: $.trees[1].left[2]: node 2 has one child only: expected two, or -1 and -1 at a leaf"
+        "model.json: $.trees[1].left[2]: node 2 has one child only: expected two, \
+         or -1 and -1 at a leaf"
     );
     assert_eq!(
         message("[1, -1, 4, -1, -1]", "[1, -1, -1, -1, -1]"),
-        "model.json: $.trees[1].right[2]: node 2 has one child only: expected two, or -1 and -1 at a leaf"
+        "model.json: $.trees[1].right[2]: node 2 has one child only: expected two, \
+         or -1 and -1 at a leaf"
     );
     let feature = "expected a feature (a whole number from 0 to 1), found";
     for wrong in ["2", "-1", "0.5", "null"] {

@@ -40,7 +40,8 @@ fn main() -> Result<()> {
             let (auc, balanced) =
                 (m.auc.unwrap_or(f64::NAN), m.balanced_accuracy.unwrap_or(f64::NAN));
             println!(
-                "{part:<5} AUC {auc:.3}, accuracy {:.3}, balanced accuracy {balanced:.3}, log loss {:.3}",
+                "{part:<5} AUC {auc:.3}, accuracy {:.3}, \
+                 balanced accuracy {balanced:.3}, log loss {:.3}",
                 m.accuracy, m.log_loss
             );
         }

@@ -79,6 +79,7 @@ fn a_language_of_one_s_own_needs_every_phrase_and_gets_its_numbers() {
     let text = include_str!("../templates/en.toml").replace("group = \",\"", "group = \"'\"");
     let language = Language::new("gsw", &[source("gsw.toml", &text)]).unwrap();
     assert_eq!(language.name(), "gsw");
-    let names = "[features]\ndebt = \"Schulden\"\n[units]\nEUR = \"€\"\n[categories.housing]\nrent = \"Miete\"\n";
+    let names = "[features]\ndebt = \"Schulden\"\n[units]\nEUR = \"€\"\n\
+                 [categories.housing]\nrent = \"Miete\"\n";
     Language::new("de", &[source("names.toml", names)]).unwrap();
 }

@@ -19,16 +19,22 @@ struct Left {
 pub(super) fn text(rows: &[Row], adult: &Adult) -> Result<String> {
     let fixed: Vec<&str> = adult.fixed().iter().map(|&j| adult.names[j].as_str()).collect();
     let mut text = format!(
-        "Adult: the paper's logistic regression and network, and the forest of [trees](trees.md), 100 trees of depth 6, which packages get as a forest of scikit-learn with the same trees; scores of 2,000 \
-         rows are compared before anybody is asked. People are denied ones of the test split. Packages know no rate of invalidation: they are asked for one counterfactual with their default settings, dice-ml also with settings that are less work for it (**quick**: `benches/peers/packages/ask_dice.py`). Ours is \
-         asked for a certified answer at r = {RATE}. Columns lie between 0 and 1; in the second question {} must stay, which some packages cannot be told.\n\n{HEADER}\n",
+        "Adult: the paper's logistic regression and network, and the forest of [trees](trees.md), \
+         100 trees of depth 6, which packages get as a forest of scikit-learn with the same trees; \
+         scores of 2,000 rows are compared before anybody is asked. People are denied ones of the \
+         test split. Packages know no rate of invalidation: they are asked for one counterfactual \
+         with their default settings, dice-ml also with settings that are less work for it \
+         (**quick**: `benches/peers/packages/ask_dice.py`). Ours is asked for a certified answer \
+         at r = {RATE}. Columns lie between 0 and 1; in the second question {} must stay, which \
+         some packages cannot be told.\n\n{HEADER}\n",
         fixed.join(", ")
     );
     for row in rows {
         text += &format!("{}\n", line(row));
     }
     text += COLUMNS;
-    text += "\nPackages that are not in the table, on Python 3.11:\n\n| package | version | why |\n|---|---|---|\n";
+    text += "\nPackages that are not in the table, \
+             on Python 3.11:\n\n| package | version | why |\n|---|---|---|\n";
     for left in left()? {
         text += &format!("| `{}` | {} | {} |\n", left.package, left.version, left.why);
     }
@@ -43,15 +49,24 @@ fn left() -> Result<Vec<Left>> {
 }
 
 const HEADER: &str = "\
-| model | must stay | program | people | answers | accepted | hold r | mean rate | cost to ours | stay changed, outside | changed | ms a person (s before) | ours is, times | per answer that holds r |
+| model | must stay | program | people | answers | accepted | hold r | mean rate | cost to ours | \
+stay changed, outside | changed | ms a person (s before) | ours is, \
+times | per answer that holds r |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|";
 
 const COLUMNS: &str = "
-- **people**: whom it was asked about before its time was over. **answers**: people with one; ours certified. **accepted**: answers that the model accepts.
-- **hold r**: answers whose rate is not above r by more than four standard errors. Rates are exact (linear), on 16,384 Sobol lines (network) or on 100,000 draws (forest).
-- **cost to ours**: mean l1 cost over that of our answers for the same people. Ours pay for holding r; an answer on the boundary is cheaper and fails every second time.
-- **stay changed, outside**: answers that change what must stay, and answers outside of [0, 1]. **changed**: features changed, by more than 1e-5.
-- **ms a person**: processor time, everything prepared on either side; in brackets the seconds that the package takes to get ready for everybody, its imports not counted. **ours is**: theirs over ours. **per answer that holds r**: the same, for each answer that is one to the question asked.
+- **people**: whom it was asked about before its time was over. **answers**: people with one; ours \
+certified. **accepted**: answers that the model accepts.
+- **hold r**: answers whose rate is not above r by more than four standard errors. Rates are exact \
+(linear), on 16,384 Sobol lines (network) or on 100,000 draws (forest).
+- **cost to ours**: mean l1 cost over that of our answers for the same people. Ours pay for \
+holding r; an answer on the boundary is cheaper and fails every second time.
+- **stay changed, outside**: answers that change what must stay, and answers outside of [0, 1]. \
+**changed**: features changed, by more than 1e-5.
+- **ms a person**: processor time, everything prepared on either side; in brackets the seconds \
+that the package takes to get ready for everybody, its imports not counted. **ours is**: theirs \
+over ours. **per answer that holds r**: the same, \
+for each answer that is one to the question asked.
 ";
 
 pub(super) fn line(row: &Row) -> String {
@@ -160,7 +175,8 @@ mod tests {
             name: "some random (1.0)".to_owned(),
             outcome: Ok(m),
         };
-        let cells = "| forest | no | some random (1.0) | 10 | 8 | 8 | 2 | 0.250 | 1.50 | 1, 2 | 3.0 | 200 (1.0) | 20 (20 to 20) | 100 |";
+        let cells = "| forest | no | some random (1.0) | 10 | 8 | 8 | 2 | 0.250 | 1.50 | 1, 2 | \
+                     3.0 | 200 (1.0) | 20 (20 to 20) | 100 |";
         assert_eq!(line(&row), cells);
         assert_eq!(
             line(&row).matches('|').count(),

@@ -86,7 +86,8 @@ pub fn run(options: &Options) -> Result<()> {
         .collect();
     if let (false, Some(other)) = (worse.is_empty(), before.differs_from(&now)) {
         say(&format!(
-            "{other}: more instructions are no failure; `cargo xtask bench counts --store` stores them"
+            "{other}: more instructions are no failure; \
+             `cargo xtask bench counts --store` stores them"
         ));
         return Ok(());
     }
@@ -149,8 +150,10 @@ fn render(counted: &[Counted], before: &Stored, now: &Stored) -> String {
 /// As it is published.
 fn table(counted: &[Counted], now: &Stored) -> String {
     let mut lines = vec![format!(
-        "Instructions of one unit under valgrind's callgrind, which repeat where times do not: the difference between a run of so many units and one of twice as many. {}. \
-         `cargo xtask test --full` fails where there are {} % more than these.\n\n| kernel | instructions |\n|---|---|",
+        "Instructions of one unit under valgrind's callgrind, which repeat where times do not: the \
+         difference between a run of so many units and one of twice as many. {}. `cargo xtask test \
+         --full` fails where there are {} % more than these.\n\n| kernel | \
+         instructions |\n|---|---|",
         now.made_by(),
         100.0 * stored::TOLERANCE
     )];
@@ -173,7 +176,8 @@ mod tests {
 
     #[test]
     fn what_callgrind_says_is_read() {
-        let text = "==8== Callgrind, a call-graph generating cache profiler\n==8== \n==8== Events    : Ir\n==8== Collected : 1234567\n==8== ";
+        let text = "==8== Callgrind, a call-graph generating cache profiler\n==8== \n\
+                    ==8== Events    : Ir\n==8== Collected : 1234567\n==8== ";
         assert_eq!(collected(text), Some(1_234_567));
         assert_eq!(collected("==8== nothing"), None);
     }

@@ -184,10 +184,13 @@ impl Measured {
 fn render(figures: &Measured) -> String {
     let mut lines = vec![
         format!(
-            "One person's certified answer by a `Session` on a warm process: the engine is prepared and {WARM} people were answered before. One thread, r = {RATE}, σ = {SIGMA}, confidence 0.999; \
-             trees as in [trees.md](trees.md). Other work on the machine lengthens times of the clock, not those of the processor.\n"
+            "One person's certified answer by a `Session` on a warm process: the engine is \
+             prepared and {WARM} people were answered before. One thread, r = {RATE}, σ = {SIGMA}, \
+             confidence 0.999; trees as in [trees.md](trees.md). Other work on the machine \
+             lengthens times of the clock, not those of the processor.\n"
         ),
-        "| model | people | certified | p50, ms | p90 | p99 | longest | p50 of processor time, ms | p99 |"
+        "| model | people | certified | p50, ms | p90 | p99 | longest | p50 of \
+         processor time, ms | p99 |"
             .to_owned(),
         "|---|---|---|---|---|---|---|---|---|".to_owned(),
     ];
@@ -207,7 +210,8 @@ fn render(figures: &Measured) -> String {
         ));
     }
     lines.push(format!(
-        "\nBy the command one person costs the start of a process, reading the model and drawing what people share otherwise; a row of CSV in, a file out.\n\n{}",
+        "\nBy the command one person costs the start of a process, reading the model and drawing \
+         what people share otherwise; a row of CSV in, a file out.\n\n{}",
         fronts::render(&figures.fronts)
     ));
     lines.join("\n")

@@ -77,7 +77,8 @@ impl Tradeoff {
         if shift.is_nan() || shift.abs() > 0.0 {
             return Err(Error::Unsupported {
                 what: "the cost of a rate under noise whose mean moves the score".to_owned(),
-                why: "the rate alone would not make the point favourable; use the solver, which holds both"
+                why: "the rate alone would not make the point favourable; \
+                      use the solver, which holds both"
                     .to_owned(),
             });
         }

@@ -160,11 +160,13 @@ fn check_on(
     // One attempt may spend its own share only.
     let delta = if retries { DELTA } else { share_of_attempt(DELTA, 0) };
     eprintln!(
-        "{family:?}, r {max_rate}, true rate {truth}, retries {retries}: {wrong} of {runs} are false"
+        "{family:?}, r {max_rate}, true rate {truth}, retries {retries}: \
+         {wrong} of {runs} are false"
     );
     assert!(
         wrong as f64 <= allowance(delta, runs),
-        "{family:?}, r {max_rate}, true rate {truth}, retries {retries}: {wrong} of {runs} are false"
+        "{family:?}, r {max_rate}, true rate {truth}, retries {retries}: \
+         {wrong} of {runs} are false"
     );
 }
 

@@ -96,7 +96,8 @@ fn the_search_finds_what_the_exact_solver_does() {
         // change.
         let sd: Vec<f64> = (0..d).map(|_| 0.02 * 20f64.powf(stream.uniform())).collect();
         let name = format!(
-            "case {case}, {disguise:?}, weights {weights:?}, bias {bias}, person {person:?}, noise {sd:?}"
+            "case {case}, {disguise:?}, weights {weights:?}, bias {bias}, \
+             person {person:?}, noise {sd:?}"
         );
         let mut plain =
             setup(Arc::new(Linear::new(weights.clone(), bias, 0.0).unwrap()), &sd, bounds);

@@ -211,7 +211,8 @@ fn described(report: &Report, cloud: &Cloud) -> String {
     let (accepted, refused, _) = tally(cloud);
     let goal = if report.answer.status == Status::None { "best reachable" } else { "recommended" };
     format!(
-        "{} against {}: {accepted} noisy attempts around the {goal} point are accepted, {refused} refused.",
+        "{} against {}: {accepted} noisy attempts around the {goal} point are \
+         accepted, {refused} refused.",
         cloud.y.name, cloud.x.name
     )
 }

@@ -137,8 +137,9 @@ pub(super) fn network(part: &NetworkPart) -> String {
         part.answers.iter().find_map(|answer| answer.bound).map(|bound| bound.confidence);
     if let Some(confidence) = confidence {
         out.push_str(&format!(
-            "<p class=\"note\">A network's rate has no formula. Each answer is tested on fresh random attempts and \
-             certified if it passes; the chance of certifying one whose true rate is above the target is at most {}.</p>\n",
+            "<p class=\"note\">A network's rate has no formula. Each answer is tested on fresh \
+             random attempts and certified if it passes; the chance of certifying one whose true \
+             rate is above the target is at most {}.</p>\n",
             escape(&percent(1.0 - confidence))
         ));
     }

@@ -13,14 +13,16 @@ pub(super) fn changes_caption(report: &Report) -> String {
     let mut parts = Vec::new();
     if changed().any(is_number) {
         parts.push(
-            "Bars are as long as the change is large in scaled units, so they can be compared; the texts are in the features' \
-             own units. The pale end of a bar is margin: by so much this one change could fall short, if all others are \
-             carried out exactly, before the yes becomes a no.",
+            "Bars are as long as the change is large in scaled units, so they can be compared; the \
+             texts are in the features' own units. The pale end of a bar is margin: by so much \
+             this one change could fall short, if all others are carried out exactly, \
+             before the yes becomes a no.",
         );
     }
     if !changed().all(is_number) {
         parts.push(
-            "Another category has no length, and no bar; its share of the cost is in the table of details.",
+            "Another category has no length, and no bar; \
+             its share of the cost is in the table of details.",
         );
     }
     parts.join(" ")
@@ -28,14 +30,15 @@ pub(super) fn changes_caption(report: &Report) -> String {
 
 /// Under the frontier.
 pub(super) fn frontier_caption(report: &Report) -> String {
-    let mut text = "Every point is the cheapest change that was found for its failure rate. Moving left buys safety, and \
-                    safety has its price."
-        .to_owned();
+    let mut text =
+        "Every point is the cheapest change that was found for its failure rate. Moving \
+         left buys safety, and safety has its price."
+            .to_owned();
     let flip = report.frontier.as_ref().and_then(|f| f.cheapest_flip.as_ref());
     if let Some(odds) = flip.and_then(|f| Odds::of(f.rate)) {
         text.push_str(&format!(
-            " The cheapest yes of all stands on the very edge of the decision: about {odds} noisy attempts fall back \
-             into a no."
+            " The cheapest yes of all stands on the very edge of the decision: about {odds} noisy \
+             attempts fall back into a no."
         ));
     }
     text
@@ -56,8 +59,8 @@ pub(super) fn cloud_caption(report: &Report, cloud: &Cloud) -> String {
     if cloud.x.sd > 0.0 && cloud.y.sd > 0.0 {
         if report.settings.noise.trim().to_lowercase().starts_with("gauss") {
             text.push_str(
-                " The solid ring is one standard deviation and holds 39.3% of attempts, the dashed ring two and \
-                 86.5% (in two dimensions it is not 95%).",
+                " The solid ring is one standard deviation and holds 39.3% of attempts, the dashed \
+                 ring two and 86.5% (in two dimensions it is not 95%).",
             );
         } else {
             text.push_str(" The solid ring is one standard deviation, the dashed ring two.");
@@ -68,8 +71,9 @@ pub(super) fn cloud_caption(report: &Report, cloud: &Cloud) -> String {
     }
     if cloud.others_noisy {
         text.push_str(
-            " The picture is a slice: the shading holds all other features at the values of that point, but the decision \
-             on each attempt uses all features with their noise, so some crosses lie on the yes side and some dots on the no side.",
+            " The picture is a slice: the shading holds all other features at the values of that \
+             point, but the decision on each attempt uses all features with their noise, so some \
+             crosses lie on the yes side and some dots on the no side.",
         );
     } else if matches!(cloud.region, Some(Region::HalfPlane { .. })) {
         text.push_str(" No other feature is noisy, so the drawn line decides every attempt.");
@@ -85,7 +89,8 @@ pub(super) fn how_to_read(report: &Report) -> String {
         .map_or_else(String::new, |s| format!(" with standard deviation {}", rounded(s, 4)));
     let rate = match (&report.answer.rate, &report.answer.bound) {
         (Some(_), Some(bound)) => format!(
-            "The rate was estimated from random draws. The upper bound of {} holds with {} confidence over those draws.",
+            "The rate was estimated from random draws. The upper bound of {} holds with {} \
+             confidence over those draws.",
             percent(bound.upper),
             percent(bound.confidence)
         ),
@@ -95,39 +100,44 @@ pub(super) fn how_to_read(report: &Report) -> String {
         (None, _) => "There is no answer whose rate could be computed.".to_owned(),
     };
     let noise = format!(
-        "How people miss was assumed, not observed: {} noise{sigma} in scaled units on {}. The guarantee depends on \
-         it. If people miss by more, or all in the same direction, more attempts fail.",
+        "How people miss was assumed, not observed: {} noise{sigma} in scaled units on {}. The \
+         guarantee depends on it. If people miss by more, \
+         or all in the same direction, more attempts fail.",
         settings.noise,
         noise_on(settings.noise_on)
     );
     let cost = format!(
-        "Cost is the size of the change ({}) in scaled units, weighted as the schema says. It compares answers; it is not \
-         money or time.",
+        "Cost is the size of the change ({}) in scaled units, weighted as the schema says. It \
+         compares answers; it is not money or time.",
         settings.cost
     );
     let mut reading = vec![
-        "The failure rate (invalidation rate) is the share of noisy attempts at this advice that the model would still refuse.",
+        "The failure rate (invalidation rate) is the share of noisy attempts at this advice that \
+         the model would still refuse.",
         rate.as_str(),
         cost.as_str(),
     ];
     let changes = [
-        "“May miss by, alone” is for one feature with all others exact. Misses in several features add up, so these \
-         tolerances cannot be used all at once.",
-        "Recommended values are rounded away from today's values, so the printed advice never asks for less than was computed.",
+        "“May miss by, alone” is for one feature with all others exact. Misses in several features \
+         add up, so these tolerances cannot be used all at once.",
+        "Recommended values are rounded away from today's values, so the printed advice never asks \
+         for less than was computed.",
     ];
     if report.features.iter().any(PersonFeature::changed) {
         reading.extend(changes);
     }
     let limits = [
         noise.as_str(),
-        "The model was taken as it is. A retrained model, another cut-off or a human decision may differ, and the model \
-         itself is wrong for some people.",
-        "Features were treated as separate levers: that changing one may move another was not considered.",
-        "How long a change takes, whether it is in reach for this person, and what is not among the model's features \
-         were not considered beyond the limits given.",
+        "The model was taken as it is. A retrained model, another cut-off or a human decision may \
+         differ, and the model itself is wrong for some people.",
+        "Features were treated as separate levers: \
+         that changing one may move another was not considered.",
+        "How long a change takes, whether it is in reach for this person, and what is not among \
+         the model's features were not considered beyond the limits given.",
     ];
     format!(
-        "<h3>Reading the numbers</h3>\n{}<h3>What the answer depends on, and what was not considered</h3>\n{}",
+        "<h3>Reading the numbers</h3>\n{}<h3>What the answer depends on, \
+         and what was not considered</h3>\n{}",
         list(&reading),
         list(&limits)
     )

@@ -73,9 +73,12 @@ fn opened(name: &str, title: &str, about: &str) -> String {
     format!(
         concat!(
             "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n",
-            "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n",
-            "<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>{}</title>\n<style>\n{}{}</style>\n</head>\n",
-            "<body class=\"page\">\n<header>\n<p class=\"brand\">Probe</p>\n<h1>{}</h1>\n<p class=\"who\">{}</p>\n",
+            "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" content=\"width=device-width, \
+             initial-scale=1\"/>\n",
+            "<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>{}</title>\n<style>\n\
+             {}{}</style>\n</head>\n",
+            "<body class=\"page\">\n<header>\n<p class=\"brand\">Probe</p>\n<h1>{}</h1>\n\
+             <p class=\"who\">{}</p>\n",
             "</header>\n<main>\n"
         ),
         escape(name),
@@ -97,7 +100,8 @@ fn verdict(report: &Report) -> String {
     let class = if report.answer.status == Status::None { "answer no" } else { "answer" };
     let words: String = summary(report).iter().map(|s| format!("<p>{}</p>\n", escape(s))).collect();
     format!(
-        "<div class=\"{class}\">\n<div class=\"verdict\">\n<div class=\"words\">\n{words}</div>\n{}</div>\n{}</div>\n",
+        "<div class=\"{class}\">\n<div class=\"verdict\">\n<div class=\"words\">\n{words}</div>\n\
+         {}</div>\n{}</div>\n",
         hundred(report),
         details::tiles(report)
     )
@@ -117,7 +121,8 @@ fn hundred(report: &Report) -> String {
         ("holds", odds.others().to_string(), "attempts get a yes and keep it")
     };
     format!(
-        "<figure class=\"hundred\">{}<figcaption><strong class=\"{class}\">{}</strong>{text}</figcaption></figure>\n",
+        "<figure class=\"hundred\">{}<figcaption><strong \
+         class=\"{class}\">{}</strong>{text}</figcaption></figure>\n",
         picture.inline(),
         escape(&headline)
     )
@@ -156,7 +161,8 @@ fn figure(draw: impl Fn(&str, f64) -> Option<Svg>, id: &str, caption: &str) -> S
         format!("<figcaption>{}</figcaption>", escape(caption))
     };
     format!(
-        "<figure>\n<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n{caption}</figure>\n",
+        "<figure>\n<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n\
+         {caption}</figure>\n",
         wide.inline(),
         narrow.inline()
     )

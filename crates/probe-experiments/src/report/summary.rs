@@ -24,13 +24,15 @@ fn advice(report: &Report) -> Vec<String> {
         && flip.cost < cost
     {
         sentences.push(format!(
-            "Doing just enough to flip the decision would cost {} instead of {}, but about {odds} attempts would fail.",
+            "Doing just enough to flip the decision would cost {} instead of {}, but about {odds} \
+             attempts would fail.",
             rounded(flip.cost, 3),
             rounded(cost, 3)
         ));
     }
     sentences.push(
-        "All of this holds for this model and for the inaccuracy assumed here; it is not the decision-maker's promise."
+        "All of this holds for this model and for the inaccuracy assumed here; it is not the \
+         decision-maker's promise."
             .to_owned(),
     );
     sentences
@@ -92,11 +94,13 @@ fn how_sure(report: &Report) -> String {
         let best = best_rate(answer)
             .map_or_else(String::new, |b| format!(", and no allowed change gets below {b}"));
         return format!(
-            "This is less safe than was asked: {about}{odds} attempts fail, {allowed} were allowed to{best}."
+            "This is less safe than was asked: {about}{odds} attempts fail, \
+             {allowed} were allowed to{best}."
         );
     }
     format!(
-        "Nobody hits such values exactly; an estimated {yes} attempts get a yes, but this was not certified."
+        "Nobody hits such values exactly; an estimated {yes} attempts get a yes, \
+         but this was not certified."
     )
 }
 
@@ -118,7 +122,8 @@ fn refusal(report: &Report) -> Vec<String> {
         ));
     }
     sentences.push(
-        "Other limits, more features that may change, or less certainty would be another question with another answer."
+        "Other limits, more features that may change, or less certainty would be another question \
+         with another answer."
             .to_owned(),
     );
     sentences
@@ -128,7 +133,8 @@ fn nothing_to_do(report: &Report) -> Vec<String> {
     let mut sentences = vec!["Nothing needs to change: the model already says yes.".to_owned()];
     if let Some(odds) = report.answer.rate.and_then(Odds::of) {
         sentences.push(format!(
-            "If the values drift by as much as is assumed here, {} cases keep the yes and {odds} lose it.",
+            "If the values drift by as much as is assumed here, \
+             {} cases keep the yes and {odds} lose it.",
             odds.others()
         ));
     }

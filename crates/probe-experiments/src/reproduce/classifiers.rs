@@ -68,8 +68,10 @@ impl Experiment for Classifiers {
         ];
         let title = "The paper's classifiers".to_owned();
         let remarks = vec![
-            "The split is ours (stratified, by the seed): the paper does not say how it was drawn. The paper's \"50 hidden layers\" is one hidden \
-             layer of 50 units, as its appendix has it; its logistic regression is the network without that layer, trained in the same way."
+            "The split is ours (stratified, by the seed): the paper does not say how it was drawn. \
+             The paper's \"50 hidden layers\" is one hidden layer of 50 units, as its appendix has \
+             it; its logistic regression is the network without that layer, \
+             trained in the same way."
                 .to_owned(),
         ];
         let columns = [

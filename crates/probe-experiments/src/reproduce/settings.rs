@@ -176,7 +176,8 @@ impl Experiment for Settings {
                 ..Table::default()
             }],
             remarks: vec![
-                "version=library is a method as the recourse library CARLA has it, with which the paper's numbers were made. Plain steps (kink=plain) move all features at once, as \
+                "version=library is a method as the recourse library CARLA has it, with which the \
+                 paper's numbers were made. Plain steps (kink=plain) move all features at once, as \
                  Adam does; by default a feature stays put while it is worth less than it costs."
                     .to_owned(),
             ],

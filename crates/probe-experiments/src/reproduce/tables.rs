@@ -209,23 +209,28 @@ impl Line<'_> {
                 "same rate; what it costs depends on the step, and on the classifier's weights"
             }
             "PROBE" => {
-                "the step size decides how far the first point lies beyond the boundary: compare the two rows"
+                "the step size decides how far the first point lies beyond the boundary: \
+                 compare the two rows"
             }
             "AR" if library && network => {
-                "the library's likeness is of the probability, taken for a score: what its actions gain is left to chance"
+                "the library's likeness is of the probability, taken for a score: what its actions \
+                 gain is left to chance"
             }
             "AR" if library && close_cost => "same cost: the authors charge shifts in percentiles",
             "AR" if library => {
                 "the authors charge shifts in percentiles, by which large moves can be cheap"
             }
             "AR" if network => {
-                "ours is the cheapest action that the network accepts, near the boundary; the library's: next row"
+                "ours is the cheapest action that the network accepts, near the boundary; \
+                 the library's: next row"
             }
             "AR" if close_rate => {
-                "same rate; ours has the least l1 cost, the authors charge shifts in percentiles: next row"
+                "same rate; ours has the least l1 cost, \
+                 the authors charge shifts in percentiles: next row"
             }
             "AR" => {
-                "ours ends on the boundary, where half of all attempts fail; the library's: next row"
+                "ours ends on the boundary, where half of all attempts fail; \
+                 the library's: next row"
             }
             "Wachter" if library && close_rate => {
                 "same rate; all features are moved alike, whatever that costs"
@@ -234,10 +239,12 @@ impl Line<'_> {
                 "the first favourable point of plain steps lies beyond the boundary"
             }
             "Wachter" => {
-                "ours is the nearest point; the library takes the first one on plain steps: next row"
+                "ours is the nearest point; the library takes the first one on \
+                 plain steps: next row"
             }
             "GS" if library && close_rate => {
-                "same rate; categories jump, and what that costs depends on the classifier's weights"
+                "same rate; categories jump, and what that costs depends on the \
+                 classifier's weights"
             }
             "GS" if library => {
                 "categories jump, as far beyond the boundary as the classifier's weights say"
@@ -246,7 +253,8 @@ impl Line<'_> {
                 "layers get narrower near the boundary; the library's do not: next row"
             }
             "GS" => {
-                "ours ends near the boundary; the library tosses coins for categories, which jump: next row"
+                "ours ends near the boundary; the library tosses coins for categories, \
+                 which jump: next row"
             }
             "ROAR" if library && close_rate => {
                 "same rate; the library moves all features until its objective hardly changes"
@@ -255,13 +263,16 @@ impl Line<'_> {
                 "the library ends where its objective hardly changes, wherever that is"
             }
             "ARAR" if library => {
-                "the library takes the first safe point of steps of 0.1: the step decides the rate (settings)"
+                "the library takes the first safe point of steps of 0.1: \
+                 the step decides the rate (settings)"
             }
             "ROAR" => {
-                "ours goes on to the least of the objective; the library ends early, with all features moved: next row"
+                "ours goes on to the least of the objective; the library ends early, with all \
+                 features moved: next row"
             }
             "ARAR" => {
-                "ours goes on to the least of the objective; the library takes the first point of large steps: next row"
+                "ours goes on to the least of the objective; the library takes the first point of \
+                 large steps: next row"
             }
             _ => "",
         }
@@ -300,12 +311,15 @@ fn remarks(lines: &[Line<'_>]) -> Vec<String> {
     let within = |l: &&&Line<'_>| (0.9 * TARGET..=most).contains(&summary(&l.cell.rate).mean);
     let cheaper = |l: &&&Line<'_>| l.paper.is_some_and(|p| summary(&l.cell.cost).mean <= p.cost);
     vec![
-        "RA: share of people in need who got a favourable point. AIR: average share refused of 10,000 noisy implementations, over people with \
-         an answer, ± standard deviation; the true rate is exact or by lines. AC: average l1 cost."
+        "RA: share of people in need who got a favourable point. AIR: average share refused of \
+         10,000 noisy implementations, over people with an answer, ± standard deviation; the true \
+         rate is exact or by lines. AC: average l1 cost."
             .to_owned(),
         format!(
-            "The paper's algorithm: AIR within {SAME_RATE} of the paper's in {} of {} cells (a step of 0.01; the released 0.07: {}); other methods in {} of {}; both together, where the paper has \
-             answers for at least one in ten people, in {} of {}. Methods as the library has them: {} of {}. Ours or the library's way: {} of {} cells.",
+            "The paper's algorithm: AIR within {SAME_RATE} of the paper's in {} of {} cells (a \
+             step of 0.01; the released 0.07: {}); other methods in {} of {}; both together, where \
+             the paper has answers for at least one in ten people, in {} of {}. Methods as the \
+             library has them: {} of {}. Ours or the library's way: {} of {} cells.",
             n_near(&theirs),
             theirs.len(),
             n_near(&of(RELEASED)),
@@ -319,12 +333,16 @@ fn remarks(lines: &[Line<'_>]) -> Vec<String> {
             cells.len()
         ),
         format!(
-            "Our solver: RA 1 in {full} of {n} cells, true rate between 0.9 r and r in {} of {n}, cost at or below the paper's in {} of {n}.",
+            "Our solver: RA 1 in {full} of {n} cells, true rate between 0.9 r and r in {} of {n}, \
+             cost at or below the paper's in {} of {n}.",
             ours.iter().filter(within).count(),
             ours.iter().filter(cheaper).count(),
             n = ours.len()
         ),
-        format!("Seconds of the searches, all cells together: {}.", rounded(lines.iter().map(|l| l.cell.seconds).sum(), 3)),
+        format!(
+            "Seconds of the searches, all cells together: {}.",
+            rounded(lines.iter().map(|l| l.cell.seconds).sum(), 3)
+        ),
     ]
 }
 

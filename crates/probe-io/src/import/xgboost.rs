@@ -85,7 +85,7 @@ fn refuse_binary(_: &[u8], origin: &str) -> Result<Imported> {
     Err(Error::file(
         origin,
         "XGBoost's old binary format, which is not read: \
-             load it with the version that wrote it and save it as model.json or model.ubj",
+         load it with the version that wrote it and save it as model.json or model.ubj",
     ))
 }
 
@@ -252,7 +252,8 @@ fn read_trees(
         all if all == kept => format!("{all} trees"),
         all => {
             format!(
-                "{kept} of {all} trees (up to the best iteration, as scikit-learn's interface predicts)"
+                "{kept} of {all} trees (up to the best iteration, \
+                 as scikit-learn's interface predicts)"
             )
         }
     };

@@ -82,7 +82,8 @@ fn refuse_unknown(node: &Node<'_>) -> Result<()> {
                 "numeric" | "integer" | "categorical" => {}
                 other => {
                     let what = format!(
-                        "feature '{name}': unknown kind '{other}' (known: numeric, integer, categorical)"
+                        "feature '{name}': unknown kind '{other}' (known: numeric, \
+                         integer, categorical)"
                     );
                     return Err(Error::file(node.file(), what));
                 }

@@ -108,11 +108,13 @@ fn what_is_no_tree_is_refused_and_named() {
         (&|tree| tree.right[0] = 1, "number of ways to node 1 of tree 1 must be 1, got 2"),
         (
             &|tree| tree.right[0] = 3,
-            "right child of node 0 of tree 1 must be a node of the tree, or both children -1, got 3",
+            "right child of node 0 of tree 1 must be a node of the tree, \
+             or both children -1, got 3",
         ),
         (
             &|tree| tree.right[0] = -1,
-            "right child of node 0 of tree 1 must be a node of the tree, or both children -1, got -1",
+            "right child of node 0 of tree 1 must be a node of the tree, \
+             or both children -1, got -1",
         ),
         (
             &|tree| tree.threshold[0] = f64::NAN,

@@ -94,8 +94,9 @@ impl Solver for Prepared {
         let leaves = self.distilled.n_leaves();
         Some(Notes {
             text: format!(
-                "{NAME}: a tree of {leaves} {} stands for the {} model and agrees with it on {:.1} % of {judged} noisy points that it has \
-                 not seen; rates and statuses are those of the model itself",
+                "{NAME}: a tree of {leaves} {} stands for the {} model and agrees with it on \
+                 {:.1} % of {judged} noisy points that it has not seen; rates and statuses are \
+                 those of the model itself",
                 if leaves == 1 { "leaf" } else { "leaves" },
                 self.task.model.name(),
                 100.0 * fidelity

@@ -26,7 +26,8 @@ pub(in super::super) const BOUNDS: Entry<dyn Experiment> = Entry {
 };
 
 /// How a box is to be read.
-const BOX: &str = "A box holds the middle half of the people, the line in it is their median, and whiskers end at the farthest within one and a half boxes.";
+const BOX: &str = "A box holds the middle half of the people, the line in it is their median, and \
+                   whiskers end at the farthest within one and a half boxes.";
 
 /// A colour, and the numbers that the boxes show.
 type Boxes<'a> = (&'a str, fn(&Cell) -> &[Option<f64>]);
@@ -128,7 +129,12 @@ impl Experiment for Baselines {
     fn make(&self, lab: &Laboratory) -> Result<Made, Error> {
         let columns = baselines();
         let captions = VARIANCES.map(|variance| {
-            format!("Each box shows, over people with an answer, the share of 10,000 noisy implementations that are refused; noise of variance {variance}. {BOX} Answers at the boundary fail about every second time. AR is AR-LIME for networks; a dash means that nobody got an answer.")
+            format!(
+                "Each box shows, over people with an answer, the share of 10,000 noisy \
+                 implementations that are refused; noise of variance {variance}. {BOX} Answers \
+                 at the boundary fail about every second time. AR is AR-LIME for networks; a \
+                 dash means that nobody got an answer."
+            )
         });
         let ids = ["baselines-001", "baselines-025"];
         let figure = |v: usize| Figure {
@@ -159,7 +165,14 @@ impl Experiment for Bounds {
             remarks.push(violations(lab, &columns, variance)?);
         }
         let captions = [0, 1].map(|v| {
-            format!("What 10,000 noisy implementations of each answer do, and what Proposition 4 says of it; noise of variance {}, r = 0.35 for both PROBEs, radius 0.01 for ROAR and ARAR. {BOX} For a logistic regression the proposition is a theorem; draws may exceed it by chance. For networks it is none, although the paper states it for them. {}", VARIANCES[v], remarks[v])
+            format!(
+                "What 10,000 noisy implementations of each answer do, and what Proposition 4 \
+                 says of it; noise of variance {}, r = 0.35 for both PROBEs, radius 0.01 for \
+                 ROAR and ARAR. {BOX} For a logistic regression the proposition is a theorem; \
+                 draws may exceed it by chance. For networks it is none, although the paper \
+                 states it for them. {}",
+                VARIANCES[v], remarks[v]
+            )
         });
         let ids = ["bounds-001", "bounds-025"];
         let figure = |v: usize| Figure {
@@ -199,7 +212,8 @@ fn violations(lab: &Laboratory, columns: &[Column], variance: f64) -> Result<Str
         format!("{above} of {all} answers ({})", percent(above as f64 / all.max(1) as f64))
     };
     Ok(format!(
-        "Variance {variance}: the true rate is above Proposition 4's value by more than {OPEN} for {} of logistic regressions and {} of networks.",
+        "Variance {variance}: the true rate is above Proposition 4's value by more than {OPEN} for \
+         {} of logistic regressions and {} of networks.",
         told(counted[0]),
         told(counted[1])
     ))

@@ -67,8 +67,11 @@ impl Experiment for Loan {
         let figure = Figure {
             id: "loan",
             title: "A credit applicant's choice: what fewer failures cost",
-            caption: "Each dot is the cheapest advice that fails so often when it is carried out with errors of a twentieth of each feature's range; the large one is what this person is told by default. \
-                      At the right end, advice that just changes the decision. Cost is the sum of the changes, each in parts of its feature's range. A person of the built-in credit data.",
+            caption: "Each dot is the cheapest advice that fails so often when it is carried out \
+                      with errors of a twentieth of each feature's range; the large one is what \
+                      this person is told by default. At the right end, advice that just changes \
+                      the decision. Cost is the sum of the changes, each in parts of its feature's \
+                      range. A person of the built-in credit data.",
             legend: &[],
             columns: 1,
             size: SIZE,
@@ -77,7 +80,9 @@ impl Experiment for Loan {
             draw_frontier(svg, &report, SIZE);
         });
         let remarks = vec![
-            "The paper's figure is a sketch; this is a person of the built-in credit data, in their own units.".to_owned(),
+            "The paper's figure is a sketch; this is a person of the built-in credit \
+             data, in their own units."
+                .to_owned(),
         ];
         let files = vec![("loan.svg", svg.standalone()), ("loan.csv", numbers)];
         Ok(Made { tables: vec![table], remarks, files })

@@ -25,7 +25,10 @@ fn sigmoid(x: f64, temperature: f64) -> f64 {
 
 impl Experiment for Sigmoid {
     fn make(&self, _lab: &Laboratory) -> Result<Made, Error> {
-        let caption = "S(t·s) = 1 / (1 + exp(-t·s)) for temperatures t, and the decision itself (broken): yes for scores s above 0. What matters is t times the deviation of the score under noise: a temperature that is sharp for one model is blunt for another.";
+        let caption = "S(t·s) = 1 / (1 + exp(-t·s)) for temperatures t, and the decision itself \
+                       (broken): yes for scores s above 0. What matters is t times the deviation \
+                       of the score under noise: a temperature that is sharp for one model \
+                       is blunt for another.";
         let figure = Figure {
             id: "sigmoid",
             title: "The decision, and sigmoids that stand in for it",
@@ -70,7 +73,9 @@ impl Experiment for Sigmoid {
         });
         let bias = |t: f64| sigmoid_bias(t, 0.1).map(|b| crate::number::fixed(b, 4));
         let remarks = vec![format!(
-            "At a true rate of 0.1 the sigmoid estimate of Algorithm 2 is too large by {} where t times the score's deviation is 1, by {} at 2 and by {} at 10: more samples do not help.",
+            "At a true rate of 0.1 the sigmoid estimate of Algorithm 2 is too large by {} where t \
+             times the score's deviation is 1, by {} at 2 and by {} at 10: \
+             more samples do not help.",
             bias(1.0)?,
             bias(2.0)?,
             bias(10.0)?

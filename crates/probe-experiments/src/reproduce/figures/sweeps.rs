@@ -139,7 +139,12 @@ impl Experiment for Pareto {
             }
             charts.push(lines);
         }
-        let caption = "Average l1 cost against average invalidation rate (true rates); left and low is better. A line joins the targets r = 0.35, 0.3, 0.25, 0.2, 0.15; there is one for each variance 0.005, 0.01, 0.015 of the noise, and more noise costs more. ROAR and ARAR have no target: a dot for each radius 0.005, 0.01, 0.015, under noise of that variance, more noise to the right. Costs on a logarithmic scale.";
+        let caption = "Average l1 cost against average invalidation rate (true rates); left and \
+                       low is better. A line joins the targets r = 0.35, 0.3, 0.25, 0.2, 0.15; \
+                       there is one for each variance 0.005, 0.01, 0.015 of the noise, and more \
+                       noise costs more. ROAR and ARAR have no target: a dot for each radius \
+                       0.005, 0.01, 0.015, under noise of that variance, more noise to the right. \
+                       Costs on a logarithmic scale.";
         let legend = [LEGEND[0], LEGEND[1], ("s2", "ROAR"), ("s3", "ARAR")];
         let figure = Figure {
             id: "pareto",
@@ -221,7 +226,11 @@ impl Experiment for Achieved {
             }
             charts.push(lines);
         }
-        let caption = "Mean invalidation rate over people, and one standard deviation to both sides, against the rate that was asked for. On the thin diagonal both are the same; above it, advice fails more often than was promised. Noise of variance 0.01: full lines; 0.025: broken lines. Our solver's lines lie on each other.";
+        let caption = "Mean invalidation rate over people, and one standard deviation to both \
+                       sides, against the rate that was asked for. On the thin diagonal both are \
+                       the same; above it, advice fails more often than was promised. Noise of \
+                       variance 0.01: full lines; 0.025: broken lines. \
+                       Our solver's lines lie on each other.";
         let figure = Figure {
             id: "achieved",
             title: "Is the invalidation rate what was asked for?",
@@ -297,7 +306,8 @@ impl Experiment for Tradeoff {
             }
             charts.push(lines);
         }
-        let caption = "Average l1 cost over people, with its 95% bootstrap interval, against the rate that was asked for; noise of variance 0.01. Fewer failures cost more.";
+        let caption = "Average l1 cost over people, with its 95% bootstrap interval, against the \
+                       rate that was asked for; noise of variance 0.01. Fewer failures cost more.";
         let figure = Figure {
             id: "tradeoff",
             title: "What robustness costs",

@@ -139,7 +139,9 @@ impl Experiment for Motivation {
             }));
         }
         let caption = format!(
-            "Blue: the model says yes. Rings: one and two standard deviations of how far people miss; what of them lies outside the blue fails. Noise of deviation {CORNER_SIGMA} in both features; costs are l1. ARAR guards against every miss up to 0.3."
+            "Blue: the model says yes. Rings: one and two standard deviations of how far people \
+             miss; what of them lies outside the blue fails. Noise of deviation {CORNER_SIGMA} in \
+             both features; costs are l1. ARAR guards against every miss up to 0.3."
         );
         let yes = decisions(&*model, CORNER_VIEW)?;
         let figure = Figure {
@@ -211,7 +213,10 @@ impl Experiment for Navigation {
             charts.push(spots.chain(found.iter().map(|f| spot(f, "s0"))).collect::<Vec<_>>());
         }
         let caption = format!(
-            "Blue: a network trained on two moons says yes. Wachter's recourse lies on the boundary; PROBE's lies as far beyond it as its target asks. Noise of variance {NAVIGATED_VARIANCE} in both features. The ring has a radius of two deviations and holds 86% of all attempts (the paper says 95%, which is so on a line)."
+            "Blue: a network trained on two moons says yes. Wachter's recourse lies on the \
+             boundary; PROBE's lies as far beyond it as its target asks. Noise of variance \
+             {NAVIGATED_VARIANCE} in both features. The ring has a radius of two deviations and \
+             holds 86% of all attempts (the paper says 95%, which is so on a line)."
         );
         let yes = decisions(&*model, MOONS_VIEW)?;
         let figure = Figure {

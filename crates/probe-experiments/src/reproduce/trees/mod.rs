@@ -166,8 +166,9 @@ impl Study {
 
     fn remarks(&self) -> Vec<String> {
         vec![format!(
-            "The tree has {} leaves and agrees with the forest of {TREES} trees on {} of noisy points. The paper gives one rate for each point; ours are exact, on \
-             the tree (Theorem 2) and on the forest itself.",
+            "The tree has {} leaves and agrees with the forest of {TREES} trees on {} of noisy \
+             points. The paper gives one rate for each point; ours are exact, on the tree (Theorem \
+             2) and on the forest itself.",
             self.distilled.n_leaves(),
             percent(self.distilled.fidelity)
         )]

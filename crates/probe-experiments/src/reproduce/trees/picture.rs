@@ -274,8 +274,9 @@ fn legend(svg: &mut Svg, room: f64) {
 
 fn described(study: &Study) -> String {
     format!(
-        "Four panels on two moons with noise of variance {VARIANCE}. The person's rate is {} on the tree. The recourse that is found on the tree has a rate of {} \
-         there and {} on the forest; that of method probe has {} on the forest.",
+        "Four panels on two moons with noise of variance {VARIANCE}. The person's rate is {} on \
+         the tree. The recourse that is found on the tree has a rate of {} there and {} on the \
+         forest; that of method probe has {} on the forest.",
         rate(study.person.on_tree),
         rate(study.theirs.0.on_tree),
         rate(study.theirs.0.on_forest),

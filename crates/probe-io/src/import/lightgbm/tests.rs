@@ -3,8 +3,10 @@ use super::*;
 /// One split on the only feature, left −1 and right 1.
 fn stump(threshold: &str, decision: u8) -> String {
     format!(
-        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=0\nobjective=binary sigmoid:1\nfeature_names=a\n\n\
-         Tree=0\nnum_leaves=2\nnum_cat=0\nsplit_feature=0\nthreshold={threshold}\ndecision_type={decision}\nleft_child=-1\n\
+        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=0\n\
+         objective=binary sigmoid:1\nfeature_names=a\n\n\
+         Tree=0\nnum_leaves=2\nnum_cat=0\nsplit_feature=0\nthreshold={threshold}\n\
+         decision_type={decision}\nleft_child=-1\n\
          right_child=-2\nleaf_value=-1 1\nis_linear=0\n\nend of trees\n"
     )
 }

@@ -118,8 +118,8 @@ fn missing_goes_left(section: &Section<'_>, i: usize, kind: u8, threshold: f64) 
         Missing::Zero if zero == default => Ok(default),
         Missing::Zero => {
             let what = format!(
-                "has {kind} at split {i}: zero is taken for missing (zero_as_missing) and goes to the other side than its \
-                 neighbours, which is not read"
+                "has {kind} at split {i}: zero is taken for missing (zero_as_missing) and goes to \
+                 the other side than its neighbours, which is not read"
             );
             Err(section.error(KEY, what))
         }

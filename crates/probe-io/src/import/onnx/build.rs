@@ -169,7 +169,8 @@ fn unit_margin(graph: &mut Graph, units: &Units) -> Result<Affine, String> {
                 Ok(root.pick(&[1]).mapped(|_| slope, |_| 0.0))
             }
             _ => Err(format!(
-                "a sigmoid of each of {n} scores; only of one, or of two that are each other's negative"
+                "a sigmoid of each of {n} scores; only of one, \
+                 or of two that are each other's negative"
             )),
         };
     }

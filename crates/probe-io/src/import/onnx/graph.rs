@@ -138,7 +138,8 @@ impl Graph {
                 None if name.is_empty() => None,
                 None => {
                     let what = format!(
-                        "its input '{name}' is neither an input of the graph, a constant, nor computed before"
+                        "its input '{name}' is neither an input of the graph, \
+                         a constant, nor computed before"
                     );
                     return Err(refuse(what));
                 }

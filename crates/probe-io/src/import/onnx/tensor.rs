@@ -12,7 +12,8 @@ impl Element {
             6 | 7 | 9 => Ok(Self::Whole),
             8 => Ok(Self::Text),
             _ => Err(format!(
-                "element type {number} is not read (float, double, int32, int64, bool and string are)"
+                "element type {number} is not read (float, double, int32, int64, \
+                 bool and string are)"
             )),
         }
     }

@@ -61,11 +61,13 @@ fn faults_name_layer_and_index() {
     );
     assert_eq!(
         message(vec![good.clone(), layer(&[1.0, 2.0, 3.0], &[0.0])]),
-        "number of weights of layer 1 (1 outputs, 2 inputs) must be outputs × inputs, and not zero, got 3"
+        "number of weights of layer 1 (1 outputs, \
+         2 inputs) must be outputs × inputs, and not zero, got 3"
     );
     assert_eq!(
         message(vec![good.clone(), layer(&[], &[])]),
-        "number of weights of layer 1 (0 outputs, 2 inputs) must be outputs × inputs, and not zero, got 0"
+        "number of weights of layer 1 (0 outputs, \
+         2 inputs) must be outputs × inputs, and not zero, got 0"
     );
     assert_eq!(
         message(vec![layer(&[1.0, 2.0, f64::NAN, 4.0], &[0.0, 0.0]), good.clone()]),

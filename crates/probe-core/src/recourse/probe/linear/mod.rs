@@ -59,13 +59,16 @@ impl LinearSolver {
             if gaussian.mean().iter().any(|&m| m != 0.0) {
                 return Err(unsupported(
                     "noise with a mean on changed features only".to_owned(),
-                    "an arbitrarily small change would buy the whole mean, so no cheapest answer exists; use noise on all or mutable features",
+                    "an arbitrarily small change would buy the whole mean, so no cheapest answer \
+                     exists; use noise on all or mutable features",
                 ));
             }
             if !gaussian.is_diagonal() {
                 return Err(unsupported(
                     "correlated noise on changed features only".to_owned(),
-                    "an arbitrarily small change of a feature with offsetting noise would lower the rate, so no cheapest answer may exist; use independent noise, or noise on all or mutable features",
+                    "an arbitrarily small change of a feature with offsetting noise would lower \
+                     the rate, so no cheapest answer may exist; use independent noise, or noise on \
+                     all or mutable features",
                 ));
             }
         } else {

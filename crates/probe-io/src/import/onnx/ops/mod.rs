@@ -81,10 +81,11 @@ fn learned(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>) -> Made {
         "TreeEnsembleRegressor" => trees::regressor(graph, node, inputs),
         "Normalizer" => scores::normalizer(node, inputs),
         "ZipMap" => scores::zip_map(inputs),
-        "TreeEnsemble" => Err(
-            "this form of trees (ai.onnx.ml 5) is not read: export for ai.onnx.ml 3 (TreeEnsembleClassifier)"
-                .to_owned(),
-        ),
+        "TreeEnsemble" => {
+            Err("this form of trees (ai.onnx.ml 5) is not read: export for ai.onnx.ml 3 \
+                 (TreeEnsembleClassifier)"
+                .to_owned())
+        }
         _ => Err("this operator is not read".to_owned()),
     }
 }

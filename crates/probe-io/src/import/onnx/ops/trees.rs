@@ -167,7 +167,8 @@ impl Forest {
                 }
                 "SOFTMAX" => Ok((Aggregate::Sum, Box::new(|[no, yes]| yes - no), yes - no)),
                 _ => Err(format!(
-                    "post_transform {transform} of leaves whose weights are neither probabilities nor each other's negative"
+                    "post_transform {transform} of leaves whose weights are neither probabilities \
+                     nor each other's negative"
                 )),
             };
         }
