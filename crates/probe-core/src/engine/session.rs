@@ -1,5 +1,6 @@
 //! One thread's work: propose, print, judge.
 
+mod certify;
 mod frontier;
 mod relax;
 mod sampled;

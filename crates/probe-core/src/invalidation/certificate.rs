@@ -16,8 +16,17 @@ use crate::error::{Result, require};
 
 /// A running bet against "the mean is at least r".
 pub trait Bet {
+    /// Takes several fresh observations in [0, 1] with the same stakes; the wealth is looked at
+    /// after the last.
+    fn observe_all(&mut self, observations: &[f64]);
+
     /// Takes one fresh observation in [0, 1].
-    fn observe(&mut self, x: f64);
+    fn observe(&mut self, x: f64) {
+        self.observe_all(&[x]);
+    }
+
+    /// Mean of the observations; NaN before the first.
+    fn mean(&self) -> f64;
 
     /// Logarithm of the largest wealth so far.
     fn log_wealth(&self) -> f64;
@@ -107,11 +116,6 @@ impl Betting {
         Ok(Self { rate, now: [0.0; 2], best: 0.0, past, n: 0.0, sum: 0.0 })
     }
 
-    /// Mean of the observations; NaN before the first.
-    pub fn mean(&self) -> f64 {
-        self.sum / self.n
-    }
-
     /// The stakes for the next observations. Bold: $\mathrm{gap}/(\mathrm{var} + \mathrm{gap}^2)$,
     /// short of what one observation of 1 would lose altogether. Careful: at most half of that
     /// limit, where $\ln(1+y) \ge y - ky^2$ with $k = 4\ln 2 - 2$, and at most
@@ -127,10 +131,11 @@ impl Betting {
             [0.0; 2]
         }
     }
+}
 
-    /// Takes several fresh observations with the same stakes; the wealth is looked at after the
-    /// last. At most 128, so that the wealth's factor cannot underflow.
-    pub fn observe_all(&mut self, observations: &[f64]) {
+impl Bet for Betting {
+    fn observe_all(&mut self, observations: &[f64]) {
+        // So few at a time that the wealth's factor cannot underflow.
         for some in observations.chunks(128) {
             let [bold, careful] = self.stakes();
             let mut factors = [1.0; 2];
@@ -150,11 +155,9 @@ impl Betting {
             self.best = self.best.max(larger + libm::log(total));
         }
     }
-}
 
-impl Bet for Betting {
-    fn observe(&mut self, x: f64) {
-        self.observe_all(&[x]);
+    fn mean(&self) -> f64 {
+        self.sum / self.n
     }
 
     fn log_wealth(&self) -> f64 {
@@ -202,11 +205,6 @@ impl Mixture {
         (libm::log(share), libm::log1p(rate * (1.0 - share) / (1.0 - rate)), money)
     }
 
-    /// Mean of the observations; NaN before the first.
-    pub fn mean(&self) -> f64 {
-        self.ones / self.n
-    }
-
     /// Takes `ones` ones among `n` fresh draws at once: the wealth is looked at only after all of
     /// them.
     pub fn observe_many(&mut self, ones: u64, n: u64) {
@@ -222,8 +220,13 @@ impl Mixture {
 }
 
 impl Bet for Mixture {
-    fn observe(&mut self, x: f64) {
-        self.observe_many(u64::from(x > 0.5), 1);
+    fn observe_all(&mut self, observations: &[f64]) {
+        let ones = observations.iter().filter(|x| **x > 0.5).count();
+        self.observe_many(ones as u64, observations.len() as u64);
+    }
+
+    fn mean(&self) -> f64 {
+        self.ones / self.n
     }
 
     fn log_wealth(&self) -> f64 {

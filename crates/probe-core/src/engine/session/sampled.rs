@@ -13,7 +13,8 @@
 //! frontier. False certificates of different people are not independent of each other, but their
 //! expected share is as promised.
 
-use super::sampler::{ATTEMPTS, Attempt, Sampler, Sampling};
+use super::certify::{Attempt, Target};
+use super::sampler::{ATTEMPTS, Sampler, Sampling};
 use super::{Session, Status};
 use crate::engine::answer::Answer;
 use crate::engine::tolerance::ROOM;
@@ -76,7 +77,7 @@ impl<'e> Session<'e> {
             None if further => ROOM * max_rate,
             None => sampler.first_aim(max_rate),
         };
-        let mut last = Attempt { certified: false, upper: 1.0, mean: f64::NAN };
+        let mut last = Attempt::NONE;
         let (mut asked, mut meant) = (aim, aim);
         for (attempt, under) in AIMS.into_iter().enumerate() {
             if attempt > 0 {
@@ -123,11 +124,17 @@ impl<'e> Session<'e> {
                 break;
             }
             let again = retries && setup.budget.is_none() && proposal.verdict == Verdict::Reached;
-            // Where the aim is closer than usual a lower one is dear, and worth the lines.
+            // Where the aim is closer than usual a lower one is expensive, and more lines are worth it.
             let may_give_up =
-                again && attempt + 1 < ATTEMPTS && (meant <= aim || sampler.is_on_errors());
-            let share = share_of_attempt(delta, attempt as u32);
-            last = sampler.certify((max_rate, meant, may_give_up), share, attempt, further)?;
+                again && attempt + 1 < ATTEMPTS && (meant <= aim || sampler.is_expensive());
+            last = sampler.certify(&Target {
+                max_rate,
+                meant,
+                may_give_up,
+                further,
+                delta: share_of_attempt(delta, attempt as u32),
+                segment: attempt,
+            })?;
             if last.certified || !again {
                 break;
             }
@@ -168,7 +175,7 @@ impl<'e> Session<'e> {
         Ok((worth.score, admissible))
     }
 
-    /// Asks for less where the scouts see clearly more than the `rate` that was asked for: a search
+    /// Asks for less where the pilot samples see clearly more than the `rate` that was asked for: a search
     /// fits its own samples.
     fn correct(
         &mut self,
@@ -180,19 +187,19 @@ impl<'e> Session<'e> {
     ) -> Result<(f64, bool)> {
         let mut asked = rate;
         for _ in 0..3 {
-            let doubt = 2.0 * sampler.error();
+            let doubt = 2.0 * sampler.std_error();
             let good = proposed.0 > 0.0 && proposed.1 && proposal.verdict == Verdict::Reached;
-            if !good || sampler.mean <= 1.02 * rate + doubt {
+            if !good || sampler.mean() <= 1.02 * rate + doubt {
                 break;
             }
-            asked *= (rate / sampler.mean).max(0.3);
+            asked *= (rate / sampler.mean()).max(0.3);
             proposed = self.propose(sampler, person, Goal::Rate(asked), proposal)?;
         }
         Ok(proposed)
     }
 
     /// [`Session::propose`] for a method that searched under other noise: asks again, for a lower
-    /// or a higher rate, until the rate that the scouts see is just below `rate`. Of the rows that
+    /// or a higher rate, until the rate that the pilot samples see is just below `rate`. Of the rows that
     /// are, the cheapest is taken.
     fn propose_corrected(
         &mut self,
@@ -210,7 +217,7 @@ impl<'e> Session<'e> {
             if !good {
                 break;
             }
-            let seen = sampler.mean;
+            let seen = sampler.mean();
             let cost = self.search_cost().between(&self.scaled, &self.target);
             if seen <= rate && best.as_ref().is_none_or(|(least, _)| cost < *least) {
                 best = Some((cost, proposal.clone()));
@@ -271,7 +278,7 @@ impl<'e> Session<'e> {
         answer: &mut Answer,
     ) -> Result<()> {
         let setup = self.setup();
-        answer.rate = sampler.audit(max_rate)?;
+        answer.rate = sampler.report(max_rate)?;
         if attempt.certified {
             // The certificate has read far more: an estimate above its bound is off.
             answer.rate = answer.rate.min(attempt.upper);
@@ -309,14 +316,14 @@ impl<'e> Session<'e> {
         sampler.look(&self.scaled, &self.target, &self.active)
     }
 
-    /// The rate of the printed row, as scouts see it, or exact.
+    /// The rate of the printed row, as pilot samples see it, or exact.
     pub(super) fn rate_sampled(&mut self, sampling: &'e Sampling, person: &[f64]) -> Result<f64> {
         let mut sampler = match self.sampler.take() {
             Some(sampler) => sampler,
             None => Sampler::new(sampling, self.engine.task())?,
         };
         let looked = self.look(&mut sampler, person);
-        let rate = sampler.mean;
+        let rate = sampler.mean();
         self.sampler = Some(sampler);
         looked.map(|()| rate)
     }
@@ -328,6 +335,6 @@ impl<'e> Session<'e> {
         max_rate: f64,
     ) -> Result<f64> {
         self.look(sampler, person)?;
-        sampler.audit(max_rate)
+        sampler.report(max_rate)
     }
 }

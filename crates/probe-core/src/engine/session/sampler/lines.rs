@@ -1,0 +1,203 @@
+//! Samples by lines, for models with gradients.
+
+use super::{Batch, Outcome, Pilot, Samples, Subject};
+use crate::engine::session::certify::{Observations, StoppingRule, Target, Test, TooClose};
+use crate::error::Result;
+use crate::invalidation::certificate::Betting;
+use crate::invalidation::{BLOCK, LineMode, Lines, Pool, Spread, usual_gap};
+use crate::recourse::Task;
+use crate::seed::Purpose;
+use std::ops::ControlFlow;
+
+/// Blocks of lines that one attempt may read.
+pub(super) const MAX_BLOCKS: usize = 640;
+/// Pilot lines around a point, before it is certified.
+pub(super) const PILOT_LINES: usize = 64;
+/// Lines whose masses have less variance than this count as one line.
+const ALIKE: f64 = 1e-12;
+/// Lines behind the reported rate: at least, and at most.
+const MIN_REPORTING: usize = 128;
+const MAX_REPORTING: usize = 8_192;
+/// Standard error at which no more lines are read for the reported rate, as a share of the rate or
+/// of the target, whichever is higher. It is that of independent lines; evenly spread ones are
+/// worth at least three of them under Gaussian noise.
+const REPORTED_ERROR: f64 = 0.015;
+pub(super) const REPORTED_ERROR_GAUSSIAN: f64 = 0.03;
+
+/// The rule for attempts that read blocks of 64 lines.
+pub(super) const RULE: StoppingRule =
+    StoppingRule { most: MAX_BLOCKS, more: 64, every: 8, hopeless_after: 32, close: None };
+
+/// Errors for lines, shared by all sessions.
+pub(in crate::engine) struct Pools {
+    /// Where the noise acts, unless that depends on the changes.
+    active: Option<Vec<bool>>,
+    pilot: Pool,
+    fresh: Pool,
+    reporting: Pool,
+}
+
+impl Pools {
+    pub(super) fn new(task: &Task, attempts: usize) -> Result<Self> {
+        let active = task.noise_on.fixed(&task.actions);
+        let lines = Lines::new(&*task.model, &*task.noise, active.as_deref())?;
+        Ok(Self {
+            // Not the points that the search has fitted its answer to.
+            pilot: Pool::even(task.seed, Purpose::Search, 2, &lines),
+            fresh: Pool::fresh(task.seed, Purpose::Certificate, attempts as u64, &lines),
+            reporting: Pool::even(task.seed, Purpose::Audit, 0, &lines),
+            active,
+        })
+    }
+}
+
+/// One thread's lines.
+pub(super) struct OnLines<'e> {
+    pools: &'e Pools,
+    lines: Box<Lines<'e>>,
+    /// The direction in which the rate changes most.
+    gradient: Vec<f64>,
+    masses: Box<[f64; BLOCK]>,
+    /// Whether most pilot lines are curved, or expensive in any case: they are then read at
+    /// stratified points.
+    curved: bool,
+}
+
+impl<'e> OnLines<'e> {
+    pub(super) fn new(pools: &'e Pools, task: &'e Task) -> Result<Self> {
+        Ok(Self {
+            lines: Box::new(Lines::new(&*task.model, &*task.noise, pools.active.as_deref())?),
+            gradient: vec![0.0; task.model.n_features()],
+            masses: Box::new([0.0; BLOCK]),
+            curved: false,
+            pools,
+        })
+    }
+}
+
+impl Samples for OnLines<'_> {
+    fn pilot(&mut self, subject: &Subject<'_>) -> Result<Pilot> {
+        let Self { pools, lines, gradient, .. } = self;
+        lines.enter(&subject.from, &subject.point, &subject.active)?;
+        lines.aim(&subject.point, None)?;
+        self.curved = lines.bend(&pools.pilot)?;
+        // One root of each line is enough for the direction, but not for mean and variance.
+        lines.take_roughly(self.curved);
+        let (_, spread) = lines.margin(&pools.pilot, PILOT_LINES, Some(gradient))?;
+        lines.take_roughly(false);
+        let mut pilot = Pilot { mean: spread.mean(), variance: spread.variance() };
+        lines.aim(&subject.point, Some(gradient))?;
+        if self.curved {
+            // Lines that are all alike, as under noise on one feature, are read as a whole.
+            let alike = lines.are_deep() && pilot.variance < ALIKE;
+            let mode = match alike {
+                true => LineMode::Whole,
+                false => LineMode::closely(pilot.mean, pilot.variance),
+            };
+            let (_, spread) = lines.stratified_margin(&pools.pilot, 2 * PILOT_LINES, mode)?;
+            pilot = Pilot { mean: spread.mean(), variance: spread.variance() };
+            self.curved = !alike;
+        }
+        Ok(pilot)
+    }
+
+    fn test<'s>(&'s mut self, _: &'s Subject<'_>, pilot: Pilot, to: &Target) -> Result<Test<'s>> {
+        let mode = match self.lines.can_stratify() {
+            true => {
+                let (gap, seen) = (to.max_rate - to.meant, (pilot.mean, pilot.variance));
+                LineMode::cheapest(to.max_rate, gap, seen, self.lines.are_deep())
+            }
+            false => LineMode::Whole,
+        };
+        let variance = pilot.variance + mode.variance();
+        let close = to.safety_gap().map(|gap| TooClose {
+            after: RULE.hopeless_after,
+            least_gap: 0.5 * gap,
+            doubt: 1.5,
+            variance,
+            batch: BLOCK,
+        });
+        Ok(Test {
+            bet: Box::new(Betting::expecting(to.max_rate, pilot.mean, variance)?),
+            ladder: to.ladder(pilot.mean, variance)?,
+            rule: StoppingRule { close, ..RULE },
+            observations: Box::new(Blocks { of: self, mode, segment: to.segment }),
+        })
+    }
+
+    fn report(&mut self, subject: &Subject<'_>, pilot: Pilot, max_rate: f64) -> Result<f64> {
+        let share = match subject.task.noise.as_gaussian() {
+            Some(_) => REPORTED_ERROR_GAUSSIAN,
+            None => REPORTED_ERROR,
+        };
+        let mode = match self.curved {
+            true => LineMode::closely(pilot.mean, pilot.variance),
+            false => LineMode::Whole,
+        };
+        let (mut enough, mut spread) = (MIN_REPORTING, Spread::default());
+        loop {
+            self.lines.rate_further(&self.pools.reporting, enough, mode, &mut spread)?;
+            let mean = spread.mean();
+            if spread.std_error() <= share * mean.max(max_rate) || enough >= MAX_REPORTING {
+                return Ok(mean);
+            }
+            enough *= 2;
+        }
+    }
+
+    fn first_aim(&self, _: &Task, rate: f64) -> f64 {
+        rate - usual_gap(rate, false)
+    }
+
+    fn gradient(&self) -> &[f64] {
+        &self.gradient
+    }
+
+    fn add_refused(
+        &mut self,
+        subject: &Subject<'_>,
+        outcome: &Outcome,
+        batch: Batch<'_>,
+        shares: &mut Vec<f64>,
+    ) -> Result<()> {
+        let Self { pools, lines, masses, .. } = self;
+        lines.enter(&subject.from, &subject.point, &subject.active)?;
+        lines.aim(&subject.point, Some(&outcome.gradient))?;
+        let mut spare = None;
+        let block = pools.fresh.block(batch.segment, batch.index, lines, &mut spare);
+        lines.masses(block, LineMode::Whole, &mut masses[..])?;
+        shares.resize(BLOCK, 0.0);
+        let p = outcome.probability;
+        shares.iter_mut().zip(masses.iter()).for_each(|(share, mass)| *share += p * mass);
+        Ok(())
+    }
+
+    fn n_lines(&self) -> u64 {
+        self.lines.n_traced()
+    }
+
+    fn shares_noise_with_search(&self) -> bool {
+        true
+    }
+}
+
+/// Fresh blocks of lines.
+struct Blocks<'s, 'e> {
+    of: &'s mut OnLines<'e>,
+    mode: LineMode,
+    segment: usize,
+}
+
+impl Observations for Blocks<'_, '_> {
+    fn read(
+        &mut self,
+        index: usize,
+        take: &mut dyn FnMut(&[f64]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
+        let OnLines { pools, lines, masses, .. } = self.of;
+        let mut spare = None;
+        let block = pools.fresh.block(self.segment, index, lines, &mut spare);
+        lines.masses(block, self.mode, &mut masses[..])?;
+        Ok(take(&masses[..]))
+    }
+}
