@@ -17,6 +17,7 @@ mod monte_carlo;
 mod shift;
 mod smoothed;
 mod sobol;
+mod source;
 
 pub(crate) use boxes::Boxes;
 pub use closed_form::{ClosedForm, affine_rate};
@@ -32,6 +33,7 @@ pub(crate) use shift::Models;
 pub use shift::ShiftedRate;
 pub use smoothed::{SmoothedMonteCarlo, SmoothedRate, Temperature};
 pub use sobol::SobolMonteCarlo;
+pub use source::Rates;
 
 use crate::error::Result;
 use crate::model::{Model, ModelShift};

@@ -1,0 +1,24 @@
+//! Where the rates of a task come from.
+
+use crate::model::{Model, ModelShift};
+use crate::noise::Noise;
+
+/// How the rates of answers are known. Everything that depends on it asks here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rates {
+    /// By a closed form: a linear model under Gaussian noise, or one that may itself change.
+    Exact,
+    /// From samples.
+    Sampled,
+}
+
+impl Rates {
+    /// How the rates of a model are known, under noise and perhaps a change of the model.
+    pub fn of(model: &dyn Model, noise: &dyn Noise, shift: Option<ModelShift>) -> Self {
+        let has_formula = noise.as_gaussian().is_some() || shift.is_some();
+        match model.as_linear().is_some() && has_formula {
+            true => Self::Exact,
+            false => Self::Sampled,
+        }
+    }
+}
