@@ -1,6 +1,7 @@
 //! An answer to one person.
 
-use crate::recourse::Reason;
+use super::outcome::{Asked, Evidence, Judgement, Outcome, Rate, Recourse};
+use crate::recourse::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// What became of a person.
@@ -79,6 +80,79 @@ impl Answer {
             score_before: 0.0,
             score_after: 0.0,
             nearest: Vec::new(),
+        }
+    }
+
+    /// Makes this the answer to what was asked. Everything that an answer says about the person is
+    /// derived here; buffers are used again.
+    pub(super) fn fill(&mut self, asked: &Asked<'_>, outcome: Outcome<'_>) {
+        self.nearest.clear();
+        match outcome {
+            Outcome::Favourable(rate) => {
+                self.stay(asked, rate);
+                (self.status, self.reason) = (Status::Favourable, None);
+                (self.cost, self.best_rate) = (Some(0.0), None);
+            }
+            Outcome::None { own, nearest } => {
+                self.stay(asked, own);
+                (self.status, self.reason) = (Status::None, Some(asked.why_none(&nearest)));
+                (self.cost, self.best_rate) = (None, nearest.best_rate);
+                self.nearest.extend_from_slice(nearest.row.unwrap_or_default());
+            }
+            Outcome::Recourse(recourse) => self.advise(asked, &recourse),
+        }
+    }
+
+    /// Fills in a person who is told to change nothing.
+    fn stay(&mut self, asked: &Asked<'_>, rate: Rate) {
+        self.set_point(asked.person);
+        (self.rate, self.rate_upper) = (rate.value, rate.upper);
+        (self.score_before, self.score_after) = (asked.score, asked.score);
+        self.claimed_rate = None;
+        self.changed = 0;
+        self.outside_range = asked.knows_ranges.then_some(0);
+    }
+
+    /// Fills in a person who is told to change.
+    fn advise(&mut self, asked: &Asked<'_>, recourse: &Recourse<'_>) {
+        let Judgement { score, rate } = recourse.judgement;
+        let (certified, upper) = match recourse.evidence {
+            Evidence::Exact => (recourse.judgement.meets(asked.max_rate), rate),
+            Evidence::Sampled { certified, upper } => (certified, upper),
+        };
+        // A certificate has read far more samples than an estimate: one above its bound is off.
+        let rate = if certified { rate.min(upper) } else { rate };
+        self.set_point(recourse.row);
+        (self.rate, self.rate_upper) = (rate, upper);
+        (self.score_before, self.score_after) = (asked.score, score);
+        self.claimed_rate = recourse.claimed;
+        self.changed = recourse.changed;
+        self.outside_range = recourse.outside_range;
+        self.cost = Some(recourse.cost);
+        if certified {
+            (self.status, self.best_rate) = (Status::Certified, None);
+            // The rate holds all the same, but the cost may not be the least.
+            let limited = recourse.verdict == Verdict::Short(Reason::SearchLimit);
+            let exact = matches!(recourse.evidence, Evidence::Exact);
+            self.reason = (limited && exact).then_some(Reason::SearchLimit);
+        } else {
+            (self.status, self.best_rate) = (Status::Found, Some(rate));
+            self.reason = Some(asked.why_not_certified(recourse, rate));
+            self.nearest.extend_from_slice(recourse.row);
+        }
+    }
+
+    fn set_point(&mut self, row: &[f64]) {
+        self.point.clear();
+        self.point.extend_from_slice(row);
+    }
+
+    /// Puts gaps back where the values of the person, who is `original`, are missing.
+    pub(super) fn restore_gaps(&mut self, original: &[f64]) {
+        for row in [&mut self.point, &mut self.nearest] {
+            for (value, was) in row.iter_mut().zip(original).filter(|(_, was)| was.is_nan()) {
+                *value = *was;
+            }
         }
     }
 }

@@ -70,26 +70,24 @@ impl Filled {
         let mut session = self.engine.session();
         session.set_cost_factors(factors)?;
         session.recourse_option(&self.person, option, answer)?;
-        copy_gaps(original, original, &mut answer.point);
-        copy_gaps(original, original, &mut answer.nearest);
+        answer.restore_gaps(original);
         Ok(())
     }
 
     /// One answer per rate.
     pub(super) fn frontier(&self, original: &[f64], rates: &[f64]) -> Result<Vec<Answer>> {
         let mut answers = self.engine.session().frontier(&self.person, rates)?;
-        for answer in &mut answers {
-            copy_gaps(original, original, &mut answer.point);
-            copy_gaps(original, original, &mut answer.nearest);
-        }
+        answers.iter_mut().for_each(|answer| answer.restore_gaps(original));
         Ok(answers)
     }
 
     /// `row`, which has the gaps of `original`, with the stand-ins.
     pub(super) fn fill(&self, original: &[f64], row: &[f64]) -> Vec<f64> {
-        let mut filled = row.to_vec();
-        copy_gaps(original, &self.person, &mut filled);
-        filled
+        let stand_in = |(j, value): (usize, &f64)| match original[j].is_nan() {
+            true => self.person[j],
+            false => *value,
+        };
+        row.iter().enumerate().map(stand_in).collect()
     }
 }
 
@@ -103,13 +101,6 @@ pub(super) fn all_finite(values: &[f64]) -> bool {
         }
     }
     rest.iter().chain(&sums).map(|value| 0.0 * value).sum::<f64>() == 0.0
-}
-
-/// Copies `from` to `to` where `original` has gaps.
-fn copy_gaps(original: &[f64], from: &[f64], to: &mut [f64]) {
-    for (j, to) in to.iter_mut().enumerate().filter(|(j, _)| original[*j].is_nan()) {
-        *to = from[j];
-    }
 }
 
 impl Engine {
@@ -184,9 +175,8 @@ impl Engine {
                 ));
             }
         };
-        let sampling = self.sampling.clone();
-        let variants = Variants::default();
-        Ok(Self { setup, task, solver, sampling, shifted: None, origin: self.origin, variants })
+        let (rates, variants) = (self.rates.clone(), Variants::default());
+        Ok(Self { setup, task, solver, rates, origin: self.origin, variants })
     }
 
     /// A `point` with missing values and the person it was made `from`, with stand-ins, and who

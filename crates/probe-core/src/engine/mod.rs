@@ -6,6 +6,8 @@
 
 mod answer;
 mod missing;
+mod outcome;
+mod rates;
 mod session;
 mod tolerance;
 
@@ -26,6 +28,7 @@ use crate::rows::Rows;
 use crate::schema::{Actions, Encoding, Feature, ModelInput, Schema, Space};
 use crate::seed::{Key, Purpose, Seed};
 use missing::{Origin, Variants, all_finite};
+use rates::RateSource;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -176,10 +179,8 @@ pub struct Engine {
     setup: Setup,
     task: Arc<Task>,
     solver: Box<dyn Solver>,
-    /// Where rates have no closed form.
-    sampling: Option<Arc<session::Sampling>>,
-    /// Where the model may change.
-    shifted: Option<crate::invalidation::ShiftedRate>,
+    /// What answers are judged by.
+    rates: RateSource,
     origin: Origin,
     /// For people with missing values.
     variants: Variants,
@@ -201,41 +202,18 @@ impl Engine {
         check_budget(&setup, method)?;
         check_ties(&setup, method)?;
         let solver = prepared(&setup, method, &task)?;
-        let exact = task.model.as_linear().is_some()
-            && (task.noise.as_gaussian().is_some() || setup.shift.is_some());
-        let sampling = if exact { None } else { Some(Arc::new(session::Sampling::new(&task)?)) };
-        let shifted = match (setup.shift, task.model.as_linear()) {
-            (Some(_), Some(_)) if task.noise_on == NoiseOn::Changed => {
-                return Err(Error::Unsupported {
-                    what: "noise on changed features only with a model that may change".to_owned(),
-                    why: "use noise on all or mutable features".to_owned(),
-                });
-            }
-            (Some(shift), Some(linear)) => {
-                let mut active = vec![false; setup.names.len()];
-                task.noise_on.active_into(&task.actions, &[], &[], &mut active);
-                Some(crate::invalidation::ShiftedRate::new(linear, &*task.noise, &active, shift)?)
-            }
-            // Sampled.
-            (Some(_), None) | (None, _) => None,
-        };
+        let rates = RateSource::new(&task)?;
         let (origin, variants) = (Origin::Caller, Variants::default());
-        Ok(Self { setup, task, solver, sampling, shifted, origin, variants })
+        Ok(Self { setup, task, solver, rates, origin, variants })
     }
 
     /// An engine that scores and rates points and finds none: for questions that no method serves.
     pub fn without_method(setup: Setup) -> Result<Self> {
         let task = task_of(&setup)?;
         let (origin, variants) = (Origin::NoMethod, Variants::default());
-        Ok(Self {
-            setup,
-            task,
-            solver: Box::new(NoMethod),
-            sampling: None,
-            shifted: None,
-            origin,
-            variants,
-        })
+        // Nobody is answered, so no samples are drawn.
+        let (solver, rates) = (Box::new(NoMethod), RateSource::Exact(None));
+        Ok(Self { setup, task, solver, rates, origin, variants })
     }
 
     /// What the engine was built from.
@@ -246,7 +224,7 @@ impl Engine {
     /// About the smallest rate that a certificate by sampling can show, where an answer is one of
     /// `of` for the same person; `None` where rates are exact or nothing is to be certified.
     pub fn least_certifiable_rate(&self, of: usize) -> Option<f64> {
-        let sampling = self.sampling.as_ref().filter(|_| self.setup.certify)?;
+        let sampling = self.rates.sampling().filter(|_| self.setup.certify)?;
         sampling.least_rate((1.0 - self.setup.confidence) / of.max(1) as f64)
     }
 
@@ -277,7 +255,7 @@ impl Engine {
     pub fn recourse_into(&self, people: Rows<'_>, answers: &mut [Answer]) -> Result<()> {
         // Sampled answers take long: small chunks keep all threads busy, also with few people.
         let chunk_len =
-            if self.sampling.is_some() { people.n_rows().div_ceil(64).clamp(1, 8) } else { 256 };
+            if self.rates.is_sampled() { people.n_rows().div_ceil(64).clamp(1, 8) } else { 256 };
         if answers.len() != people.n_rows() {
             return Err(Error::Shape {
                 what: "answers",
@@ -436,8 +414,7 @@ impl Engine {
         let mut estimate = estimator.estimate(&query, confidence, &mut stream)?;
         if estimate.exact
             && self.setup.shift.is_none()
-            && let Ok((sd, shift)) =
-                session::noise_along(self, &mut active, from.unwrap_or(point), point)
+            && let Ok((sd, shift)) = self.noise_along(&mut active, from.unwrap_or(point), point)
         {
             // One point has one exact rate: the number that answers are judged by, of the score in
             // the model's own units.

@@ -19,7 +19,6 @@
 //! [`Setup::tolerance`](super::Setup::tolerance) asks for more: the search aims at [`ROOM`] of the
 //! target, and the certificate goes on to lower bounds.
 
-use super::session::noise_along;
 use super::{Answer, Engine, Status};
 use crate::error::Result;
 use crate::math::normal::upper_quantile;
@@ -107,7 +106,7 @@ impl Engine {
         let Some(linear) = self.task().model.as_linear() else {
             return Ok(self.certified_tolerance(from, answer, gaussian));
         };
-        let (sd, shift) = noise_along(self, &mut vec![false; from.len()], from, &answer.point)?;
+        let (sd, shift) = self.noise_along(&mut vec![false; from.len()], from, &answer.point)?;
         let weights = linear.weights();
         // A category is reached or not: it cannot be missed by a little.
         let misses = |j: &usize| {

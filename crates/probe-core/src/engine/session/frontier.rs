@@ -1,9 +1,9 @@
 //! Several rates for one person.
 
-use super::Session;
+use super::{AnyCase, Session};
 use crate::engine::answer::{Answer, Status};
 use crate::error::Result;
-use crate::recourse::{Goal, Proposal};
+use crate::recourse::Goal;
 
 impl Session<'_> {
     /// One answer per rate.
@@ -11,33 +11,20 @@ impl Session<'_> {
         if let Some(filled) = self.engine.filled(person)? {
             return filled.frontier(person, rates);
         }
-        let n = person.len();
-        let mut blank = Answer::new(n);
-        if let Some(sampling) = &self.engine.sampling {
-            let mut answers = vec![blank; rates.len()];
-            for (answer, &rate) in answers.iter_mut().zip(rates) {
-                Goal::Rate(rate).check()?;
-                self.recourse_sampled(sampling, person, (rate, rates.len()), answer)?;
-            }
-            if self.setup().budget.is_none() && self.worker.retries() {
-                carry_over(rates, &mut answers);
-            }
-            return Ok(answers);
-        }
-        let now = self.start(person, &mut blank)?;
-        let mut answers = vec![blank; rates.len()];
-        let mut proposals = vec![Proposal::new(n); rates.len()];
-        let mut proposal = Proposal::new(n);
-        self.worker.frontier(&self.scaled, rates, &mut proposal, &mut |i, found| {
-            proposals[i].clone_from(found);
-            Ok(())
-        })?;
-        for ((answer, proposal), &rate) in answers.iter_mut().zip(&mut proposals).zip(rates) {
-            if !self.is_settled(now, rate, answer) {
-                self.judge(person, rate, proposal, answer)?;
+        match self.case(person)? {
+            AnyCase::Exact(mut case) => case.frontier(rates),
+            AnyCase::Sampled(mut case) => {
+                let mut answers = vec![Answer::new(person.len()); rates.len()];
+                for (answer, &rate) in answers.iter_mut().zip(rates) {
+                    Goal::Rate(rate).check()?;
+                    case.recourse((rate, rates.len()), answer)?;
+                }
+                if case.setup().budget.is_none() && case.proposer.retries() {
+                    carry_over(rates, &mut answers);
+                }
+                Ok(answers)
             }
         }
-        Ok(answers)
     }
 }
 

@@ -6,7 +6,8 @@
 //! everything else as at that point; on affine scores, where features add up, it is also the least.
 //! Features that may not change at all are never asked to: nobody is told to have another age.
 
-use super::{Judgement, Session, onto_step};
+use super::Session;
+use super::rounding::onto_step;
 use crate::engine::{Answer, Engine, Setup, Status};
 use crate::error::Result;
 use crate::recourse::Reason;
@@ -78,71 +79,68 @@ impl Session<'_> {
         let missed = matches!(answer.status, Status::None | Status::Found)
             && answer.best_rate.is_some()
             && answer.reason != Some(Reason::NoOtherWay);
-        if !missed || self.setup().budget.is_some() || person.iter().any(|x| x.is_nan()) {
+        if !missed || self.engine.setup.budget.is_some() || person.iter().any(|x| x.is_nan()) {
             return Ok(Vec::new());
         }
-        let base = if answer.nearest.is_empty() { person.to_vec() } else { answer.nearest.clone() };
-        self.start(person, &mut Answer::new(person.len()))?;
+        let base = if answer.nearest.is_empty() { person } else { &answer.nearest };
+        self.rounding.start(person);
+        Limits { session: self, person, base }.relaxations()
+    }
+}
+
+/// The limits of a person, seen from the most robust point within them.
+struct Limits<'s, 'e> {
+    session: &'s mut Session<'e>,
+    /// The person and that point, raw.
+    person: &'s [f64],
+    base: &'s [f64],
+}
+
+impl<'e> Limits<'_, 'e> {
+    fn setup(&self) -> &'e Setup {
+        &self.session.engine.setup
+    }
+
+    fn relaxations(&mut self) -> Result<Vec<Relaxation>> {
+        let actions = &self.setup().actions;
         let mut found = Vec::new();
-        for j in 0..base.len() {
-            if self.setup().actions.is_mutable_numeric(j) {
-                for way in [1.0, -1.0] {
-                    found.extend(self.beyond(person, &base, (j, way))?);
-                }
+        for j in (0..self.base.len()).filter(|&j| actions.is_mutable_numeric(j)) {
+            for way in [1.0, -1.0] {
+                found.extend(self.beyond(j, way)?);
             }
         }
-        for g in 0..self.setup().actions.groups().len() {
-            found.extend(self.forbidden(person, &base, g)?);
+        for g in 0..actions.groups().len() {
+            found.extend(self.forbidden(g)?);
         }
         found.sort_by(|a, b| a.beyond.total_cmp(&b.beyond));
-        if let Some(more) = self.more_changes(person)? {
+        if let Some(more) = self.more_changes()? {
             found.insert(0, more);
         }
         Ok(found)
     }
 
-    /// Score and rate of a raw row, as well as the search sees it.
-    fn weigh_up(&mut self, person: &[f64], raw: &[f64]) -> Result<Judgement> {
-        self.printed.copy_from_slice(raw);
-        let worth = self.worth(person)?;
-        match &self.engine.sampling {
-            None => Ok(worth),
-            Some(sampling) => {
-                let rate = self.rate_sampled(sampling, person)?;
-                Ok(Judgement { rate, ..worth })
-            }
-        }
-    }
-
     /// Whether a raw row meets the target, with a little to spare where its rate is only looked at.
-    fn is_enough(&mut self, person: &[f64], raw: &[f64]) -> Result<bool> {
-        let worth = self.weigh_up(person, raw)?;
-        let sampled = self.engine.sampling.is_some();
-        let target = if sampled { SPARE * self.setup().max_rate } else { self.setup().max_rate };
-        Ok(worth.score > 0.0 && worth.rate <= target)
+    fn is_enough(&mut self, raw: &[f64]) -> Result<bool> {
+        let judgement = self.session.judge_row(self.person, raw)?;
+        let share = if self.session.engine.rates.is_sampled() { SPARE } else { 1.0 };
+        Ok(judgement.meets(share * self.setup().max_rate))
     }
 
     /// How far column `j` would have to go beyond its end, in one direction.
-    fn beyond(
-        &mut self,
-        person: &[f64],
-        base: &[f64],
-        (j, way): (usize, f64),
-    ) -> Result<Option<Relaxation>> {
-        let setup = self.setup();
+    fn beyond(&mut self, j: usize, way: f64) -> Result<Option<Relaxation>> {
+        let (setup, base) = (self.setup(), self.base);
         let space = &setup.space;
         let at = space.to_scaled(j, base[j]);
         let end = setup
             .actions
-            .interval(j, self.scaled[j])
+            .interval(j, self.session.rounding.from()[j])
             .map_or(at, |(low, high)| if way > 0.0 { high } else { low });
         // Only what is at its end, up to a step, is limited by it.
         let near = setup.actions.grid(j).map_or(1e-9, |grid| grid.step);
         if !end.is_finite() || (end - at).abs() > near {
             return Ok(None);
         }
-        let mut row = base.to_vec();
-        let raw = |u: f64| {
+        let value = |u: f64| {
             let raw = space.to_raw(j, end + way * u);
             match setup.steps[j] {
                 Some(step) => {
@@ -154,11 +152,38 @@ impl Session<'_> {
                 None => raw,
             }
         };
+        let Some(needed) = self.least_enough(j, &value)? else { return Ok(None) };
+        let mut row = base.to_vec();
+        row[j] = needed;
+        let rate = self.session.judge_row(self.person, &row)?.rate;
+        // What nobody can have: fewer than none of something.
+        let none =
+            setup.raw_bounds.get(j).is_some_and(|(low, _)| low.is_some_and(|low| low >= 0.0))
+                && needed < 0.0;
+        let own = [Violation::Bounds(j), Violation::Direction(j)];
+        if none || self.session.rounding.violations().iter().any(|rule| !own.contains(rule)) {
+            return Ok(None);
+        }
+        let against = if way > 0.0 { Direction::Decrease } else { Direction::Increase };
+        let limit = match setup.actions.room(j).direction == against {
+            true => Relaxed::Direction { column: j, needed },
+            false if way > 0.0 => Relaxed::AtMost { column: j, needed },
+            false => Relaxed::AtLeast { column: j, needed },
+        };
+        let weight = self.session.proposer.cost().weight(j, way);
+        let beyond = weight * (space.to_scaled(j, needed) - end).abs();
+        Ok(Some(Relaxation { limit, point: row, rate, beyond }))
+    }
+
+    /// The value of column `j` that is enough, of those that `value` gives for distances beyond its
+    /// end: found by doubling, then halving. `None` if all are too little.
+    fn least_enough(&mut self, j: usize, value: &dyn Fn(f64) -> f64) -> Result<Option<f64>> {
+        let mut row = self.base.to_vec();
         let (mut short, mut enough) = (0.0, f64::NAN);
         for doubling in 0..DOUBLINGS {
             let u = FIRST * (1_u64 << doubling) as f64;
-            row[j] = raw(u);
-            if self.is_enough(person, &row)? {
+            row[j] = value(u);
+            if self.is_enough(&row)? {
                 enough = u;
                 break;
             }
@@ -169,61 +194,38 @@ impl Session<'_> {
         }
         for _ in 0..HALVINGS {
             let middle = 0.5 * (short + enough);
-            row[j] = raw(middle);
-            if self.is_enough(person, &row)? {
+            row[j] = value(middle);
+            if self.is_enough(&row)? {
                 enough = middle
             } else {
                 short = middle
             }
-            if enough - short <= 1e-4 * enough && self.engine.sampling.is_some() {
+            // An estimate is not worth more digits.
+            if enough - short <= 1e-4 * enough && self.session.engine.rates.is_sampled() {
                 break;
             }
         }
-        row[j] = raw(enough);
-        let worth = self.weigh_up(person, &row)?;
-        let needed = row[j];
-        // What nobody can have: fewer than none of something.
-        let none =
-            setup.raw_bounds.get(j).is_some_and(|(low, _)| low.is_some_and(|low| low >= 0.0))
-                && needed < 0.0;
-        let breaks = setup.actions.violations(&self.scaled, &self.target);
-        if none
-            || breaks
-                .iter()
-                .any(|rule| ![Violation::Bounds(j), Violation::Direction(j)].contains(rule))
-        {
-            return Ok(None);
-        }
-        let against = if way > 0.0 { Direction::Decrease } else { Direction::Increase };
-        let limit = match setup.actions.room(j).direction == against {
-            true => Relaxed::Direction { column: j, needed },
-            false if way > 0.0 => Relaxed::AtMost { column: j, needed },
-            false => Relaxed::AtLeast { column: j, needed },
-        };
-        let beyond = self.cost().weight(j, way) * (space.to_scaled(j, needed) - end).abs();
-        Ok(Some(Relaxation { limit, point: row, rate: worth.rate, beyond }))
+        Ok(Some(value(enough)))
     }
 
     /// The cheapest option that group `g` may not take and that would be enough.
-    fn forbidden(&mut self, person: &[f64], base: &[f64], g: usize) -> Result<Option<Relaxation>> {
+    fn forbidden(&mut self, g: usize) -> Result<Option<Relaxation>> {
         let setup = self.setup();
         let group = &setup.actions.groups()[g];
-        let Some(current) = group.option_of(person).filter(|_| setup.actions.is_mutable_group(g))
-        else {
-            return Ok(None);
-        };
+        let current = group.option_of(self.person).filter(|_| setup.actions.is_mutable_group(g));
+        let Some(current) = current else { return Ok(None) };
         let mut best: Option<Relaxation> = None;
         for option in (0..group.n_options()).filter(|&o| !group.allows(current, o)) {
-            let beyond = self.cost().norm().finish(self.cost().of_choice(group, current, option));
+            let cost = self.session.proposer.cost();
+            let beyond = cost.norm().finish(cost.of_choice(group, current, option));
             if best.as_ref().is_some_and(|best| best.beyond <= beyond) {
                 continue;
             }
-            let mut row = base.to_vec();
+            let mut row = self.base.to_vec();
             group.set(option, &mut row);
-            let enough = self.is_enough(person, &row)?;
-            let breaks = setup.actions.violations(&self.scaled, &self.target);
-            if enough && breaks == [Violation::Transition(g)] {
-                let rate = self.weigh_up(person, &row)?.rate;
+            let enough = self.is_enough(&row)?;
+            if enough && self.session.rounding.violations() == [Violation::Transition(g)] {
+                let rate = self.session.judge_row(self.person, &row)?.rate;
                 let limit = Relaxed::Transition { group: g, option };
                 best = Some(Relaxation { limit, point: row, rate, beyond });
             }
@@ -232,8 +234,8 @@ impl Session<'_> {
     }
 
     /// How many changes it would take without a limit on them.
-    fn more_changes(&mut self, person: &[f64]) -> Result<Option<Relaxation>> {
-        let setup = self.setup();
+    fn more_changes(&self) -> Result<Option<Relaxation>> {
+        let (setup, person) = (self.setup(), self.person);
         if setup.actions.max_changes().is_none() {
             return Ok(None);
         }

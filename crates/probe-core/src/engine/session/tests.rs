@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::{Activation, Dense, Linear, Mlp};
-use crate::schema::{Feature, Schema};
+use crate::schema::{Direction, Feature, Schema};
 use std::sync::Arc;
 
 /// An engine with one feature that may move one way only, scaled so that a scaled ulp is many raw
@@ -19,14 +19,17 @@ fn the_smallest_step_never_prints_as_a_step_the_other_way() {
     let mut against = 0;
     for direction in [Direction::Increase, Direction::Decrease] {
         let engine = engine(direction);
-        let (session, space) = (engine.session(), &engine.setup().space);
+        let (mut rounding, space) = (Rounding::new(&engine), &engine.setup().space);
         for i in 0..20_000 {
             let x = 0.000_493 * f64::from(i);
             let scaled = space.to_scaled(0, x);
             let up = direction == Direction::Increase;
-            let raw = space.to_raw(0, if up { scaled.next_up() } else { scaled.next_down() });
+            let next = if up { scaled.next_up() } else { scaled.next_down() };
+            let raw = space.to_raw(0, next);
             against += usize::from(if up { raw < x } else { raw > x });
-            let printed = session.within_bounds(0, x, raw);
+            rounding.start(&[x]);
+            rounding.print(&[x], &[next]);
+            let printed = rounding.row()[0];
             assert!(
                 if up { printed >= x } else { printed <= x },
                 "{direction:?} from {x}: {printed}"

@@ -1,0 +1,87 @@
+//! What answers are judged by: a closed form, or samples.
+
+use super::Engine;
+use super::session::Sampling;
+use crate::error::{Error, Result};
+use crate::invalidation::{Rates, ShiftedRate};
+use crate::noise::NoiseOn;
+use crate::recourse::Task;
+use std::sync::Arc;
+
+/// Where rates come from, prepared once for all sessions.
+#[derive(Clone)]
+pub(super) enum RateSource {
+    /// A closed form; that of noise and model together where the model may change.
+    Exact(Option<Arc<ShiftedRate>>),
+    /// Samples.
+    Sampled(Arc<Sampling>),
+}
+
+impl RateSource {
+    /// Prepares what [`Rates::of`] says.
+    pub(super) fn new(task: &Task) -> Result<Self> {
+        Ok(match Rates::of(&*task.model, &*task.noise, task.shift) {
+            Rates::Exact => Self::Exact(shifted(task)?.map(Arc::new)),
+            Rates::Sampled => Self::Sampled(Arc::new(Sampling::new(task)?)),
+        })
+    }
+
+    pub(super) fn is_sampled(&self) -> bool {
+        matches!(self, Self::Sampled(_))
+    }
+
+    /// The samples, where rates are sampled.
+    pub(super) fn sampling(&self) -> Option<&Sampling> {
+        match self {
+            Self::Exact(_) => None,
+            Self::Sampled(sampling) => Some(sampling),
+        }
+    }
+}
+
+/// The rate of a linear model that may change; `None` where it may not.
+fn shifted(task: &Task) -> Result<Option<ShiftedRate>> {
+    let (Some(shift), Some(linear)) = (task.shift, task.model.as_linear()) else {
+        return Ok(None);
+    };
+    if task.noise_on == NoiseOn::Changed {
+        return Err(Error::Unsupported {
+            what: "noise on changed features only with a model that may change".to_owned(),
+            why: "use noise on all or mutable features".to_owned(),
+        });
+    }
+    let mut active = vec![false; task.model.n_features()];
+    task.noise_on.active_into(&task.actions, &[], &[], &mut active);
+    Ok(Some(ShiftedRate::new(linear, &*task.noise, &active, shift)?))
+}
+
+impl Engine {
+    /// Standard deviation and mean of the score's noise for a person at raw `from` who aims at raw
+    /// `to`; `active` is a buffer. Fails where these two do not determine the rate: judging by them
+    /// would certify anything.
+    pub(super) fn noise_along(
+        &self,
+        active: &mut [bool],
+        from: &[f64],
+        to: &[f64],
+    ) -> Result<(f64, f64)> {
+        let task = self.task();
+        let (Some(linear), Some(gaussian)) = (task.model.as_linear(), task.noise.as_gaussian())
+        else {
+            return Err(Error::Unsupported {
+                what: format!(
+                    "judging answers of a {} model under {} noise",
+                    task.model.name(),
+                    task.noise.name()
+                ),
+                why: "only linear models under Gaussian noise have an exact rate".to_owned(),
+            });
+        };
+        // Raw values differ exactly where scaled ones do: unchanged features are copied to the bit.
+        task.noise_on.active_into(&task.actions, from, to, active);
+        Ok((
+            gaussian.sd_along(linear.weights(), |j| active[j]),
+            gaussian.mean_along(linear.weights(), |j| active[j]),
+        ))
+    }
+}

@@ -1,0 +1,112 @@
+//! What a session asks of the method: the only place that knows its worker.
+
+use crate::cost::Cost;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::recourse::{Goal, Proposal, Worker};
+
+/// A method's worker, with what it is asked for and its last proposal.
+pub(super) struct Proposer<'e> {
+    engine: &'e Engine,
+    worker: Box<dyn Worker + 'e>,
+    /// Which of the method's answers is asked for.
+    option: usize,
+    own_costs: Option<OwnCosts>,
+    /// What the method proposed last.
+    pub(super) proposal: Proposal,
+}
+
+/// Costs of a person's own.
+struct OwnCosts {
+    /// Times the usual ones, column by column.
+    factors: Vec<f64>,
+    cost: Cost,
+    /// With preferences.
+    search: Cost,
+}
+
+impl<'e> Proposer<'e> {
+    pub(super) fn new(engine: &'e Engine, worker: Box<dyn Worker + 'e>) -> Self {
+        let proposal = Proposal::new(engine.setup.names.len());
+        Self { engine, worker, option: 0, own_costs: None, proposal }
+    }
+
+    /// Proposes the best point for `goal` to a person at `from`, in scaled space.
+    pub(super) fn find(&mut self, from: &[f64], goal: Goal) -> Result<()> {
+        self.worker.find(from, goal, &mut self.proposal)
+    }
+
+    /// Proposes a point whose rate is below `rate` by about `gap`; returns the rate aimed at.
+    pub(super) fn find_below(&mut self, from: &[f64], rate: f64, gap: f64) -> Result<f64> {
+        self.worker.find_below(from, rate, gap, &mut self.proposal)
+    }
+
+    /// A proposal for each rate.
+    pub(super) fn find_all(&mut self, from: &[f64], rates: &[f64]) -> Result<Vec<Proposal>> {
+        let mut proposals = vec![Proposal::new(from.len()); rates.len()];
+        self.worker.frontier(from, rates, &mut self.proposal, &mut |i, found| {
+            proposals[i].clone_from(found);
+            Ok(())
+        })?;
+        Ok(proposals)
+    }
+
+    /// Whether the method may be asked again where its proposal did not hold.
+    pub(super) fn retries(&self) -> bool {
+        self.worker.retries()
+    }
+
+    /// How many answers the method has for each person.
+    pub(super) fn n_options(&self) -> usize {
+        self.worker.n_options()
+    }
+
+    /// Which of them is asked for.
+    pub(super) fn option(&self) -> usize {
+        self.option
+    }
+
+    pub(super) fn turn_to_option(&mut self, option: usize) {
+        self.option = option;
+        self.worker.turn_to_option(option);
+    }
+
+    /// How many lines the search has read so far.
+    pub(super) fn n_lines(&self) -> u64 {
+        self.worker.n_lines()
+    }
+
+    /// From now on, changes cost so many times what they usually do; `None` for what they usually
+    /// do.
+    pub(super) fn set_cost_factors(&mut self, factors: Option<&[f64]>) -> Result<()> {
+        if factors.is_none() && self.own_costs.is_none() {
+            return Ok(());
+        }
+        let (setup, task) = (&self.engine.setup, self.engine.task());
+        let own = match factors {
+            None => None,
+            Some(factors) => {
+                let (cost, search) = (setup.cost.times(factors)?, task.cost.times(factors)?);
+                Some(OwnCosts { factors: factors.to_vec(), cost, search })
+            }
+        };
+        self.worker.reprice(own.as_ref().map_or(&task.cost, |own| &own.search))?;
+        self.own_costs = own;
+        Ok(())
+    }
+
+    /// The factors that were set, if any.
+    pub(super) fn cost_factors(&self) -> Option<&[f64]> {
+        self.own_costs.as_ref().map(|own| &own.factors[..])
+    }
+
+    /// What changes cost the person.
+    pub(super) fn cost(&self) -> &Cost {
+        self.own_costs.as_ref().map_or(&self.engine.setup.cost, |own| &own.cost)
+    }
+
+    /// What changes cost in the search, which has preferences.
+    pub(super) fn search_cost(&self) -> &Cost {
+        self.own_costs.as_ref().map_or(&self.engine.task.cost, |own| &own.search)
+    }
+}

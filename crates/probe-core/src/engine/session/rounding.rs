@@ -1,0 +1,365 @@
+//! From a proposal to the row that is printed.
+//!
+//! A method proposes a point in scaled space; a person is told numbers in their own units, within
+//! their bounds and on their steps. What is judged is the row that is printed, to the bit.
+
+use crate::cost::Cost;
+use crate::engine::{Engine, Setup};
+use crate::error::Result;
+use crate::schema::{Direction, ModelInput, Tie, Violation};
+
+/// A row in both spaces.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a> {
+    pub(super) raw: &'a [f64],
+    pub(super) scaled: &'a [f64],
+}
+
+/// A person and what they are told to become.
+#[derive(Clone, Copy)]
+pub(super) struct Change<'a> {
+    pub(super) from: Row<'a>,
+    pub(super) to: Row<'a>,
+}
+
+/// One person's printed row. Raw and scaled values always belong together.
+pub(super) struct Rounding<'e> {
+    setup: &'e Setup,
+    /// Weights of an affine score, in scaled space.
+    weights: Option<&'e [f64]>,
+    /// Whether ranges seen in training are known.
+    knows_ranges: bool,
+    /// The person, scaled.
+    from: Vec<f64>,
+    /// The printed row, raw and scaled.
+    row: Vec<f64>,
+    scaled: Vec<f64>,
+    /// Columns, in ascending order, outside of which the printed row is the person's.
+    moved: Vec<usize>,
+}
+
+/// A printed row to come back to.
+pub(super) struct Kept {
+    row: Vec<f64>,
+    moved: Vec<usize>,
+}
+
+impl<'e> Rounding<'e> {
+    pub(super) fn new(engine: &'e Engine) -> Self {
+        let setup = &engine.setup;
+        let n = setup.names.len();
+        Self {
+            setup,
+            weights: engine.task().model.as_linear().map(|linear| linear.weights()),
+            knows_ranges: setup.ranges.iter().any(Option::is_some),
+            from: vec![0.0; n],
+            row: vec![0.0; n],
+            scaled: vec![0.0; n],
+            moved: Vec::with_capacity(n),
+        }
+    }
+
+    /// Turns to a person, whose row is the printed one until something else is printed.
+    pub(super) fn start(&mut self, person: &[f64]) {
+        self.setup.space.scale_into(person, &mut self.from);
+        self.row.copy_from_slice(person);
+        self.scaled.copy_from_slice(&self.from);
+        self.moved.clear();
+    }
+
+    /// The person, scaled.
+    pub(super) fn from(&self) -> &[f64] {
+        &self.from
+    }
+
+    /// The printed row, raw.
+    pub(super) fn row(&self) -> &[f64] {
+        &self.row
+    }
+
+    /// Whether ranges seen in training are known.
+    pub(super) fn knows_ranges(&self) -> bool {
+        self.knows_ranges
+    }
+
+    /// From the person, who is `person` in raw units, to the printed row.
+    pub(super) fn change<'a>(&'a self, person: &'a [f64]) -> Change<'a> {
+        Change {
+            from: Row { raw: person, scaled: &self.from },
+            to: Row { raw: &self.row, scaled: &self.scaled },
+        }
+    }
+
+    /// From the person to themselves.
+    pub(super) fn no_change<'a>(&'a self, person: &'a [f64]) -> Change<'a> {
+        let from = Row { raw: person, scaled: &self.from };
+        Change { from, to: from }
+    }
+
+    /// The row that would be printed for `point`: unchanged features to the bit, bounds to the bit,
+    /// the rest in raw units.
+    pub(super) fn print(&mut self, person: &[f64], point: &[f64]) {
+        self.row.copy_from_slice(person);
+        self.moved.clear();
+        for (j, &to) in point.iter().enumerate() {
+            if to == self.from[j] {
+                continue;
+            }
+            self.moved.push(j);
+            let raw = self.setup.space.to_raw(j, to);
+            self.row[j] = if self.setup.actions.is_grouped(j) {
+                raw
+            } else {
+                self.within_bounds(j, person[j], raw)
+            };
+        }
+        self.balance(person);
+        self.rescale();
+    }
+
+    /// Takes a raw row as it is, whatever the limits.
+    pub(super) fn set(&mut self, raw: &[f64]) {
+        self.row.copy_from_slice(raw);
+        self.rescale();
+    }
+
+    /// The printed row, to come back to by [`Rounding::restore`].
+    pub(super) fn keep(&self) -> Kept {
+        Kept { row: self.row.clone(), moved: self.moved.clone() }
+    }
+
+    pub(super) fn restore(&mut self, kept: Kept) {
+        (self.row, self.moved) = (kept.row, kept.moved);
+        self.rescale();
+    }
+
+    fn rescale(&mut self) {
+        self.setup.space.scale_into(&self.row, &mut self.scaled);
+    }
+
+    /// The score of the printed row.
+    pub(super) fn score(&self) -> Result<f64> {
+        self.setup.model.score(match self.setup.space.model_input() {
+            ModelInput::Raw => &self.row,
+            ModelInput::Scaled => &self.scaled,
+        })
+    }
+
+    /// What the printed row costs.
+    pub(super) fn cost(&self, cost: &Cost) -> f64 {
+        cost.between_moved(&self.from, &self.scaled, &self.moved)
+    }
+
+    /// Whether the printed row is one that the person may become.
+    pub(super) fn is_admissible(&self) -> bool {
+        let finite = self.moved.iter().all(|&j| self.row[j].is_finite());
+        finite && self.setup.actions.admits(&self.from, &self.scaled, &self.moved)
+    }
+
+    /// The rules that the printed row breaks.
+    pub(super) fn violations(&self) -> Vec<Violation> {
+        self.setup.actions.violations(&self.from, &self.scaled)
+    }
+
+    /// How many features the printed row changes; a category counts as one.
+    pub(super) fn n_changed(&self, person: &[f64]) -> usize {
+        let actions = &self.setup.actions;
+        if !actions.groups().is_empty() {
+            return actions.n_changed(person, &self.row);
+        }
+        self.moved.iter().filter(|&&j| self.row[j] != person[j]).count()
+    }
+
+    /// Changed features outside the range seen in training; `None` where that is unknown.
+    pub(super) fn outside_range(&self, person: &[f64]) -> Option<usize> {
+        let outside = |j: usize| {
+            self.row[j] != person[j]
+                && self.setup.ranges[j]
+                    .is_some_and(|[low, high]| !(low..=high).contains(&self.row[j]))
+        };
+        self.knows_ranges.then(|| self.moved.iter().filter(|&&j| outside(j)).count())
+    }
+
+    /// Makes up for rounding in sums that stay what they are: their first number that may take any
+    /// value follows from the others.
+    fn balance(&mut self, person: &[f64]) {
+        let setup = self.setup;
+        for tie in setup.actions.ties() {
+            let Tie::Sum { terms, equal: true, .. } = tie else { continue };
+            // Weights are of scaled values; raw ones differ by their scale.
+            let weight =
+                |c: usize, k: f64| k / (setup.space.to_raw(c, 1.0) - setup.space.to_raw(c, 0.0));
+            let free =
+                terms.iter().find(|(c, _)| self.is_continuous(*c) && self.row[*c] != person[*c]);
+            let Some(&(free, k)) = free else { continue };
+            let others = terms.iter().filter(|(c, _)| *c != free);
+            let moved: f64 = others.map(|&(c, k)| weight(c, k) * (self.row[c] - person[c])).sum();
+            // A bound is met to the bit; a sum is, but for rounding.
+            self.row[free] =
+                self.within_bounds(free, person[free], person[free] - moved / weight(free, k));
+        }
+    }
+
+    /// `raw` brought inside the raw bounds of feature `j`, for a person who has `x`.
+    fn within_bounds(&self, j: usize, x: f64, raw: f64) -> f64 {
+        let (low, high) = self.setup.raw_bounds.get(j).copied().unwrap_or((None, None));
+        let mut low = low.map_or(f64::NEG_INFINITY, |low| low.min(x));
+        let mut high = high.map_or(f64::INFINITY, |high| high.max(x));
+        // Two raw values may have one scaled value: the direction is kept in raw units.
+        match self.setup.actions.room(j).direction {
+            Direction::Any => {}
+            Direction::Increase => low = low.max(x),
+            Direction::Decrease => high = high.min(x),
+        }
+        let mut value = raw.max(low).min(high);
+        if let Some(step) = self.setup.steps[j] {
+            return onto_step(step, x, value, (low, high));
+        }
+        let (actions, space) = (&self.setup.actions, &self.setup.space);
+        if let Some((from, to)) = actions.interval(j, space.to_scaled(j, x)) {
+            let scaled = space.to_scaled(j, value);
+            if scaled < from || scaled > to {
+                value = space.to_raw(j, scaled.clamp(from, to)).max(low).min(high);
+            }
+            // Back and forth between the spaces may end an ulp outside the scaled interval: step
+            // back in, by ulps of what is subtracted where that is larger.
+            let ulp = f64::EPSILON * value.abs().max(space.offset(j).abs());
+            for k in 0..4 {
+                let scaled = space.to_scaled(j, value);
+                if scaled > to {
+                    value = value.next_down().min(value - f64::from(k) * ulp);
+                } else if scaled < from {
+                    value = value.next_up().max(value + f64::from(k) * ulp);
+                }
+            }
+        }
+        value
+    }
+
+    /// Whether feature `j` is part of a sum that is limited: it moves with others.
+    fn is_tied(&self, j: usize) -> bool {
+        let ties = self.setup.actions.ties();
+        ties.iter()
+            .any(|tie| matches!(tie, Tie::Sum { terms, .. } if terms.iter().any(|(c, _)| *c == j)))
+    }
+
+    /// Whether feature `j` may take any value: neither a category nor bound to steps.
+    fn is_continuous(&self, j: usize) -> bool {
+        !self.setup.actions.is_grouped(j) && self.setup.steps[j].is_none()
+    }
+
+    /// Moves the changed features further by ulps, doubling, until `met` gives something. `None`
+    /// if nothing helps; then the printed row is the one before.
+    pub(super) fn step_outward<T>(
+        &mut self,
+        person: &[f64],
+        point: &[f64],
+        mut met: impl FnMut(&Self) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        let first = self.row.clone();
+        let nudged = self.nudged(person, point);
+        // Nothing was moved before.
+        self.moved.extend(nudged.map(|(j, _)| j));
+        // A move too small for raw units still has a direction.
+        let way = |from: &[f64], j: usize| match nudged {
+            Some((nudged, way)) if nudged == j => way,
+            _ => point[j] - from[j],
+        };
+        for doubling in 0..40 {
+            let ulps = f64::EPSILON * (1u64 << doubling) as f64;
+            let mut moved = false;
+            for j in 0..first.len() {
+                let delta = way(&self.from, j);
+                // Moves that strict bounds force against the score must not go further.
+                let helps = self.weights.is_none_or(|weights| weights[j] * delta > 0.0);
+                if delta == 0.0 || !helps || self.is_tied(j) {
+                    continue;
+                }
+                if self.is_continuous(j) {
+                    let step = ulps * first[j].abs().max((first[j] - person[j]).abs());
+                    let further = first[j] + step.copysign(delta);
+                    self.row[j] = self.within_bounds(j, person[j], further);
+                    moved |= self.row[j] != first[j];
+                }
+            }
+            self.rescale();
+            if let Some(found) = met(self)? {
+                return Ok(Some(found));
+            }
+            if !moved && doubling > 2 {
+                break;
+            }
+        }
+        self.set(&first);
+        Ok(None)
+    }
+
+    /// Takes back what rounding spent beyond the budget.
+    pub(super) fn step_inward(&mut self, person: &[f64], budget: f64, cost: &Cost) {
+        let first = self.row.clone();
+        for doubling in 0..40 {
+            if cost.between(&self.from, &self.scaled) <= budget {
+                break;
+            }
+            let kept = 1.0 - f64::EPSILON * (1u64 << doubling) as f64;
+            for j in 0..first.len() {
+                if first[j] != person[j] && self.is_continuous(j) {
+                    self.row[j] =
+                        self.within_bounds(j, person[j], person[j] + kept * (first[j] - person[j]));
+                }
+            }
+            self.rescale();
+        }
+    }
+
+    /// The feature to move first, and which way, where the method saw no need to move at all: it
+    /// works in scaled units, where a model of raw ones rounds otherwise.
+    fn nudged(&self, person: &[f64], point: &[f64]) -> Option<(usize, f64)> {
+        let still = point.iter().zip(&self.from).all(|(to, from)| to == from);
+        if !still || self.setup.actions.max_changes() == Some(0) {
+            return None;
+        }
+        let weights = self.weights?;
+        let may = |&j: &usize| {
+            weights[j] != 0.0
+                && self.is_continuous(j)
+                && self.setup.may_improve(j, person[j], weights[j])
+        };
+        let strongest = (0..weights.len())
+            .filter(may)
+            .max_by(|&a, &b| weights[a].abs().total_cmp(&weights[b].abs()));
+        strongest.map(|j| (j, weights[j]))
+    }
+}
+
+impl Setup {
+    /// Whether feature `j` of a person who has raw `x` could still move the way that helps a score
+    /// in which it has weight `w`.
+    pub(super) fn may_improve(&self, j: usize, x: f64, w: f64) -> bool {
+        let scaled = self.space.to_scaled(j, x);
+        self.actions
+            .interval(j, scaled)
+            .is_some_and(|(low, high)| if w > 0.0 { high > scaled } else { low < scaled })
+    }
+}
+
+/// The multiple of `step` that a move from `from` to `to` ends on: the next one further out that
+/// the bounds allow, else the last before.
+pub(super) fn onto_step(step: f64, from: f64, to: f64, (low, high): (f64, f64)) -> f64 {
+    // A share of a step this small is rounding.
+    const NEAR: f64 = 1e-6;
+    let at = to / step;
+    let (out, back) = match to > from {
+        true => ((at - NEAR).ceil(), (at + NEAR).floor()),
+        false => ((at + NEAR).floor(), (at - NEAR).ceil()),
+    };
+    let may = |value: &f64| low <= *value && *value <= high && (*value > from) == (to > from);
+    [out, back].into_iter().map(|k| multiple(k, step)).find(may).unwrap_or(from)
+}
+
+/// The number nearest to `k` steps: 0.3 and not 0.30000000000000004 for three tenths.
+fn multiple(k: f64, step: f64) -> f64 {
+    let per_unit = (1.0 / step).round();
+    let is_share = per_unit >= 2.0 && (per_unit * step - 1.0).abs() <= 1e-12;
+    if is_share { k / per_unit } else { k * step }
+}
