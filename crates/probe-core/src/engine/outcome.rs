@@ -135,3 +135,102 @@ impl Asked<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Answer, Status};
+    use Reason::*;
+    use Verdict::{Reached, Short};
+
+    fn asked(has_budget: bool) -> Asked<'static> {
+        Asked { person: &[1.0], score: -1.0, max_rate: 0.1, has_budget, knows_ranges: true }
+    }
+
+    fn recourse(verdict: Verdict, rate: f64, evidence: Evidence) -> Outcome<'static> {
+        Outcome::Recourse(Recourse {
+            row: &[2.0],
+            judgement: Judgement { score: 1.0, rate },
+            cost: 3.0,
+            changed: 1,
+            outside_range: Some(1),
+            verdict,
+            claimed: Some(0.05),
+            evidence,
+        })
+    }
+
+    fn none(verdict: Verdict, exact: Option<Judgement>) -> Outcome<'static> {
+        let nearest = Nearest { row: Some(&[4.0]), best_rate: Some(0.7), verdict, exact };
+        Outcome::None { own: Rate { value: 0.8, upper: 1.0 }, nearest }
+    }
+
+    /// Status and reason, without and with a budget.
+    fn told(outcome: impl Fn() -> Outcome<'static>) -> [(Status, Option<Reason>); 2] {
+        [false, true].map(|has_budget| {
+            let mut answer = Answer::new(1);
+            answer.fill(&asked(has_budget), outcome());
+            (answer.status, answer.reason)
+        })
+    }
+
+    #[test]
+    fn status_and_reason_follow_from_verdict_and_rate() {
+        let sampled = |certified| Evidence::Sampled { certified, upper: 0.09 };
+        let found = |reason| (Status::Found, Some(reason));
+        let certified = |reason| [(Status::Certified, reason); 2];
+        let exact = |verdict, rate| told(|| recourse(verdict, rate, Evidence::Exact));
+        assert_eq!(exact(Reached, 0.1), certified(None));
+        assert_eq!(exact(Short(SearchLimit), 0.1), certified(Some(SearchLimit)));
+        assert_eq!(exact(Short(RateIgnored), 0.1), certified(None));
+        assert_eq!(exact(Reached, 0.2), [found(RateNotReachable), found(BudgetExhausted)]);
+        assert_eq!(exact(Short(RateIgnored), 0.2), [found(RateIgnored); 2]);
+        let seen = |verdict, rate, yes| told(|| recourse(verdict, rate, sampled(yes)));
+        assert_eq!(seen(Short(SearchLimit), 0.1, true), certified(None));
+        assert_eq!(seen(Reached, 0.2, false), [found(NotCertified), found(BudgetExhausted)]);
+        assert_eq!(seen(Short(RateNotReachable), 0.1, false), [found(NotCertified); 2]);
+        let short = [found(RateNotReachable), found(BudgetExhausted)];
+        assert_eq!(seen(Short(RateNotReachable), 0.2, false), short);
+    }
+
+    #[test]
+    fn only_exact_rates_prove_that_nothing_is_within_reach() {
+        let reasons = |verdict, exact| told(|| none(verdict, exact)).map(|(_, reason)| reason);
+        let row = |score| Some(Judgement { score, rate: 0.05 });
+        assert_eq!(reasons(Reached, row(-1.0)), [Some(RateNotReachable), Some(BudgetExhausted)]);
+        // Favourable and robust, but not admissible.
+        assert_eq!(reasons(Reached, row(1.0)), [Some(RateNotReachable); 2]);
+        assert_eq!(reasons(Short(RateIgnored), row(-1.0)), [Some(NotFound); 2]);
+        assert_eq!(reasons(Short(NoAdmissibleMove), row(-1.0)), [Some(NoAdmissibleMove); 2]);
+        for verdict in [Reached, Short(RateNotReachable), Short(RateIgnored)] {
+            assert_eq!(reasons(verdict, None), [Some(NotFound), Some(BudgetExhausted)]);
+        }
+    }
+
+    #[test]
+    fn nothing_of_the_last_person_is_left() {
+        let outcomes: [fn() -> Outcome<'static>; 4] = [
+            || Outcome::Favourable(Rate::exact(0.02)),
+            || none(Reached, None),
+            || recourse(Reached, 0.05, Evidence::Exact),
+            || recourse(Reached, 0.5, Evidence::Exact),
+        ];
+        for first in outcomes {
+            for second in outcomes {
+                let (mut used, mut fresh) = (Answer::new(1), Answer::new(1));
+                used.fill(&asked(false), first());
+                used.fill(&asked(false), second());
+                fresh.fill(&asked(false), second());
+                assert_eq!(used, fresh);
+            }
+        }
+    }
+
+    #[test]
+    fn an_estimate_above_its_certificate_is_cut() {
+        let mut answer = Answer::new(1);
+        let evidence = Evidence::Sampled { certified: true, upper: 0.09 };
+        answer.fill(&asked(false), recourse(Reached, 0.11, evidence));
+        assert_eq!((answer.rate, answer.rate_upper), (0.09, 0.09));
+    }
+}

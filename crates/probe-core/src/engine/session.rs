@@ -77,10 +77,13 @@ impl<'e> Session<'e> {
         person: &[f64],
         answer: &mut Answer,
     ) -> Result<()> {
-        let (max_rate, of) = (self.engine.setup.max_rate, self.n_options());
+        let max_rate = self.engine.setup.max_rate;
         match self.case(person)? {
             AnyCase::Exact(mut case) => case.recourse(max_rate, answer),
-            AnyCase::Sampled(mut case) => case.recourse((max_rate, of), answer),
+            AnyCase::Sampled(mut case) => {
+                let of = case.proposer.n_options();
+                case.recourse((max_rate, of), answer)
+            }
         }
     }
 

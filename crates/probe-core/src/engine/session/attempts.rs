@@ -51,10 +51,10 @@ impl Case<'_, '_, SampledJudge<'_>> {
             if !printed.is_recourse() || !setup.certify {
                 return Ok((printed, last));
             }
-            let again = setup.budget.is_none()
+            let again = number + 1 < ATTEMPTS
+                && setup.budget.is_none()
                 && self.proposer.retries()
                 && self.proposer.proposal.verdict == Verdict::Reached;
-            let again = again && number + 1 < ATTEMPTS;
             // Where the aim is closer than usual a lower one is expensive, and more lines are worth
             // it.
             let lower_is_better = aim.meant <= aim.first || self.judge.sampler.is_expensive();

@@ -3,6 +3,8 @@
 //! A method proposes a point in scaled space; a person is told numbers in their own units, within
 //! their bounds and on their steps. What is judged is the row that is printed, to the bit.
 
+mod ulps;
+
 use crate::cost::Cost;
 use crate::engine::{Engine, Setup};
 use crate::error::Result;
@@ -246,89 +248,6 @@ impl<'e> Rounding<'e> {
     /// Whether feature `j` may take any value: neither a category nor bound to steps.
     fn is_continuous(&self, j: usize) -> bool {
         !self.setup.actions.is_grouped(j) && self.setup.steps[j].is_none()
-    }
-
-    /// Moves the changed features further by ulps, doubling, until `met` gives something. `None`
-    /// if nothing helps; then the printed row is the one before.
-    pub(super) fn step_outward<T>(
-        &mut self,
-        person: &[f64],
-        point: &[f64],
-        mut met: impl FnMut(&Self) -> Result<Option<T>>,
-    ) -> Result<Option<T>> {
-        let first = self.row.clone();
-        let nudged = self.nudged(person, point);
-        // Nothing was moved before.
-        self.moved.extend(nudged.map(|(j, _)| j));
-        // A move too small for raw units still has a direction.
-        let way = |from: &[f64], j: usize| match nudged {
-            Some((nudged, way)) if nudged == j => way,
-            _ => point[j] - from[j],
-        };
-        for doubling in 0..40 {
-            let ulps = f64::EPSILON * (1u64 << doubling) as f64;
-            let mut moved = false;
-            for j in 0..first.len() {
-                let delta = way(&self.from, j);
-                // Moves that strict bounds force against the score must not go further.
-                let helps = self.weights.is_none_or(|weights| weights[j] * delta > 0.0);
-                if delta == 0.0 || !helps || self.is_tied(j) {
-                    continue;
-                }
-                if self.is_continuous(j) {
-                    let step = ulps * first[j].abs().max((first[j] - person[j]).abs());
-                    let further = first[j] + step.copysign(delta);
-                    self.row[j] = self.within_bounds(j, person[j], further);
-                    moved |= self.row[j] != first[j];
-                }
-            }
-            self.rescale();
-            if let Some(found) = met(self)? {
-                return Ok(Some(found));
-            }
-            if !moved && doubling > 2 {
-                break;
-            }
-        }
-        self.set(&first);
-        Ok(None)
-    }
-
-    /// Takes back what rounding spent beyond the budget.
-    pub(super) fn step_inward(&mut self, person: &[f64], budget: f64, cost: &Cost) {
-        let first = self.row.clone();
-        for doubling in 0..40 {
-            if cost.between(&self.from, &self.scaled) <= budget {
-                break;
-            }
-            let kept = 1.0 - f64::EPSILON * (1u64 << doubling) as f64;
-            for j in 0..first.len() {
-                if first[j] != person[j] && self.is_continuous(j) {
-                    self.row[j] =
-                        self.within_bounds(j, person[j], person[j] + kept * (first[j] - person[j]));
-                }
-            }
-            self.rescale();
-        }
-    }
-
-    /// The feature to move first, and which way, where the method saw no need to move at all: it
-    /// works in scaled units, where a model of raw ones rounds otherwise.
-    fn nudged(&self, person: &[f64], point: &[f64]) -> Option<(usize, f64)> {
-        let still = point.iter().zip(&self.from).all(|(to, from)| to == from);
-        if !still || self.setup.actions.max_changes() == Some(0) {
-            return None;
-        }
-        let weights = self.weights?;
-        let may = |&j: &usize| {
-            weights[j] != 0.0
-                && self.is_continuous(j)
-                && self.setup.may_improve(j, person[j], weights[j])
-        };
-        let strongest = (0..weights.len())
-            .filter(may)
-            .max_by(|&a, &b| weights[a].abs().total_cmp(&weights[b].abs()));
-        strongest.map(|j| (j, weights[j]))
     }
 }
 
