@@ -1,9 +1,9 @@
 //! Cost against rate, person by person.
 
+use crate::error::RequestError;
 use crate::people::at_row;
-use crate::question::{Question, check_changed};
+use crate::prepared::{Prepared, check_changed};
 use crate::rows;
-use crate::usage::Usage;
 use anyhow::Result;
 use probe_core::{Answer, Engine, Reason, Session, Setup};
 use probe_io::{Batch, Chunk, Column, Field, JsonRows};
@@ -11,12 +11,12 @@ use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Fails on rates that cannot be meant.
-pub fn check(rates: &[f64], setup: &Setup) -> Result<()> {
+pub fn check(rates: &[f64], setup: &Setup) -> Result<(), RequestError> {
     for (i, &rate) in rates.iter().enumerate() {
         if rates[..i].contains(&rate) {
-            return Err(Usage::of("--rates", format!("{rate} is given twice")).into());
+            return Err(RequestError::new("rates", format!("{rate} is given twice")));
         }
-        check_changed(setup.noise_on, rate, "--rates")?;
+        check_changed(setup.noise_on, rate, "rates")?;
     }
     Ok(())
 }
@@ -90,7 +90,7 @@ impl<'e> Worker<'e> {
     /// The answers as JSON.
     pub fn objects<'c>(
         &self,
-        question: &Question,
+        prepared: &Prepared,
         chunk: &'c Chunk,
         meta: Option<&Value>,
     ) -> Result<Batch<'c>> {
@@ -100,7 +100,7 @@ impl<'e> Worker<'e> {
         for (i, answer) in answers.iter().enumerate() {
             let row = i / rates.len();
             rows.push(&rows::AnswerRow {
-                question,
+                prepared,
                 person: &people[row * n..(row + 1) * n],
                 answer,
                 row: chunk.first_row() + row as u64,

@@ -19,8 +19,8 @@ use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::{BlackBox, Model, ModelShift};
 use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::recourse::{
-    Alternatives, Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, Solver, Task,
-    Worker, method,
+    Alternatives, Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, SearchEffort, Solver,
+    Task, Worker, method,
 };
 use crate::rows::Rows;
 use crate::schema::{Actions, Encoding, Feature, ModelInput, Schema, Space};
@@ -82,6 +82,8 @@ pub struct Setup {
     /// otherwise, the search aims at three quarters of the target, so that there is something to
     /// tolerate. Such an answer costs a little more. No effect where no tolerance would be proven.
     pub tolerance: bool,
+    /// How much work one person is worth.
+    pub effort: SearchEffort,
     /// Seed of all streams.
     pub seed: Seed,
     /// Recourse method.
@@ -139,6 +141,7 @@ impl Setup {
             confidence: 0.999,
             aim: None,
             tolerance: false,
+            effort: SearchEffort::Normal,
             seed: Seed(0),
             method: "probe".to_owned(),
             options: MethodOptions::default(),
