@@ -1,25 +1,13 @@
 //! Cost against rate, person by person.
 
-use crate::error::RequestError;
 use crate::people::at_row;
-use crate::prepared::{Prepared, check_changed};
+use crate::prepared::Prepared;
 use crate::rows;
 use anyhow::Result;
-use probe_core::{Answer, Engine, Reason, Session, Setup};
+use probe_core::{Answer, Engine, Reason, Session};
 use probe_io::{Batch, Chunk, Column, Field, JsonRows};
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Fails on rates that cannot be meant.
-pub fn check(rates: &[f64], setup: &Setup) -> Result<(), RequestError> {
-    for (i, &rate) in rates.iter().enumerate() {
-        if rates[..i].contains(&rate) {
-            return Err(RequestError::new("rates", format!("{rate} is given twice")));
-        }
-        check_changed(setup.noise_on, rate, "rates")?;
-    }
-    Ok(())
-}
 
 /// Output columns before those of the features.
 pub fn fields() -> Vec<Field> {

@@ -8,7 +8,9 @@ use crate::request::{Bounds, Request, Scope};
 use crate::schema_source::SchemaSource;
 use anyhow::{Context as _, Result};
 use probe_core::noise::NoiseSpec;
-use probe_core::{Actions, Engine, ModelInput, NoiseOn, Schema, SearchEffort, Seed, Setup};
+use probe_core::{
+    Actions, Engine, Model, ModelInput, NoiseOn, Schema, SearchEffort, Setup, SetupBuilder,
+};
 use probe_io::{Chunk, ModelFile, TableReader, parse_noise};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -111,11 +113,10 @@ impl Prepared {
         let cut_off = request.threshold_prob.map(|p| file.model.margin_at(p));
         let threshold = request.threshold.or(cut_off);
         let model = file.with_decision(request.favourable_class == 0, threshold)?;
-        let sigma = request.deviation();
-        let mut setup = Setup::new(model, file.features.clone(), schema.as_ref(), sigma)
+        let mut setup = builder(request, model, file)?
+            .schema(schema.as_ref())
+            .build()
             .context(inputs.origin)?;
-        setup.noise_on = request.noise_on.unwrap_or(setup.noise_on);
-        apply(request, &mut setup)?;
         limit(request, &mut setup)?;
         setup.preference = preference_of(&setup, request)?;
         if let Some(reader) = inputs.reference {
@@ -301,37 +302,37 @@ fn rows_of(request: &Request) -> Result<Option<u64>, RequestError> {
     }
 }
 
-/// Applies the fields that do not depend on the model.
-fn apply(request: &Request, setup: &mut Setup) -> Result<()> {
-    setup.set_norm(&request.cost)?;
-    setup.max_rate = request.max_rate;
-    check_changed(setup.noise_on, request.max_rate, "max_rate")?;
-    setup.shift = request.shift()?;
-    setup.certify = !request.no_certify;
-    setup.also_favourable = request.also_favourable;
-    setup.method.clone_from(&request.method);
-    setup.options = request.method_options()?;
-    setup.effort = request.effort;
-    setup.budget = request.budget;
-    setup.tolerance = request.tolerance;
-    setup.alternatives = request.options;
-    setup.aim = request.aim;
-    setup.seed = Seed(request.seed);
-    Ok(())
+/// The set-up, but for what depends on the names of features.
+fn builder<'s>(
+    request: &Request,
+    model: Arc<dyn Model>,
+    file: &ModelFile,
+) -> Result<SetupBuilder<'s>, RequestError> {
+    Ok(Setup::builder(model, file.features.clone())
+        .sigma(request.deviation())
+        .noise_on(request.noise_on)
+        .model_shift(request.shift()?)
+        .norm(&request.cost)
+        .learned_bounds(request.bounds != Some(Bounds::None))
+        .strict_bounds(request.strict_bounds)
+        .max_changes(request.max_changes)
+        .max_rate(request.max_rate)
+        .budget(request.budget)
+        .alternatives(request.options)
+        .also_favourable(request.also_favourable)
+        .certify(!request.no_certify)
+        .aim(request.aim)
+        .tolerance(request.tolerance)
+        .seed(request.seed)
+        .method(&request.method, request.method_options()?)
+        .effort(request.effort))
 }
 
-/// Applies limits on what may change.
+/// Applies limits that name a feature where they are wrong.
 fn limit(request: &Request, setup: &mut Setup) -> Result<()> {
-    if let Some(Bounds::None) = request.bounds {
-        setup.set_bounds(false)?;
-    }
-    let most = request.max_changes.or(setup.actions.max_changes());
-    let mut actions =
-        setup.actions.clone().with_max_changes(most).with_strict_bounds(request.strict_bounds);
     if let Some(Bounds::Box(low, high)) = request.bounds {
-        intersect(&mut actions, &setup.names, low, high)?;
+        intersect(&mut setup.actions, &setup.names, low, high)?;
     }
-    setup.actions = actions;
     for name in &request.immutable {
         columns_of(setup, name, "immutable")?.into_iter().for_each(|j| setup.actions.fix(j));
     }
@@ -344,17 +345,7 @@ pub fn columns_of(
     name: &str,
     field: &'static str,
 ) -> Result<Vec<usize>, RequestError> {
-    let encoding = &setup.encoding;
-    let is_meant = |j: &usize| {
-        encoding.features()[encoding.feature_of(*j)].name == name || setup.names[*j] == name
-    };
-    let columns: Vec<usize> = (0..setup.names.len()).filter(is_meant).collect();
-    if columns.is_empty() {
-        let known: Vec<&str> = encoding.features().iter().map(|f| f.name.as_str()).collect();
-        let what = format!("no feature '{name}' in the model (it has: {})", known.join(", "));
-        return Err(RequestError::new(field, what));
-    }
-    Ok(columns)
+    setup.columns_of(name).map_err(|error| RequestError::of(field, error))
 }
 
 /// What `prefer` and `avoid` do to costs, column by column; empty without them.
@@ -385,20 +376,6 @@ fn reference_of(reader: TableReader, setup: &Setup) -> Result<Arc<[f64]>> {
         return Err(RequestError::new("reference", format!("no rows in {name}")).into());
     }
     Ok(rows.into())
-}
-
-/// Fails on a rate that noise on the changed features cannot serve.
-pub(crate) fn check_changed(
-    noise_on: NoiseOn,
-    rate: f64,
-    field: &'static str,
-) -> Result<(), RequestError> {
-    if noise_on == NoiseOn::Changed && rate >= 0.5 {
-        let message = Message::default().field("noise_on");
-        let message = message.text(format!(" changed needs a rate below 0.5, got {rate}"));
-        return Err(RequestError::new(field, message));
-    }
-    Ok(())
 }
 
 /// Applies a box, naming the feature that it would leave without room.

@@ -16,7 +16,6 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
     count_for_confidence(&mut request, &args.ask, &args.table)?;
     let prepared = prepare(&args.ask, args.seek.reference.as_deref(), &request, printer)?;
     let rates = &request.rates;
-    frontier::check(rates, &prepared.setup)?;
     prepared.warn_of_fit(rates, printer);
     let engine = Engine::new(prepared.setup.clone())?;
     prepared.warn_of_small_rates(&engine, rates, printer);

@@ -5,7 +5,7 @@ use crate::domain;
 use crate::error::RequestError;
 use crate::message::Message;
 use probe_core::recourse::method;
-use probe_core::{Cost, MethodOptions, ModelShift};
+use probe_core::{Cost, MethodOptions, ModelShift, NoiseOn};
 
 /// Most alternatives for one person.
 const MOST_OPTIONS: usize = 20;
@@ -16,6 +16,7 @@ impl Request {
     pub fn check(&self) -> Result<(), RequestError> {
         self.check_conflicts()?;
         self.check_numbers()?;
+        self.check_rates()?;
         Cost::uniform(&self.cost, 1).map_err(|error| RequestError::of("cost", error))?;
         self.method_options()?;
         self.shift()?;
@@ -62,12 +63,6 @@ impl Request {
         for (field, value, domain) in numbers {
             in_domain(field, value, domain)?;
         }
-        for &rate in &self.rates {
-            in_domain("rates", Some(rate), domain::rate)?;
-        }
-        if self.rates.is_empty() {
-            return Err(RequestError::new("rates", "at least one is needed"));
-        }
         let counts = [
             ("favourable_class", u64::from(self.favourable_class), 0, 1),
             ("options", self.options as u64, 1, MOST_OPTIONS as u64),
@@ -79,6 +74,27 @@ impl Request {
                 let most = if most == u64::MAX { String::new() } else { format!(" and {most}") };
                 let words = if most.is_empty() { "at least" } else { "between" };
                 let message = format!("must be {words} {least}{most}, got {count}");
+                return Err(RequestError::new(field, message));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_rates(&self) -> Result<(), RequestError> {
+        if self.rates.is_empty() {
+            return Err(RequestError::new("rates", "at least one is needed"));
+        }
+        for (i, &rate) in self.rates.iter().enumerate() {
+            in_domain("rates", Some(rate), domain::rate)?;
+            if self.rates[..i].contains(&rate) {
+                return Err(RequestError::new("rates", format!("{rate} is given twice")));
+            }
+        }
+        let rates = self.rates.iter().map(|rate| ("rates", rate));
+        for (field, &rate) in rates.chain([("max_rate", &self.max_rate)]) {
+            if self.noise_on == Some(NoiseOn::Changed) && rate >= 0.5 {
+                let message = Message::default().field("noise_on");
+                let message = message.text(format!(" changed needs a rate below 0.5, got {rate}"));
                 return Err(RequestError::new(field, message));
             }
         }
@@ -158,6 +174,9 @@ mod tests {
         rejected(r#"{"sigma": 0}"#, "--sigma", "positive");
         rejected(r#"{"rates": [0.1, 1.5]}"#, "--rates", "got 1.5");
         rejected(r#"{"rates": []}"#, "--rates", "at least one");
+        rejected(r#"{"rates": [0.1, 0.10]}"#, "--rates", "0.1 is given twice");
+        rejected(r#"{"noise_on": "changed", "rates": [0.6]}"#, "--rates", "--noise-on changed");
+        rejected(r#"{"noise_on": "changed", "max_rate": 0.5}"#, "--max-rate", "--noise-on changed");
         rejected(r#"{"favourable_class": 2}"#, "--favourable-class", "between 0 and 1, got 2");
         rejected(r#"{"options": 21}"#, "--options", "between 1 and 20, got 21");
         rejected(r#"{"samples": 0}"#, "--samples", "at least 1, got 0");
