@@ -118,7 +118,8 @@ class Engine:
             "max_rate": max_rate, "noise": noise, "sigma": sigma, "sigma2": sigma2, "noise_on": noise_on, "model_shift": model_shift,
             "cost": cost, "bounds": bounds, "strict_bounds": strict_bounds, "immutable": immutable, "max_changes": max_changes,
             "prefer": prefer, "avoid": avoid, "budget": budget, "options": options, "tolerance": tolerance, "relax": relax,
-            "method": method, "option": _settings(option), "paper_text": paper_text, "effort": effort, "favourable_class": chosen,
+            "method": method, "option": _settings(option), "paper_text": paper_text, "effort": effort,
+            "favourable_class": chosen,
             "threshold": threshold, "threshold_prob": threshold_prob, "confidence": confidence,
             "confidence_scope": confidence_scope, "rows": rows, "aim": aim, "no_certify": not certify,
             "also_favourable": also_favourable, "seed": seed,
@@ -152,7 +153,7 @@ class Engine:
         return None
 
     def _make(self, rows: int | None, quiet: bool = False) -> _probe.Engine:
-        """The engine of Rust, for a table of so many rows where the confidence is divided over them."""
+        """The engine of Rust, for so many rows where the confidence is divided over them."""
         given = self._given
         request = self._request if rows is None else {**self._request, "rows": rows}
         native = _probe.Engine(
@@ -317,8 +318,10 @@ class Engine:
         frame, names, inner = self._frame(people, ids, ignore_extra)
         engine = self._engine(inner.num_rows)
         wanted = None if rates is None else [rates] if isinstance(rates, (int, float)) else list(rates)
+        request = json.dumps(request_of({"rates": wanted}))
         with _progress(progress, inner.num_rows) as tell:
-            found = pa.table(engine.frontier(inner, How(ignore_extra, self.threads, tell), json.dumps(request_of({"rates": wanted}))))
+            how = How(ignore_extra, self.threads, tell)
+            found = pa.table(engine.frontier(inner, how, request))
         found = settle_types(found, inner, dict(engine.features))
         return Frontier(carry(found, frame.table, names), frame.back(found, names), names)
 
@@ -366,11 +369,16 @@ class Engine:
     def key(self) -> str:
         """The same for engines that answer alike."""
         if self._key is None:
-            self._key = hashlib.sha256(_dumps((self.model, self._given, self._request, self._reference, self._noise))).hexdigest()
+            parts = (self.model, self._given, self._request, self._reference, self._noise)
+            self._key = hashlib.sha256(_dumps(parts)).hexdigest()
         return self._key
 
     def __repr__(self) -> str:
-        settings = [f"{name}={value!r}" for name, value in self._request.items() if value is not False and value not in ([], {}) and (name, value) != ("seed", 0)]
+        def differs(name: str, value: Any) -> bool:
+            return value is not False and value not in ([], {}) and (name, value) != ("seed", 0)
+
+        given = [(name, value) for name, value in self._request.items() if differs(name, value)]
+        settings = [f"{name}={value!r}" for name, value in given]
         return f"Engine({', '.join([repr(self.model), *settings])})"
 
     def _repr_html_(self) -> str:
@@ -483,7 +491,8 @@ def _settings(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
     for text in [given] if isinstance(given, str) else given:
         name, equals, value = text.partition("=")
         if not equals or name.strip() in found:
-            raise ValueError(f"option: '{text}' {'is given twice' if equals else 'is no NAME=VALUE'}")
+            why = "it is given twice" if equals else "write NAME=VALUE"
+            raise ValueError(f"option: '{text}': {why}")
         found[name.strip()] = value
     return found
 

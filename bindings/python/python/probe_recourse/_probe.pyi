@@ -34,7 +34,13 @@ class Schema:
 
 class Engine:
     def __new__(
-        cls, model: Model, schema: Schema | None, request: str, reference: Any, noise: bytes | None, switches: tuple[bool, bool]
+        cls,
+        model: Model,
+        schema: Schema | None,
+        request: str,
+        reference: Any,
+        noise: bytes | None,
+        switches: tuple[bool, bool],
     ) -> Engine: ...
     @property
     def said(self) -> tuple[list[str], list[str]]: ...

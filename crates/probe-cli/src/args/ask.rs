@@ -17,8 +17,8 @@ pub(crate) struct Ask {
     /// Model file: our own (JSON), ONNX, or as XGBoost (JSON, UBJSON) or LightGBM (text) saves it.
     ///
     /// The content tells which. Models of other libraries take raw values, unless the schema says
-    /// otherwise, and are read exactly or refused; --favourable-class and --threshold or --threshold-prob
-    /// say what their files cannot.
+    /// otherwise, and are read exactly or refused; --favourable-class and --threshold or
+    /// --threshold-prob say what their files cannot.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub(crate) model: PathBuf,
     /// People (or points), one per row: CSV, JSON Lines, JSON or Parquet; - for standard input.
@@ -29,10 +29,22 @@ pub(crate) struct Ask {
     #[arg(value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
     pub(crate) people: PathBuf,
     /// Standard deviation of the noise on each feature, in scaled units.
-    #[arg(long, value_parser = positive, allow_negative_numbers = true, value_name = "S", default_value_t = 0.1)]
+    #[arg(
+        long,
+        value_parser = positive,
+        allow_negative_numbers = true,
+        value_name = "S",
+        default_value_t = 0.1
+    )]
     pub(crate) sigma: f64,
     /// Its variance, instead of --sigma.
-    #[arg(long, value_parser = positive, allow_negative_numbers = true, value_name = "V", conflicts_with = "sigma")]
+    #[arg(
+        long,
+        value_parser = positive,
+        allow_negative_numbers = true,
+        value_name = "V",
+        conflicts_with = "sigma"
+    )]
     pub(crate) sigma2: Option<f64>,
     /// Noise: gaussian:SD, uniform:SD, laplace:SD, student-t:SD,df=4, effort:SD,rho=0.2,a=0 or
     /// file:noise.json.
@@ -58,16 +70,33 @@ pub(crate) struct Ask {
     pub(crate) immutable: Vec<String>,
     /// Certificates: P(certified and true rate above r) is at most 1 − C, for each row; of `rate`,
     /// that of its intervals. Exact rates need none.
-    #[arg(long, default_value_t = 0.999, value_parser = rate, allow_negative_numbers = true, value_name = "C")]
+    #[arg(
+        long,
+        default_value_t = 0.999,
+        value_parser = rate,
+        allow_negative_numbers = true,
+        value_name = "C"
+    )]
     pub(crate) confidence: f64,
     /// Which class of the model is favourable; 0 negates the margin.
-    #[arg(long, value_name = "0|1", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
+    #[arg(
+        long,
+        value_name = "0|1",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u8).range(0..=1)
+    )]
     pub(crate) favourable_class: u8,
     /// Cut-off on the margin, instead of the model's own.
     #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = finite)]
     pub(crate) threshold: Option<f64>,
     /// Cut-off on the probability of the favourable class, instead of --threshold.
-    #[arg(long, value_name = "P", value_parser = rate, allow_negative_numbers = true, conflicts_with = "threshold")]
+    #[arg(
+        long,
+        value_name = "P",
+        value_parser = rate,
+        allow_negative_numbers = true,
+        conflicts_with = "threshold"
+    )]
     pub(crate) threshold_prob: Option<f64>,
 }
 
@@ -75,7 +104,14 @@ pub(crate) struct Ask {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Seek {
     /// Target invalidation rate: the share of noisy implementations that may fail.
-    #[arg(short = 'r', long, default_value_t = 0.1, value_parser = rate, allow_negative_numbers = true, value_name = "R")]
+    #[arg(
+        short = 'r',
+        long,
+        default_value_t = 0.1,
+        value_parser = rate,
+        allow_negative_numbers = true,
+        value_name = "R"
+    )]
     pub(crate) max_rate: f64,
     /// What a change costs: l1, l2 or linf of the weighted, scaled changes.
     #[arg(long, value_name = "l1|l2|linf", default_value = "l1", value_parser = norm)]
@@ -198,7 +234,12 @@ pub(crate) struct Wishes {
     /// Tell each person this many different ways, cheapest first: each does without some feature of
     /// every way before it. Adds the column `option`; where there is no further way, its reason is
     /// no-other-way.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=20))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u16).range(1..=20)
+    )]
     pub(crate) options: u16,
     /// Leave room for misses beyond the noise, reported as `tolerance` in JSON: the search aims at
     /// three quarters of r unless --aim says otherwise, which costs a little more, and the
@@ -238,6 +279,11 @@ pub(crate) struct Measure {
     )]
     pub(crate) estimator: String,
     /// Number of noisy implementations, or lines, to draw per point (estimators that sample).
-    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(
+        long,
+        default_value_t = 10_000,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
     pub(crate) samples: u64,
 }
