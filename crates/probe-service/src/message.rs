@@ -51,6 +51,13 @@ impl Message {
         self
     }
 
+    /// Continues with another message.
+    #[must_use]
+    pub fn then(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
     /// The text as a front end shows it.
     pub fn spelled(&self, spelling: Spelling) -> String {
         let part = |part: &Part| match part {

@@ -49,7 +49,7 @@ impl Rater {
         let depends = depends_on_the_change(setup)?;
         let estimator = estimator(request, setup, depends)?;
         if depends && !has_from {
-            let why = format!("{} noise depends on the change", setup.noise.name());
+            let why = format!("{} noise, which depends on the change", setup.noise.name());
             return Err(needs_from(Message::from(why)).into());
         }
         if setup.noise_on == NoiseOn::Changed && !has_from {
@@ -191,8 +191,8 @@ impl Rates {
 
 /// The error where the people that points were made for are not given.
 fn needs_from(why: Message) -> RequestError {
-    let what = ": it needs the people that the points were made for, row by row";
-    RequestError::new("from", why.text(what))
+    let what = ": the people that the points were made for, row by row";
+    RequestError::new("from", Message::from("needed with ").then(why).text(what))
 }
 
 /// Whether the noise is another one for every move; it is Gaussian then.
@@ -221,8 +221,7 @@ fn estimator(
         "exact" if boxes => "exact",
         "exact" => {
             let (model, noise) = (setup.model.name(), setup.noise.name());
-            let what =
-                format!("exact: there is no exact rate for a {model} model under {noise} noise");
+            let what = format!("there is no exact rate for a {model} model under {noise} noise");
             return Err(RequestError::mismatch("estimator", what));
         }
         "auto" if boxes => return Ok(Box::new(ExactOrSampled { boxes: BOXES, samples })),

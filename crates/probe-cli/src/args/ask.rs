@@ -258,8 +258,14 @@ pub(crate) struct Wishes {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Rates {
     /// Target rates.
-    #[arg(long, value_delimiter = ',', value_parser = rate, allow_negative_numbers = true, value_name = "R,R,…",
-          default_value = "0.45,0.4,0.35,0.3,0.25,0.2,0.15,0.1,0.05,0.01")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_parser = rate,
+        allow_negative_numbers = true,
+        value_name = "R,R,…",
+        default_value = "0.45,0.4,0.35,0.3,0.25,0.2,0.15,0.1,0.05,0.01"
+    )]
     pub(crate) rates: Vec<f64>,
 }
 
@@ -275,7 +281,10 @@ pub(crate) struct Measure {
     #[arg(
         long,
         default_value = "auto",
-        value_name = "auto|exact|closed-form|enumeration|monte-carlo|line|monte-carlo-sobol|smoothed-monte-carlo"
+        value_name = concat!(
+            "auto|exact|closed-form|enumeration|monte-carlo|line|",
+            "monte-carlo-sobol|smoothed-monte-carlo"
+        )
     )]
     pub(crate) estimator: String,
     /// Number of noisy implementations, or lines, to draw per point (estimators that sample).
