@@ -125,8 +125,9 @@ impl Request {
         }
         if self.paper_text {
             if options.get("preset").is_some() {
-                let message = Message::from("it is the same as ").field("option").text(" preset");
-                return Err(RequestError::new("paper_text", message));
+                let message = Message::from("'preset' is given twice: it is what ");
+                let message = message.field("paper_text").text(" sets");
+                return Err(RequestError::new("option", message));
             }
             options.set("preset", "paper-text");
         }
