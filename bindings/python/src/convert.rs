@@ -1,11 +1,11 @@
 //! Tables in and out, and what is said beside them.
 
-use probe_service::Voice;
+use probe_service::{Diagnostics, Message, Spelling};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use std::sync::Mutex;
 
-use crate::error::{pythonic, raise};
+use crate::error::raise;
 use probe_io::TableReader;
 
 /// A reader of a table in memory; `name` stands for it in errors.
@@ -26,16 +26,16 @@ impl Listener {
     }
 }
 
-impl Voice for Listener {
-    fn note(&self, text: &str) {
+impl Diagnostics for Listener {
+    fn note(&self, message: &Message) {
         if let Ok(mut said) = self.said.lock() {
-            said.0.push(pythonic(text));
+            said.0.push(message.spelled(Spelling::Keyword));
         }
     }
 
-    fn warn(&self, text: &str) {
+    fn warn(&self, message: &Message) {
         if let Ok(mut said) = self.said.lock() {
-            said.1.push(pythonic(text));
+            said.1.push(message.spelled(Spelling::Keyword));
         }
     }
 }

@@ -1,19 +1,19 @@
-//! Engines: a question, asked of tables.
+//! Engines: a request, answered for tables.
 
 use crate::convert::{Listener, reader};
-use crate::error::{raise, refuse};
+use crate::error::raise;
 use crate::model::{Model, Raised};
 use crate::run::{Cancel, each, stream};
 use crate::schema::Schema;
 use crate::sheet::{Sheet, Whole};
-use clap::{CommandFactory as _, Parser as _};
 use probe_core::Rows;
 use probe_io::{Batch, ChunkLimit, Chunks, Column, Columns, Field, JsonRows};
-use probe_service::flags::{Ask, Assurance, Measure, Rates, Seek, Wishes};
 use probe_service::letters::{Kind, Letters, language};
 use probe_service::people::{columns_of_people, feature_fields};
 use probe_service::rate::{Origins, Rater};
-use probe_service::{Means, Question, Units, Work, frontier, rate, recourse};
+use probe_service::{
+    Command, Inputs, Prepared, Request, RequestError, SchemaSource, Work, frontier, rate, recourse,
+};
 use probe_words::Layout;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
@@ -22,50 +22,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-/// What can be asked of an engine, by the names of the command line.
-#[derive(Debug, clap::Parser)]
-#[command(no_binary_name = true, disable_help_flag = true, disable_version_flag = true)]
-struct Asked {
-    #[command(flatten)]
-    ask: Ask,
-    #[command(flatten)]
-    seek: Seek,
-    #[command(flatten)]
-    assurance: Assurance,
-    #[command(flatten)]
-    wishes: Wishes,
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-}
-
-/// The names of what can be asked.
-pub(crate) fn flags() -> impl Iterator<Item = String> {
-    let names: Vec<String> = Asked::command()
-        .get_arguments()
-        .filter_map(|arg| arg.get_long().map(str::to_owned))
-        .collect();
-    names.into_iter()
-}
-
-#[derive(Debug, clap::Parser)]
-#[command(no_binary_name = true, disable_help_flag = true)]
-struct AskedRates {
-    #[command(flatten)]
-    rates: Rates,
-}
-
-#[derive(Debug, clap::Parser)]
-#[command(no_binary_name = true, disable_help_flag = true)]
-struct AskedMeasure {
-    #[command(flatten)]
-    measure: Measure,
-}
-
 /// An engine.
 #[pyclass(frozen, module = "probe_recourse._probe")]
 pub(crate) struct Engine {
-    question: Question,
-    asked: Asked,
+    prepared: Prepared,
+    request: Request,
     engine: probe_core::Engine,
     work: Work,
     meta: Value,
@@ -87,56 +48,45 @@ struct How {
 
 #[pymethods]
 impl Engine {
-    /// The engine of `model` for what `flags` ask; `noise` is the content of the noise file that
-    /// they name; `reference` are rows like those it was trained on. The switches say whether the
+    /// The engine of `model` for a request (JSON); `noise` is the content of the noise file that
+    /// it names; `reference` are rows like those it was trained on. The switches say whether the
     /// model's own schema is ignored, and whether recourse is sought: without it, it scores and
     /// rates only.
     #[new]
-    #[pyo3(signature = (model, schema, flags, reference, noise, switches))]
+    #[pyo3(signature = (model, schema, request, reference, noise, switches))]
     fn new(
         py: Python<'_>,
         model: &Model,
         schema: Option<&Schema>,
-        flags: Vec<String>,
+        request: &str,
         reference: Option<PyTable>,
         noise: Option<Vec<u8>>,
         switches: (bool, bool),
     ) -> PyResult<Self> {
         let (ignore_schema, seeks) = switches;
-        let places = ["model", "people"].map(str::to_owned);
-        let asked = Asked::try_parse_from(places.into_iter().chain(flags))
-            .map_err(|error| refuse(&error))?;
-        let units = match schema {
-            Some(schema) => Units::Given(schema.schema.clone()),
-            None if ignore_schema => Units::Ignored,
-            None => Units::Own,
+        let request = request_of(request)?;
+        let schema = match schema {
+            Some(schema) => SchemaSource::Given(schema.schema.clone()),
+            None if ignore_schema => SchemaSource::Ignored,
+            None => SchemaSource::Own,
         };
         let reference = reference.map(|table| reader("reference", table)).transpose()?;
         let raised = model.raised.clone();
         let made = py.detach(|| -> anyhow::Result<Self> {
             let listener = Listener::default();
-            let Asked { ask, seek, assurance, wishes, seed } = &asked;
-            let means = Means { units, noise };
-            let mut question =
-                Question::of(&model.file, means, (ask, Some(seek), *seed), &listener)?;
-            question.wish(wishes);
-            question.promise(assurance, ask.confidence, || {
-                anyhow::bail!("--confidence-scope file: say how many rows there are with rows")
-            })?;
-            if let Some(reader) = reference {
-                question.refer_to(reader)?;
-            }
-            question.warn_of_fit(&[seek.max_rate], &listener);
+            let inputs = Inputs { schema, origin: "model".to_owned(), noise, reference };
+            let prepared = Prepared::new(&model.file, inputs, &request, &listener)?;
+            prepared.warn_of_fit(&[request.max_rate], &listener);
             let engine = match seeks {
-                true => probe_core::Engine::new(question.setup.clone())?,
-                false => probe_core::Engine::without_method(question.setup.clone())?,
+                true => probe_core::Engine::new(prepared.setup.clone())?,
+                false => probe_core::Engine::without_method(prepared.setup.clone())?,
             };
-            question.warn_of_small_rates(&engine, &[seek.max_rate], &listener);
-            let work = question.work(&listener);
-            let mut meta = question.meta("recourse");
-            question.tell_notes(&engine, &mut meta, &listener);
+            prepared.warn_of_small_rates(&engine, &[request.max_rate], &listener);
+            let work = prepared.work(&listener);
+            let mut meta = prepared.meta(Command::Recourse);
+            prepared.report_notes(&engine, &mut meta, &listener);
             let said = listener.into_said();
-            Ok(Self { question, asked, engine, work, meta, said, raised: raised.clone() })
+            Ok(Self { prepared, request, engine, work, meta, said, raised: raised.clone() })
         });
         made.map_err(|error| or_raised(&raised, raise(error)))
     }
@@ -156,7 +106,7 @@ impl Engine {
     /// Features as people have them, and whether each keeps whole numbers whole.
     #[getter]
     fn features(&self) -> Vec<(String, bool)> {
-        let setup = &self.question.setup;
+        let setup = &self.prepared.setup;
         let whole = |k: usize| {
             let j = setup.encoding.column_of(k);
             let stays = !setup.encoding.is_category(k) && !setup.actions.is_mutable_numeric(j);
@@ -173,10 +123,10 @@ impl Engine {
     }
 
     fn recourse(&self, py: Python<'_>, people: PyTable, how: How) -> PyResult<PyTable> {
-        let mut fields = recourse::fields(self.n_options(), self.asked.wishes.relax);
+        let mut fields = recourse::fields(self.n_options(), self.request.relax);
         let chunks = self.read_as("people", people, &how, self.work)?;
-        fields.extend(feature_fields(&self.question.setup, chunks.plan()));
-        let (relax, cancelled) = (self.asked.wishes.relax, Cancel::default());
+        fields.extend(feature_fields(&self.prepared.setup, chunks.plan()));
+        let (relax, cancelled) = (self.request.relax, Cancel::default());
         let scratch = || recourse::Worker::new(&self.engine, relax);
         let table = stream(
             py,
@@ -185,7 +135,7 @@ impl Engine {
             &cancelled,
             scratch,
             |worker, chunk| {
-                self.question.check_rows(chunk)?;
+                self.prepared.check_rows(chunk)?;
                 worker.answer(chunk, NO_FACTORS, &cancelled)?;
                 worker.columns(chunk)
             },
@@ -200,17 +150,17 @@ impl Engine {
         people: PyTable,
         how: How,
     ) -> PyResult<Vec<Whole<'py>>> {
-        let (options, relax) = (self.n_options(), self.asked.wishes.relax);
+        let (options, relax) = (self.n_options(), self.request.relax);
         let n_people: usize = people.batches().iter().map(|batch| batch.num_rows()).sum();
         let mut fields = recourse::fields(options, relax);
         let chunks = self.read_as("people", people, &how, self.work)?;
-        fields.extend(feature_fields(&self.question.setup, chunks.plan()));
+        fields.extend(feature_fields(&self.prepared.setup, chunks.plan()));
         let mut sheet = Sheet::new(py, fields, n_people * options).map_err(raise)?;
         let (parts, cancelled) = (sheet.parts().map_err(raise)?, Cancel::default());
         let scratch = || recourse::Worker::new(&self.engine, relax);
         let done =
             each(py, (chunks, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
-                self.question.check_rows(chunk)?;
+                self.prepared.check_rows(chunk)?;
                 worker.answer(chunk, NO_FACTORS, &cancelled)?;
                 parts.put(chunk.first_row() as usize * options, worker.columns(chunk)?)
             });
@@ -221,13 +171,13 @@ impl Engine {
 
     /// The answers with all there is to say of them: a JSON text each.
     fn records(&self, py: Python<'_>, people: PyTable, how: How) -> PyResult<Vec<String>> {
-        let relax = self.asked.wishes.relax;
+        let relax = self.request.relax;
         self.texts(
             py,
             people,
             how,
             |worker: &mut recourse::Worker<'_>, chunk| match worker.objects(
-                &self.question,
+                &self.prepared,
                 chunk,
                 None,
             )? {
@@ -258,7 +208,7 @@ impl Engine {
         };
         let language = language(&language_name, templates.as_deref()).map_err(raise)?;
         let letters = Letters::new(&self.engine, language, Kind::Prose(layout)).map_err(raise)?;
-        let relax = self.asked.wishes.relax;
+        let relax = self.request.relax;
         self.texts(
             py,
             people,
@@ -278,16 +228,16 @@ impl Engine {
         py: Python<'_>,
         people: PyTable,
         how: How,
-        flags: Vec<String>,
+        request: &str,
     ) -> PyResult<PyTable> {
-        let AskedRates { rates: Rates { rates } } =
-            AskedRates::try_parse_from(flags).map_err(|error| refuse(&error))?;
-        frontier::check(&rates, &self.question.setup).map_err(raise)?;
+        let rates = request_of(request)?.rates;
+        let request = Request { rates, ..self.request.clone() };
+        request.check().map_err(|error| raise(error.into()))?;
         let chunks = self.read_as("people", people, &how, self.work)?;
         let mut fields = frontier::fields();
-        fields.extend(feature_fields(&self.question.setup, chunks.plan()));
+        fields.extend(feature_fields(&self.prepared.setup, chunks.plan()));
         let cancelled = Cancel::default();
-        let scratch = || frontier::Worker::new(&self.engine, &rates);
+        let scratch = || frontier::Worker::new(&self.engine, &request.rates);
         let table = stream(
             py,
             (chunks, fields, how.threads),
@@ -295,7 +245,7 @@ impl Engine {
             &cancelled,
             scratch,
             |worker, chunk| {
-                self.question.check_rows(chunk)?;
+                self.prepared.check_rows(chunk)?;
                 worker.answer(chunk, &cancelled)?;
                 worker.columns(chunk)
             },
@@ -309,15 +259,14 @@ impl Engine {
         py: Python<'_>,
         points: PyTable,
         how: How,
-        flags: Vec<String>,
+        request: &str,
         origins: Option<PyTable>,
     ) -> PyResult<PyTable> {
-        let AskedMeasure { measure } =
-            AskedMeasure::try_parse_from(flags).map_err(|error| refuse(&error))?;
+        let request = request_of(request)?;
         let origins = origins.map(|table| reader("people", table)).transpose()?;
-        let rater = Rater::new(&self.question, &measure, origins.is_some(), || {
+        let rater = Rater::new(&self.prepared, &request, origins.is_some(), || {
             let Some(reader) = origins else { return Ok(None) };
-            let people = probe_service::people::people_of(reader, &self.question.setup, true)?;
+            let people = probe_service::people::people_of(reader, &self.prepared.setup, true)?;
             Ok(Some(Origins { name: "people".to_owned(), people }))
         });
         let rater = rater.map_err(raise)?;
@@ -339,8 +288,8 @@ impl Engine {
         let chunks = self.read_as("points", points, &how, Work::Light)?;
         let cancelled = Cancel::default();
         let fields = vec![Field::integer("row"), Field::text("favourable"), Field::float("margin")];
-        let threshold = self.question.setup.model.threshold();
-        let n = self.question.setup.names.len();
+        let threshold = self.prepared.setup.model.threshold();
+        let n = self.prepared.setup.names.len();
         let scratch = || (Vec::new(), Vec::new());
         let table = stream(
             py,
@@ -374,7 +323,7 @@ type Factors = fn(u64) -> anyhow::Result<&'static [f64]>;
 impl Engine {
     fn read_as(&self, name: &str, table: PyTable, how: &How, work: Work) -> PyResult<Chunks> {
         let (ids, ignore_extra) = (how.ids.clone(), how.ignore_extra);
-        let wanted = Columns { ids, ignore_extra, ..columns_of_people(&self.question.setup) };
+        let wanted = Columns { ids, ignore_extra, ..columns_of_people(&self.prepared.setup) };
         let chunks = reader(name, table)?.select(&wanted).map_err(|error| raise(error.into()))?;
         // Rows in memory are handed out by the number where a person is microseconds: measured,
         // fewer or more at a time were slower.
@@ -396,7 +345,7 @@ impl Engine {
         let cancelled = Cancel::default();
         let done =
             each(py, (chunks, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
-                self.question.check_rows(chunk)?;
+                self.prepared.check_rows(chunk)?;
                 worker.answer(chunk, NO_FACTORS, &cancelled)?;
                 let texts = tell(worker, chunk)?;
                 if let Ok(mut told) = told.lock() {
@@ -412,6 +361,13 @@ impl Engine {
     fn checked<T>(&self, result: PyResult<T>) -> PyResult<T> {
         result.map_err(|error| or_raised(&self.raised, error))
     }
+}
+
+/// A request in its domain.
+fn request_of(json: &str) -> PyResult<Request> {
+    let checked = |request: Request| request.check().map(|()| request);
+    let request: Result<Request, RequestError> = Request::from_json(json).and_then(checked);
+    request.map_err(|error| raise(error.into()))
 }
 
 /// The exception that a function raised, where that is what the error tells of.

@@ -3,10 +3,10 @@
 use crate::args::{Explain, Form, Tables};
 use crate::interrupt::Hold;
 use crate::ledger::Queue;
+use crate::usage::Usage;
 use anyhow::{Context as _, Result};
 use probe_core::Engine;
 use probe_io::{Batch, Encoded, Encoder, Field, Format, TableWriter};
-use probe_service::Usage;
 use probe_service::letters::{Kind, Letters, language};
 use probe_words::Layout;
 use serde_json::Value;

@@ -5,15 +5,18 @@ mod commands;
 mod interrupt;
 mod ledger;
 mod letters;
+mod prepare;
 mod printer;
 mod run;
+mod usage;
 
 use anyhow::Result;
 use args::{Cli, Command};
 use clap::Parser as _;
 use printer::Printer;
-use probe_service::{Usage, one_line};
+use probe_service::{ErrorKind, RequestError, Spelling, one_line};
 use std::process::ExitCode;
+use usage::Usage;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -63,9 +66,12 @@ fn finish(error: &anyhow::Error, printer: &Printer) -> ExitCode {
         Some(Error::UnexpectedColumn { column, .. }) => {
             let column = column.replace(['\n', '\r'], " ");
             let hint = format!("--id {column} carries it through, --ignore-extra passes over it");
-            printer.error(&format!("{} ({hint})", one_line(error)));
+            printer.error(&format!("{} ({hint})", one_line(error, Spelling::Flag)));
         }
-        _ => printer.error(&one_line(error)),
+        _ => printer.error(&one_line(error, Spelling::Flag)),
     }
-    if error.is::<Usage>() { ExitCode::from(Usage::STATUS) } else { ExitCode::FAILURE }
+    let request = error.downcast_ref::<RequestError>();
+    let is_usage =
+        error.is::<Usage>() || request.is_some_and(|error| error.kind == ErrorKind::Invalid);
+    if is_usage { ExitCode::from(Usage::STATUS) } else { ExitCode::FAILURE }
 }

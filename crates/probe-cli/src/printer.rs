@@ -5,7 +5,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use indicatif::{ProgressBar, ProgressStyle};
-use probe_service::Voice;
+use probe_service::{Diagnostics, Message, Spelling};
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
@@ -96,12 +96,12 @@ impl Printer {
     }
 }
 
-impl Voice for Printer {
-    fn note(&self, text: &str) {
-        self.note(text);
+impl Diagnostics for Printer {
+    fn note(&self, message: &Message) {
+        self.note(&message.spelled(Spelling::Flag));
     }
 
-    fn warn(&self, text: &str) {
-        self.warn(text);
+    fn warn(&self, message: &Message) {
+        self.warn(&message.spelled(Spelling::Flag));
     }
 }

@@ -1,8 +1,9 @@
 //! Streams people through a command: progress, cancellation, output whole or not at all.
 
-use crate::args::{Common, Tables};
+use crate::args::{Ask, Common, Tables};
 use crate::interrupt::{CANCELLED, Hold, holding_output};
 use crate::printer::Printer;
+use crate::usage::Usage;
 use anyhow::{Result, bail};
 use indicatif::HumanCount;
 use probe_core::Setup;
@@ -10,9 +11,8 @@ use probe_io::{
     AtomicOutput, Batch, Chunk, ChunkLimit, Columns, Field, Format, Job, Prose, Summary,
     TableReader, TableWriter, run_pipeline,
 };
-use probe_service::flags::Ask;
+use probe_service::Work;
 use probe_service::people::{columns_of_people, feature_fields};
-use probe_service::{Usage, Work};
 use serde_json::Value;
 use std::fs::File;
 use std::io::Write as _;

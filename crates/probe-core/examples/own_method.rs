@@ -70,8 +70,7 @@ impl Worker for Climber {
 
 fn main() -> Result<()> {
     let model = Arc::new(Linear::new(vec![2.0, 1.0, -1.0], -1.0, 0.0)?);
-    let mut setup = Setup::new(model, ["a", "b", "c"].map(String::from).to_vec(), None, 0.1)?;
-    setup.actions.fix(2);
+    let setup = Setup::builder(model, ["a", "b", "c"]).sigma(0.1).immutable(["c"]).build()?;
     let engine = Engine::new(setup)?;
     let (person, task) = ([0.1, 0.2, 0.3], Arc::new(engine.task().clone()));
     let mut climbed = Proposal::new(3);

@@ -70,7 +70,7 @@ fn main() -> Result<()> {
         println!("{:<14} {:>12.5} {:>9.5}", format!("{point:?}"), first_order.rate, sampled.rate);
         assert!(!first_order.exact, "a curved score has no exact closed form");
     }
-    let setup = Setup::new(Arc::new(model), vec!["x".into(), "y".into()], None, 0.1)?;
+    let setup = Setup::builder(Arc::new(model), ["x", "y"]).sigma(0.1).build()?;
     if let Err(error) = Engine::new(setup) {
         println!("\n{error}");
     }

@@ -30,9 +30,12 @@ fn main() -> Result<()> {
         },
     ]);
     let model = Arc::new(Linear::new(vec![0.5, 5.0, -3.0], -1.0, 0.0)?);
-    let mut setup = Setup::new(model, schema.names(), Some(&schema), 0.05)?;
-    setup.max_rate = 0.1;
-    setup.actions = setup.actions.with_max_changes(Some(1));
+    let setup = Setup::builder(model, schema.names())
+        .schema(&schema)
+        .sigma(0.05)
+        .max_rate(0.1)
+        .max_changes(1)
+        .build()?;
     let engine = Engine::new(setup)?;
 
     let people = [35.0, 31_000.0, 24_000.0, 52.0, 18_000.0, 39_000.0];

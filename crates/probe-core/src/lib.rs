@@ -16,12 +16,13 @@
 //!
 //! // s(x) = 2·income − debt − 1, on features scaled to 0..1; favourable iff s(x) > 0.
 //! let model = Arc::new(Linear::new(vec![2.0, -1.0], -1.0, 0.0)?);
-//! let names = vec!["income".to_owned(), "debt".to_owned()];
 //!
 //! // People miss each feature by a standard deviation of 0.05; one attempt in ten may fail.
-//! let mut setup = Setup::new(model, names, None, 0.05)?;
-//! setup.max_rate = 0.1;
-//! setup.actions.intersect(0.0, 1.0)?;
+//! let setup = Setup::builder(model, ["income", "debt"])
+//!     .sigma(0.05)
+//!     .max_rate(0.1)
+//!     .bounds(0.0, 1.0)
+//!     .build()?;
 //! let engine = Engine::new(setup)?;
 //!
 //! // One person, denied: income 0.4, debt 0.3.
@@ -75,8 +76,8 @@ pub mod theory;
 
 pub use cost::Cost;
 pub use engine::{
-    Answer, Engine, Limit, Relaxation, Relaxed, Session, Setup, Shortfall, Side, Slack, Status,
-    Tolerance,
+    Answer, Engine, Limit, Relaxation, Relaxed, Session, Setup, SetupBuilder, Shortfall, Side,
+    Slack, Status, Tolerance,
 };
 pub use error::{Error, ParamError, Result};
 pub use invalidation::{

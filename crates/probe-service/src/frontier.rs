@@ -1,25 +1,13 @@
 //! Cost against rate, person by person.
 
 use crate::people::at_row;
-use crate::question::{Question, check_changed};
+use crate::prepared::Prepared;
 use crate::rows;
-use crate::usage::Usage;
 use anyhow::Result;
-use probe_core::{Answer, Engine, Reason, Session, Setup};
+use probe_core::{Answer, Engine, Reason, Session};
 use probe_io::{Batch, Chunk, Column, Field, JsonRows};
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Fails on rates that cannot be meant.
-pub fn check(rates: &[f64], setup: &Setup) -> Result<()> {
-    for (i, &rate) in rates.iter().enumerate() {
-        if rates[..i].contains(&rate) {
-            return Err(Usage::of("--rates", format!("{rate} is given twice")).into());
-        }
-        check_changed(setup.noise_on, rate, "--rates")?;
-    }
-    Ok(())
-}
 
 /// Output columns before those of the features.
 pub fn fields() -> Vec<Field> {
@@ -90,7 +78,7 @@ impl<'e> Worker<'e> {
     /// The answers as JSON.
     pub fn objects<'c>(
         &self,
-        question: &Question,
+        prepared: &Prepared,
         chunk: &'c Chunk,
         meta: Option<&Value>,
     ) -> Result<Batch<'c>> {
@@ -100,7 +88,7 @@ impl<'e> Worker<'e> {
         for (i, answer) in answers.iter().enumerate() {
             let row = i / rates.len();
             rows.push(&rows::AnswerRow {
-                question,
+                prepared,
                 person: &people[row * n..(row + 1) * n],
                 answer,
                 row: chunk.first_row() + row as u64,

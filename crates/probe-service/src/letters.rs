@@ -1,6 +1,6 @@
 //! Answers in words, chunk by chunk.
 
-use crate::usage::Usage;
+use crate::error::RequestError;
 use anyhow::{Context as _, Result};
 use probe_core::{Answer, Engine, Relaxation, Session, Status};
 use probe_io::{Batch, Chunk, Format, JsonRows, Prose};
@@ -109,8 +109,10 @@ pub fn language(name: &str, templates: Option<&Path>) -> Result<Language> {
     let mut sources = Vec::new();
     if let Some(path) = templates {
         let read = |path: &Path| -> Result<Source> {
-            let text = std::fs::read_to_string(path)
-                .with_context(|| format!("--templates: {}: cannot be read", path.display()))?;
+            let text = std::fs::read_to_string(path).with_context(|| {
+                let what = format!("{}: cannot be read", path.display());
+                RequestError::mismatch("templates", what)
+            })?;
             Ok(Source { file: path.display().to_string(), text })
         };
         if path.is_dir() {
@@ -119,7 +121,7 @@ pub fn language(name: &str, templates: Option<&Path>) -> Result<Language> {
                 names.iter().map(|name| path.join(name)).filter(|p| p.is_file()).collect();
             if found.is_empty() {
                 let what = format!("{}: none of {} is there", path.display(), names.join(", "));
-                return Err(Usage::of("--templates", what).into());
+                return Err(RequestError::new("templates", what).into());
             }
             for file in found {
                 sources.push(read(&file)?);

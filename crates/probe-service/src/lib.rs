@@ -1,24 +1,31 @@
-//! Questions and answers as every front end has them, so that the same question gets the same
+//! Requests and answers as every front end has them, so that the same request gets the same
 //! answer, to the bit, from the command line and from other languages.
 //!
-//! - [`flags`]: what can be asked, with its names and defaults.
-//! - [`Question`]: from what is asked to a set-up of the engine.
+//! - [`Request`]: what can be asked, with names, domains and defaults; to and from JSON.
+//! - [`Prepared`]: a request that fits its model, with the engine's set-up.
 //! - [`recourse`], [`frontier`], [`rate`]: answers of a chunk of people, as columns or JSON.
 //! - [`letters`]: the same in words.
+//! - [`RequestError`], [`Diagnostics`]: what is wrong and what is said beside the answers, with
+//!   fields in the [`Spelling`] of the front end.
 
-pub mod flags;
+mod diagnostics;
+pub mod domain;
+mod error;
 pub mod frontier;
 pub mod letters;
+mod message;
 pub mod people;
-mod question;
+mod prepared;
 pub mod rate;
 pub mod recourse;
+mod request;
 mod rows;
-mod usage;
-pub mod values;
-mod voice;
+mod schema_source;
 
-pub use question::{Means, Question, Units, Work, columns_of};
+pub use diagnostics::Diagnostics;
+pub use error::{ErrorKind, RequestError, one_line};
+pub use message::{Message, Spelling};
+pub use prepared::{Command, Inputs, Prepared, Work, columns_of};
+pub use request::{Bounds, Request, Scope};
 pub use rows::limit_words;
-pub use usage::{Usage, one_line};
-pub use voice::Voice;
+pub use schema_source::SchemaSource;

@@ -1,11 +1,12 @@
 //! Rates of given points.
 
-use crate::flags::Measure;
+use crate::error::RequestError;
+use crate::message::Message;
 use crate::people::at_row;
-use crate::question::{Question, Work};
+use crate::prepared::{Prepared, Work};
+use crate::request::Request;
 use crate::rows;
-use crate::usage::Usage;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use probe_core::invalidation::RATES;
 use probe_core::registry::lookup;
 use probe_core::{Engine, Estimate, ExactOrSampled, InvalidationRate, NoiseOn, Setup};
@@ -36,29 +37,23 @@ pub struct Rater {
 }
 
 impl Rater {
-    /// Rates of points under what `question` asks. Fails where the noise depends on `from` and that
-    /// is not given.
+    /// Rates of points by the estimator of `request`. Fails where the noise depends on `from` and
+    /// that is not given.
     pub fn new(
-        question: &Question,
-        measure: &Measure,
+        prepared: &Prepared,
+        request: &Request,
         has_from: bool,
         read_from: impl FnOnce() -> Result<Option<Origins>>,
     ) -> Result<Self> {
-        let setup = &question.setup;
+        let setup = &prepared.setup;
         let depends = depends_on_the_change(setup)?;
-        let estimator = estimator(measure, setup, depends)?;
+        let estimator = estimator(request, setup, depends)?;
         if depends && !has_from {
-            return Err(Usage::new(format!(
-                "{} noise depends on the change: it needs --from PEOPLE, the people that the points were made for, row by row",
-                setup.noise.name()
-            ))
-            .into());
+            let why = format!("{} noise, which depends on the change", setup.noise.name());
+            return Err(needs_from(Message::from(why)).into());
         }
         if setup.noise_on == NoiseOn::Changed && !has_from {
-            return Err(Usage::new(
-                "--noise-on changed needs --from PEOPLE: the people that the points were made for, row by row",
-            )
-            .into());
+            return Err(needs_from(Message::default().field("noise_on").text(" changed")).into());
         }
         let engine = Engine::without_method(setup.clone())?;
         let (n_columns, threshold) = (setup.names.len(), setup.model.threshold());
@@ -94,13 +89,16 @@ impl Rater {
                 Some(Origins { name, people }) => {
                     match people.get((first + i) * n..(first + i + 1) * n) {
                         Some(person) => Some(person),
-                        None => bail!(
-                            "--from {name}: no row {} for row {} of {}: it has {} rows",
-                            first + i,
-                            first + i,
-                            chunk.plan().file(),
-                            people.len() / n,
-                        ),
+                        None => {
+                            let what = format!(
+                                "{name}: no row {} for row {} of {}: it has {} rows",
+                                first + i,
+                                first + i,
+                                chunk.plan().file(),
+                                people.len() / n,
+                            );
+                            return Err(RequestError::mismatch("from", what).into());
+                        }
                     }
                 }
             };
@@ -108,7 +106,7 @@ impl Rater {
                 return Err(probe_io::Error::Cancelled.into());
             }
             let score = self.engine.score(point)?;
-            // What is refused is the question, unless it is a gap of this row.
+            // The request is at fault, unless this row has a missing value.
             let gaps = point.iter().chain(person.unwrap_or(&[])).any(|value| value.is_nan());
             let refused = |error| if gaps { at_row(chunk, i)(error) } else { error.into() };
             let rate = self.engine.rate(point, person, self.estimator.as_ref()).map_err(refused)?;
@@ -191,6 +189,12 @@ impl Rates {
     }
 }
 
+/// The error where the people that points were made for are not given.
+fn needs_from(why: Message) -> RequestError {
+    let what = ": the people that the points were made for, row by row";
+    RequestError::new("from", Message::from("needed with ").then(why).text(what))
+}
+
 /// Whether the noise is another one for every move; it is Gaussian then.
 fn depends_on_the_change(setup: &Setup) -> Result<bool> {
     let nowhere = vec![0.0; setup.names.len()];
@@ -202,25 +206,30 @@ const BOXES: usize = 1 << 14;
 
 /// The estimator asked for; `auto` and `exact` mean the closed form, the sum over all residuals or
 /// boxes, where that is the true rate.
-fn estimator(args: &Measure, setup: &Setup, per_move: bool) -> Result<Box<dyn InvalidationRate>> {
-    let samples = usize::try_from(args.samples).unwrap_or(usize::MAX);
+fn estimator(
+    request: &Request,
+    setup: &Setup,
+    per_move: bool,
+) -> Result<Box<dyn InvalidationRate>, RequestError> {
+    let samples = usize::try_from(request.samples).unwrap_or(usize::MAX);
     let gaussian = per_move || setup.noise.as_gaussian().is_some();
     let independent = per_move || setup.noise.as_independent().is_some();
     let boxes = setup.model.as_trees().is_some() && independent && setup.shift.is_none();
-    let name = match args.estimator.as_str() {
+    let name = match request.estimator.as_str() {
         "auto" | "exact" if gaussian && setup.model.as_linear().is_some() => "closed-form",
         "auto" | "exact" if setup.noise.as_residuals().is_some() => "enumeration",
         "exact" if boxes => "exact",
-        "exact" => bail!(
-            "--estimator exact: there is no exact rate for a {} model under {} noise",
-            setup.model.name(),
-            setup.noise.name()
-        ),
+        "exact" => {
+            let (model, noise) = (setup.model.name(), setup.noise.name());
+            let what = format!("there is no exact rate for a {model} model under {noise} noise");
+            return Err(RequestError::mismatch("estimator", what));
+        }
         "auto" if boxes => return Ok(Box::new(ExactOrSampled { boxes: BOXES, samples })),
         "auto" => "monte-carlo",
         other => other,
     };
-    let item =
-        lookup("estimator", RATES, name).map_err(|unknown| Usage::of("--estimator", unknown))?.item;
+    let item = lookup("estimator", RATES, name)
+        .map_err(|unknown| RequestError::of("estimator", unknown))?
+        .item;
     Ok(item.with_samples(samples).unwrap_or_else(|| Box::new(item)))
 }

@@ -3,7 +3,7 @@
 
 use crate::letters::Letters;
 use crate::people::at_row;
-use crate::question::Question;
+use crate::prepared::Prepared;
 use crate::rows;
 use anyhow::Result;
 use probe_core::{Answer, Engine, Reason, Relaxation, Session, Status};
@@ -105,14 +105,14 @@ impl<'e> Worker<'e> {
     }
 
     /// A record of each answer, for the audit file.
-    pub fn records(&self, question: &Question, chunk: &Chunk, setting: &Value) -> Vec<Value> {
+    pub fn records(&self, prepared: &Prepared, chunk: &Chunk, setting: &Value) -> Vec<Value> {
         let n = chunk.plan().n_columns();
         let exact = self.session.engine().least_certifiable_rate(1).is_none();
         let record = |(i, answer): (usize, &Answer)| {
             let row = i / self.options;
             let person = &self.people[row * n..(row + 1) * n];
             let (from, to) =
-                (rows::by_name(question, person), rows::by_name(question, &answer.point));
+                (rows::by_name(prepared, person), rows::by_name(prepared, &answer.point));
             json!({
                 "row": chunk.first_row() + row as u64,
                 "option": (self.options > 1).then_some(i % self.options),
@@ -129,7 +129,7 @@ impl<'e> Worker<'e> {
                 "certificate": (answer.status == Status::Certified).then(|| json!({
                     "rate_upper": answer.rate_upper,
                     "exact": exact,
-                    "confidence": if exact { 1.0 } else { question.setup.confidence },
+                    "confidence": if exact { 1.0 } else { prepared.setup.confidence },
                 })),
             })
         };
@@ -179,7 +179,7 @@ impl<'e> Worker<'e> {
     /// The answers as JSON.
     pub fn objects<'c>(
         &mut self,
-        question: &Question,
+        prepared: &Prepared,
         chunk: &'c Chunk,
         meta: Option<&Value>,
     ) -> Result<Batch<'c>> {
@@ -190,9 +190,9 @@ impl<'e> Worker<'e> {
             let person = &self.people[row * n..(row + 1) * n];
             let tolerance = rows::ToleranceOf::new(self.session.engine(), person, answer)?;
             let shortfall =
-                rows::shortfall_value(&mut self.session, &question.setup.encoding, person, answer)?;
+                rows::shortfall_value(&mut self.session, &prepared.setup.encoding, person, answer)?;
             rows.push(&rows::AnswerRow {
-                question,
+                prepared,
                 person,
                 answer,
                 row: chunk.first_row() + row as u64,

@@ -1,6 +1,6 @@
 //! Answers as output rows: columns for tables, objects for JSON.
 
-use crate::question::Question;
+use crate::prepared::Prepared;
 use probe_core::{
     Answer, Encoding, Engine, Feature, Limit, Relaxation, Relaxed, Session, Setup, Slack, Tolerance,
 };
@@ -76,7 +76,7 @@ fn same(a: f64, b: f64) -> bool {
 
 /// An answer as a JSON row, written field by field in the order of the table's columns.
 pub(crate) struct AnswerRow<'a> {
-    pub question: &'a Question,
+    pub prepared: &'a Prepared,
     pub person: &'a [f64],
     pub answer: &'a Answer,
     pub row: u64,
@@ -96,7 +96,7 @@ pub(crate) type Ids<'a> = Vec<(&'a str, Value)>;
 
 impl Serialize for AnswerRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (answer, encoding) = (self.answer, &self.question.setup.encoding);
+        let (answer, encoding) = (self.answer, &self.prepared.setup.encoding);
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("row", &self.row)?;
         if let Some(option) = self.option {
@@ -124,7 +124,7 @@ impl Serialize for AnswerRow<'_> {
             map.serialize_entry("shortfall", shortfall)?;
         }
         if let Some(relaxations) = self.relaxations {
-            let setup = &self.question.setup;
+            let setup = &self.prepared.setup;
             let all: Vec<Value> = relaxations.iter().map(|r| relaxed_value(setup, r)).collect();
             map.serialize_entry("relaxations", &all)?;
         }
@@ -147,8 +147,8 @@ impl Serialize for ByName<'_> {
 }
 
 /// A row's features by name.
-pub(crate) fn by_name(question: &Question, columns: &[f64]) -> Value {
-    json!(ByName(&question.setup.encoding, columns))
+pub(crate) fn by_name(prepared: &Prepared, columns: &[f64]) -> Value {
+    json!(ByName(&prepared.setup.encoding, columns))
 }
 
 fn name_of(feature: &Feature) -> &str {
@@ -187,9 +187,9 @@ struct Change<'a> {
 
 impl Serialize for Changes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let AnswerRow { question, person, answer, .. } = self.0;
+        let AnswerRow { prepared, person, answer, .. } = self.0;
         let mut map = serializer.serialize_map(None)?;
-        let encoding = &question.setup.encoding;
+        let encoding = &prepared.setup.encoding;
         for (k, feature) in encoding.features().iter().enumerate() {
             let (from, to) = (encoding.value(k, person), encoding.value(k, &answer.point));
             if !same(from, to) {

@@ -1,4 +1,4 @@
-"""The engine: a question, asked of tables of people."""
+"""The engine: a request, answered for tables of people."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import html
 import json
 import logging
+import math
 import pickle
 import re
 import warnings
@@ -44,6 +45,7 @@ class Engine:
     :param max_rate: the share of noisy implementations that may fail.
     :param noise: how people miss, such as ``Gaussian(0.1)``; or ``sigma``, or ``sigma2``.
     :param favourable_class: the class that people want, by its name or as 0 or 1; by default the schema's ``favourable``, or else the second.
+    :param effort: how much work one person is worth: ``quick``, ``normal`` or ``thorough``.
     :param certify: whether sampled rates are certified.
     :param reference: rows like those that the model was trained on, for methods that need data.
     :param threads: 0 for all cores.
@@ -81,6 +83,7 @@ class Engine:
         method: str | None = None,
         option: Mapping[str, Any] | Sequence[str] = (),
         paper_text: bool = False,
+        effort: str | None = None,
         reference: Any = None,
         favourable_class: Any = None,
         threshold: float | None = None,
@@ -115,15 +118,16 @@ class Engine:
             "max_rate": max_rate, "noise": noise, "sigma": sigma, "sigma2": sigma2, "noise_on": noise_on, "model_shift": model_shift,
             "cost": cost, "bounds": bounds, "strict_bounds": strict_bounds, "immutable": immutable, "max_changes": max_changes,
             "prefer": prefer, "avoid": avoid, "budget": budget, "options": options, "tolerance": tolerance, "relax": relax,
-            "method": method, "option": option, "paper_text": paper_text, "favourable_class": chosen,
+            "method": method, "option": _settings(option), "paper_text": paper_text, "effort": effort,
+            "favourable_class": chosen,
             "threshold": threshold, "threshold_prob": threshold_prob, "confidence": confidence,
             "confidence_scope": confidence_scope, "rows": rows, "aim": aim, "no_certify": not certify,
             "also_favourable": also_favourable, "seed": seed,
         }
-        self._flags = flags(named)
+        self._request = request_of(named)
         self._per_file = confidence_scope == "file" and rows is None
         # Where the confidence is divided over the rows of a table, this one only knows of features; each table gets its own.
-        self._native = self._make([*self._flags, *(["--rows=1"] if self._per_file else [])])
+        self._native = self._make(1 if self._per_file else None)
         self._key: str | None = None
 
     def _favourable(self, given: Any) -> int | None:
@@ -148,12 +152,14 @@ class Engine:
             warnings.warn(f"{said}; favourable_class, or favourable in the schema, says otherwise", ProbeWarning, stacklevel=3)
         return None
 
-    def _make(self, arguments: list[str], quiet: bool = False) -> _probe.Engine:
+    def _make(self, rows: int | None, quiet: bool = False) -> _probe.Engine:
+        """The engine of Rust, for so many rows where the confidence is divided over them."""
         given = self._given
+        request = self._request if rows is None else {**self._request, "rows": rows}
         native = _probe.Engine(
             self.model._native,
             given._native if isinstance(given, Schema) else None,
-            arguments,
+            json.dumps(request),
             self._reference,
             self._noise,
             (given is False, True),
@@ -168,7 +174,7 @@ class Engine:
     def _engine(self, n_rows: int) -> _probe.Engine:
         if not self._per_file:
             return self._native
-        return self._make([*self._flags, f"--rows={max(n_rows, 1)}"], quiet=True)
+        return self._make(max(n_rows, 1), quiet=True)
 
     def _frame(self, people: Any, ids: Sequence[str], ignore_extra: bool, name: str = "people") -> tuple[Frame, list[str], pa.Table]:
         """The table, its ids, and what the engine gets of it."""
@@ -312,10 +318,10 @@ class Engine:
         frame, names, inner = self._frame(people, ids, ignore_extra)
         engine = self._engine(inner.num_rows)
         wanted = None if rates is None else [rates] if isinstance(rates, (int, float)) else list(rates)
-        if wanted == []:
-            raise ValueError("rates: at least one is needed")
+        request = json.dumps(request_of({"rates": wanted}))
         with _progress(progress, inner.num_rows) as tell:
-            found = pa.table(engine.frontier(inner, How(ignore_extra, self.threads, tell), flags({"rates": wanted})))
+            how = How(ignore_extra, self.threads, tell)
+            found = pa.table(engine.frontier(inner, how, request))
         found = settle_types(found, inner, dict(engine.features))
         return Frontier(carry(found, frame.table, names), frame.back(found, names), names)
 
@@ -336,11 +342,11 @@ class Engine:
         :param origins: the people that the points were made for, row by row, where the noise depends on the change.
         """
         frame, names, inner = self._frame(points, ids, ignore_extra, "points")
-        arguments = flags({"estimator": estimator, "samples": samples})
+        request = json.dumps(request_of({"estimator": estimator, "samples": samples}))
         came_from = None if origins is None else to_arrow(origins, "origins", set(self.features).__contains__).table
         with _progress(progress, inner.num_rows) as tell:
             how = How(ignore_extra, self.threads, tell)
-            found = pa.table(self._engine(inner.num_rows).rate(inner, how, arguments, came_from))
+            found = pa.table(self._engine(inner.num_rows).rate(inner, how, request, came_from))
         return frame.back(_decided(found), names)
 
     def score(self, points: Any, *, ids: Sequence[str] = (), ignore_extra: bool = False) -> Any:
@@ -357,18 +363,23 @@ class Engine:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         # Who made it first was warned.
-        self._native = self._make([*self._flags, *(["--rows=1"] if self._per_file else [])], quiet=True)
+        self._native = self._make(1 if self._per_file else None, quiet=True)
 
     @property
     def key(self) -> str:
         """The same for engines that answer alike."""
         if self._key is None:
-            self._key = hashlib.sha256(_dumps((self.model, self._given, self._flags, self._reference, self._noise))).hexdigest()
+            parts = (self.model, self._given, self._request, self._reference, self._noise)
+            self._key = hashlib.sha256(_dumps(parts)).hexdigest()
         return self._key
 
     def __repr__(self) -> str:
-        settings = " ".join(flag for flag in self._flags if flag != "--seed=0")
-        return f"Engine({self.model!r}, {settings})"
+        def differs(name: str, value: Any) -> bool:
+            return value is not False and value not in ([], {}) and (name, value) != ("seed", 0)
+
+        given = [(name, value) for name, value in self._request.items() if differs(name, value)]
+        settings = [f"{name}={value!r}" for name, value in given]
+        return f"Engine({', '.join([repr(self.model), *settings])})"
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -446,47 +457,50 @@ def _refused(schema: pa.Schema, person: pa.Table, row: int, why: str, options: i
 
 def _rate(name: str, value: float) -> float:
     if not 0 < float(value) < 1:
-        raise ValueError(f"invalid value '{value}' for '{name}': must be between 0 and 1, both excluded")
+        raise ValueError(f"{name}: must be between 0 and 1, both excluded, got {value}")
     return float(value)
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, str):
+def _plain(name: str, value: Any) -> Any:
+    """A setting as JSON has it."""
+    if hasattr(value, "tolist"):
+        # Of NumPy and pandas.
+        value = value.tolist()
+    if value is None or isinstance(value, (bool, str)):
         return value
-    if isinstance(value, Noise):
+    if isinstance(value, (Noise, PathLike)):
         return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(name, item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(name, item) for item in value]
     if hasattr(value, "__index__"):
-        return str(value.__index__())
+        return value.__index__()
     if hasattr(value, "__float__"):
-        return repr(float(value))
-    return str(value)
+        number = float(value)
+        # JSON has neither infinity nor NaN; the engine names the field where it cannot use them.
+        return number if math.isfinite(number) else repr(number)
+    raise TypeError(f"{name}: expected a number, a text or a list, found {type(value).__name__}")
 
 
-# Settings that are yes or no.
-SWITCHES = {"strict_bounds", "tolerance", "relax", "paper_text", "no_certify", "also_favourable"}
-
-
-def flags(named: Mapping[str, Any]) -> list[str]:
-    """Arguments as flags of the command line."""
-    found = []
-    for name, value in named.items():
-        flag = "--" + name.replace("_", "-")
-        if hasattr(value, "tolist"):
-            # Of NumPy and pandas.
-            value = value.tolist()
-        if name == "option":
-            pairs = value.items() if isinstance(value, Mapping) else [text.split("=", 1) for text in value]
-            found += [f"{flag}={key}={_text(setting)}" for key, setting in pairs]
-        elif name in SWITCHES:
-            if not isinstance(value, bool):
-                raise ValueError(f"{name}: expected True or False, found {value!r}")
-            found += [flag] if value else []
-        elif value is None or (isinstance(value, (list, tuple)) and not value):
-            continue
-        elif isinstance(value, (list, tuple, set, frozenset)):
-            found.append(f"{flag}={','.join(_text(item) for item in value)}")
-        else:
-            found.append(f"{flag}={_text(value)}")
+def _settings(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
+    """Settings of a method, from a mapping or from ``NAME=VALUE`` texts."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    found: dict[str, Any] = {}
+    for text in [given] if isinstance(given, str) else given:
+        name, equals, value = text.partition("=")
+        if not equals or name.strip() in found:
+            why = "it is given twice" if equals else "write NAME=VALUE"
+            raise ValueError(f"option: '{text}': {why}")
+        found[name.strip()] = value
     return found
+
+
+def request_of(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as a request to the engine. What is not given is left to its default."""
+    plain = {name: _plain(name, value) for name, value in named.items()}
+    bounds = plain.get("bounds")
+    if isinstance(bounds, list) and any(isinstance(end, str) for end in bounds):
+        plain["bounds"] = ",".join(str(end) for end in bounds)
+    return {name: value for name, value in plain.items() if value is not None}

@@ -61,7 +61,7 @@ class Model:
     def margins(self, points: Any) -> Any:
         """The margin of each row, favourable above zero: as a column of the kind that came. Columns that the model does not take are passed over."""
         frame = to_arrow(points, "points")
-        native = _probe.Engine(self._native, None, [], None, None, (False, False))
+        native = _probe.Engine(self._native, None, "{}", None, None, (False, False))
         found = pa.table(native.score(frame.table, How(True, 0, None)))
         return frame.back(found)["margin"]
 

@@ -1,4 +1,4 @@
-"""Errors of the package. Bad input is a ``ValueError`` in the words of the command line."""
+"""Errors of the package. Bad input is a ``ValueError`` that names the argument."""
 
 from __future__ import annotations
 

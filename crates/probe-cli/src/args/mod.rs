@@ -1,23 +1,24 @@
-//! What can be typed, and nothing else: the commands here, what every front end asks in
-//! `probe_service::flags`, `train` by itself.
+//! What can be typed: the commands here, flags of a request in `ask`, which `request` turns into
+//! one, `train` by itself.
 
+mod ask;
 mod letters;
+mod request;
 mod tables;
 mod train;
 mod values;
 
+pub(crate) use ask::Ask;
 pub(crate) use letters::{Explain, Form};
 pub(crate) use tables::Tables;
 pub(crate) use train::{ClassWeight, Kind, Train};
 
+use ask::{Assurance, Measure, Rates, Seek, Wishes};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use probe_io::Format;
-pub(crate) use probe_service::flags::Seek;
-use probe_service::flags::{Ask, Assurance, Measure, Rates, Wishes};
-use probe_service::values::{fit_rate, method, positive, rate, threads};
 use std::path::PathBuf;
-use values::experiment;
+use values::{experiment, fit_rate, method, positive, rate, threads};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())

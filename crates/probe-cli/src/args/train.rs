@@ -1,9 +1,9 @@
 //! What `probe train` takes.
 
+use super::values::{activation, at_least_zero, part, positive, share};
 use clap::{Args, ValueEnum, ValueHint};
 use probe_core::Activation;
 use probe_io::Format;
-use probe_service::values::{activation, at_least_zero, part, positive, share};
 use std::path::PathBuf;
 
 /// What to fit.

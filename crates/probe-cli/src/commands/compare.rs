@@ -1,9 +1,11 @@
 //! `probe compare`.
 
-use crate::args::{Common, Compare, Seek};
+use crate::args::{Common, Compare};
 use crate::interrupt::{self, holding_output};
+use crate::prepare::prepare;
 use crate::printer::Printer;
 use crate::run::write_text;
+use crate::usage::Usage;
 use anyhow::{Context as _, Result, bail};
 use probe_core::evaluation::Summary;
 use probe_core::recourse::method;
@@ -11,8 +13,7 @@ use probe_core::{Engine, MethodOptions, Rows};
 use probe_experiments::compare::{Contender, Line, comparison_picture, run as run_method};
 use probe_experiments::number::{fixed, rounded};
 use probe_io::{Batch, Column, Field, Format, TableWriter};
-use probe_service::Question;
-use probe_service::Usage;
+use probe_service::Command;
 use probe_service::people::read_people;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -24,17 +25,16 @@ const WIDTH: f64 = 812.0;
 
 pub(crate) fn run(args: &Compare, common: &Common, printer: &Printer) -> Result<()> {
     let contenders = contenders(args)?;
-    // Settings belong to one method each; the question is common to all.
-    let seek = Seek { option: Vec::new(), ..args.seek.clone() };
-    let question = Question::new(&args.ask, Some(&seek), common.seed, printer)?;
+    let request = args.request(common);
+    let prepared = prepare(&args.ask, args.seek.reference.as_deref(), &request, printer)?;
     // What a method cannot serve is found before any method has worked for an hour.
     let engines: Vec<Engine> = contenders
         .iter()
-        .map(|c| c.engine(&question.setup).with_context(|| format!("--methods {}", c.method)))
+        .map(|c| c.engine(&prepared.setup).with_context(|| format!("--methods {}", c.method)))
         .collect::<Result<_>>()?;
-    let names = &question.setup.names;
+    let names = &prepared.setup.names;
     let rows =
-        read_people(&args.ask.people, args.input_format, &question.setup, args.ignore_extra)?;
+        read_people(&args.ask.people, args.input_format, &prepared.setup, args.ignore_extra)?;
     if rows.is_empty() {
         bail!("{}: no people", args.ask.people.display());
     }
@@ -45,11 +45,11 @@ pub(crate) fn run(args: &Compare, common: &Common, printer: &Printer) -> Result<
         interrupt::check()?;
         bar.set_message(contender.method.clone());
         let (measured, seconds) = run_method(engine, people)?;
-        lines.push(Line::of(&contender.method, &measured, question.setup.seed, seconds));
+        lines.push(Line::of(&contender.method, &measured, prepared.setup.seed, seconds));
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let mut meta = question.meta("compare");
+    let mut meta = prepared.meta(Command::Compare);
     let options = |c: &Contender| json!(c.options.iter().collect::<BTreeMap<_, _>>());
     meta["method"] = json!(contenders.iter().map(|c| &c.method).collect::<Vec<_>>());
     meta["options"] = contenders

@@ -27,9 +27,9 @@ impl Costs {
         for name in reader.header() {
             let known = setup.encoding.features().iter().any(|f| f.name == *name);
             if let Some(feature) = name.strip_prefix("cost:") {
-                features.push((name.clone(), columns_of(setup, feature, "--costs")?));
+                features.push((name.clone(), columns_of(setup, feature, "costs")?));
             } else if !same && known {
-                features.push((name.clone(), columns_of(setup, name, "--costs")?));
+                features.push((name.clone(), columns_of(setup, name, "costs")?));
             } else if !same && !args.table.id.contains(name) && !args.table.ignore_extra {
                 bail!(
                     "{file}: column '{name}' is no feature of the model (--ignore-extra passes over it)"

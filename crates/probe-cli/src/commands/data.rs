@@ -3,10 +3,10 @@
 use crate::args::{Data, DataCommand, DataDownload};
 use crate::interrupt::{check, holding_output};
 use crate::printer::Printer;
+use crate::usage::Usage;
 use anyhow::{Context as _, Result, bail};
 use probe_experiments::sources::{BASE_URL, SOURCES, Source};
 use probe_io::{AtomicOutput, Checksum};
-use probe_service::Usage;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};

@@ -5,6 +5,7 @@ mod network;
 
 use crate::args::{Cli, Command, Common, Demo};
 use crate::interrupt::holding_output;
+use crate::prepare::prepare;
 use crate::printer::Printer;
 use crate::run::write_text;
 use anyhow::{Context as _, Result, bail};
@@ -14,7 +15,7 @@ use probe_core::{Answer, Engine, Feature, MonteCarlo, Rows, Seed, Status, affine
 use probe_experiments::number::{Odds, number, percent, quantity, step};
 use probe_experiments::report::{Method, ModelCard, PersonReport, Value, render, summary};
 use probe_io::{Column, Field, Format, TableWriter, save_schema};
-use probe_service::Question;
+use probe_service::Prepared;
 use probe_service::people::read_people;
 use probe_train::{TrainReport, credit};
 use std::path::Path;
@@ -35,18 +36,18 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     holding_output(|| Ok(save_schema(&credit::schema(), path("schema.toml"))?))?;
     let report = train(args, common, printer)?;
 
-    let question = ask(args, common, "model.json", printer)?;
-    let engine = Engine::new(question.setup.clone())?;
+    let prepared = ask(args, common, "model.json", printer)?;
+    let engine = Engine::new(prepared.setup.clone())?;
     let network_report = network::train(args, common, printer)?;
-    let network_question = ask(args, common, "network.json", printer)?;
-    let network_engine = Engine::new(network_question.setup.clone())?;
+    let network_prepared = ask(args, common, "network.json", printer)?;
+    let network_engine = Engine::new(network_prepared.setup.clone())?;
     let denied = denied(&engine, &data)?;
     if denied.is_empty() {
         bail!("the model turns nobody down; try another --seed");
     }
     write_people(&path("people.csv"), &data, denied.iter().copied(), false)?;
-    let people = read_people(&path("people.csv"), None, &question.setup, false)?;
-    let people = Rows::new(&people, question.setup.names.len())?;
+    let people = read_people(&path("people.csv"), None, &prepared.setup, false)?;
+    let people = Rows::new(&people, prepared.setup.names.len())?;
     let answers = engine.recourse(people)?;
     let mut by_both = Vec::with_capacity(answers.len());
     for person in people.iter() {
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     let rates = rates_with(args.max_rate);
     let input = PersonReport {
         engine: &engine,
-        schema: question.schema.as_ref(),
+        schema: prepared.schema.as_ref(),
         person,
         answer,
         rates: &rates,
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     let mut page = input.build(
         "Credit application",
         &format!("Applicant {chosen}"),
-        card(&report, &question),
+        card(&report, &prepared),
     )?;
     page.settings.sigma = Some(args.sigma);
 
@@ -99,14 +100,14 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
             name: "linear",
             report: &report,
             engine: &engine,
-            question: &question,
+            prepared: &prepared,
             answer,
         },
         network::Told {
             name: "network",
             report: &network_report,
             engine: &network_engine,
-            question: &network_question,
+            prepared: &network_prepared,
             answer: &by_network[0],
         },
     ];
@@ -162,15 +163,16 @@ fn train(args: &Demo, common: &Common, printer: &Printer) -> Result<TrainReport>
     Ok(report)
 }
 
-/// The question of the demo, by the flags a newcomer would type.
-fn ask(args: &Demo, common: &Common, model: &str, printer: &Printer) -> Result<Question> {
+/// The request of the demo, by the flags a newcomer would type.
+fn ask(args: &Demo, common: &Common, model: &str, printer: &Printer) -> Result<Prepared> {
     let model = args.out.join(model).display().to_string();
     let (rate, sigma) = (args.max_rate.to_string(), args.sigma.to_string());
     let line = ["probe", "recourse", &model, "-", "-r", &rate, "--sigma", &sigma];
     let Cli { command: Command::Recourse(recourse), .. } = Cli::try_parse_from(line)? else {
         bail!("not a recourse command")
     };
-    Question::new(&recourse.ask, Some(&recourse.seek), common.seed, printer)
+    let request = recourse.request(common)?;
+    prepare(&recourse.ask, None, &request, printer)
 }
 
 /// Writes what `probe COMMAND model.json people.csv` gives.
@@ -271,11 +273,11 @@ fn example_of(engine: &Engine, people: Rows<'_>, answers: &[Answer], by_both: &[
         .unwrap_or(0)
 }
 
-fn card(report: &TrainReport, question: &Question) -> ModelCard {
+fn card(report: &TrainReport, prepared: &Prepared) -> ModelCard {
     let metrics = report.test.as_ref().unwrap_or(&report.train);
     ModelCard {
-        kind: question.setup.model.name().to_owned(),
-        n_features: question.setup.names.len(),
+        kind: prepared.setup.model.name().to_owned(),
+        n_features: prepared.setup.names.len(),
         n_train: Some(report.n_train),
         n_test: Some(report.n_test),
         accuracy: Some(metrics.accuracy),

@@ -2,25 +2,27 @@
 
 use crate::args::{Common, Rate};
 use crate::interrupt::CANCELLED;
+use crate::prepare::prepare;
 use crate::printer::Printer;
 use crate::run::Stream;
 use anyhow::Result;
-use probe_service::Question;
+use probe_service::Command;
 use probe_service::people::read_people;
 use probe_service::rate::{self, Origins, Rater};
 
 pub(crate) fn run(args: &Rate, common: &Common, printer: &Printer) -> Result<()> {
-    let question = Question::new(&args.ask, None, common.seed, printer)?;
-    let rater = Rater::new(&question, &args.measure, args.from.is_some(), || {
+    let request = args.request(common);
+    let prepared = prepare(&args.ask, None, &request, printer)?;
+    let rater = Rater::new(&prepared, &request, args.from.is_some(), || {
         let Some(path) = args.from.as_deref() else { return Ok(None) };
-        let people = read_people(path, None, &question.setup, true)?;
+        let people = read_people(path, None, &prepared.setup, true)?;
         Ok(Some(Origins { name: path.display().to_string(), people }))
     })?;
     let stream = Stream::new(&args.ask, &args.table, common, printer, rater.work());
-    let meta = question.meta("rate");
+    let meta = prepared.meta(Command::Rate);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let summary = stream.run(
-        &question.setup,
+        &prepared.setup,
         rate::fields(),
         false,
         meta.clone(),

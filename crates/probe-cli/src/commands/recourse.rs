@@ -5,14 +5,15 @@ use crate::args::{Common, Recourse};
 use crate::interrupt::{CANCELLED, holding_output};
 use crate::ledger::Ledger;
 use crate::letters::{Post, letters_of};
+use crate::prepare::{count_for_confidence, prepare};
 use crate::printer::Printer;
-use crate::run::{Instead, Stream, check_path, count_rows};
+use crate::run::{Instead, Stream, check_path};
 use anyhow::Result;
 use probe_core::{Answer, Engine, Reason, Status};
 use probe_io::Checksum;
-use probe_service::Question;
 use probe_service::letters::Letters;
 use probe_service::recourse::{self, Worker};
+use probe_service::{Command, Prepared};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 
@@ -43,17 +44,16 @@ impl Tally {
 }
 
 pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result<()> {
-    let mut question = Question::new(&args.ask, Some(&args.seek), common.seed, printer)?;
-    question.wish(&args.wishes);
-    question
-        .promise(&args.assurance, args.ask.confidence, || count_rows(&args.ask, &args.table))?;
-    question.warn_of_fit(&[args.seek.max_rate], printer);
+    let mut request = args.request(common)?;
+    count_for_confidence(&mut request, &args.ask, &args.table)?;
+    let prepared = prepare(&args.ask, args.seek.reference.as_deref(), &request, printer)?;
+    prepared.warn_of_fit(&[request.max_rate], printer);
     let costs =
-        args.costs.as_deref().map(|path| Costs::read(path, args, &question.setup)).transpose()?;
-    let engine = Engine::new(question.setup.clone())?;
-    question.warn_of_small_rates(&engine, &[args.seek.max_rate], printer);
-    let mut meta = question.meta("recourse");
-    question.tell_notes(&engine, &mut meta, printer);
+        args.costs.as_deref().map(|path| Costs::read(path, args, &prepared.setup)).transpose()?;
+    let engine = Engine::new(prepared.setup.clone())?;
+    prepared.warn_of_small_rates(&engine, &[args.seek.max_rate], printer);
+    let mut meta = prepared.meta(Command::Recourse);
+    prepared.report_notes(&engine, &mut meta, printer);
     let letters = letters_of(&args.explain, &args.table, &engine)?;
     let post = post(args, letters.as_ref(), &meta)?;
     let instead = letters.as_ref().filter(|_| post.is_none());
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
             post.pass(rows);
         }
     };
-    let stream = Stream::new(&args.ask, &args.table, common, printer, question.work(printer))
+    let stream = Stream::new(&args.ask, &args.table, common, printer, prepared.work(printer))
         .telling(&written)
         .writing(instead.map(instead_of_table).transpose()?);
     if args.wishes.tolerance {
@@ -82,24 +82,24 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     let fields = recourse::fields(options, args.wishes.relax);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let tally = Mutex::new(Tally::default());
-    let setting = setting(args, &question, &meta);
+    let setting = setting(args, &prepared, &meta);
     let scratch = || Worker::new(&engine, args.wishes.relax);
     let factors = costs.as_ref().map(|costs| |row: u64| costs.of(row));
     let with_features = instead.is_none();
     let summary = stream.run(
-        &question.setup,
+        &prepared.setup,
         fields,
         with_features,
         meta.clone(),
         scratch,
         |worker, chunk| {
-            question.check_rows(chunk)?;
+            prepared.check_rows(chunk)?;
             worker.answer(chunk, factors.as_ref(), &CANCELLED)?;
             if let Ok(mut tally) = tally.lock() {
                 tally.count(worker.answers(), args.seek.max_rate);
             }
             if let Some(ledger) = &ledger {
-                ledger.note(chunk.first_row(), worker.records(&question, chunk, &setting));
+                ledger.note(chunk.first_row(), worker.records(&prepared, chunk, &setting));
             }
             if let Some(letters) = &letters {
                 let batch = worker.letters(letters, chunk, &meta)?;
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
                 post.note(chunk.first_row(), &batch)?;
             }
             if as_objects {
-                worker.objects(&question, chunk, per_line.then_some(&meta))
+                worker.objects(&prepared, chunk, per_line.then_some(&meta))
             } else {
                 worker.columns(chunk)
             }
@@ -157,12 +157,12 @@ fn instead_of_table(letters: &Letters<'_>) -> Result<Instead> {
 }
 
 /// What the records of a run have in common.
-fn setting(args: &Recourse, question: &Question, meta: &Value) -> Value {
+fn setting(args: &Recourse, prepared: &Prepared, meta: &Value) -> Value {
     let mut setting = meta.clone();
     if let Value::Object(fields) = &mut setting {
         fields.remove("note");
     }
-    let schema = question.schema.as_ref().and_then(|schema| serde_json::to_string(schema).ok());
+    let schema = prepared.schema.as_ref().and_then(|schema| serde_json::to_string(schema).ok());
     setting["schema_hash"] = json!(schema.map(|text| Checksum::of(text.as_bytes())));
     let (ask, seek) = (&args.ask, &args.seek);
     setting["flags"] = json!({

@@ -4,12 +4,12 @@ use crate::args::{ClassWeight, Common, Kind, Train};
 use crate::interrupt::holding_output;
 use crate::printer::Printer;
 use crate::run::check_writable;
+use crate::usage::Usage;
 use anyhow::{Result, bail};
 use clap::ValueEnum as _;
 use probe_core::{Encoding, Rows, Schema, Seed};
 use probe_experiments::number::{number, percent};
 use probe_io::{Error, ModelFile, Table, TableReader, load_schema, obvious_favourable, read_table};
-use probe_service::Usage;
 use probe_train::{
     BoostedParams, FitParams, ForestParams, Labelled, Learner, LogisticParams, Metrics, MlpParams,
     TrainReport, fit_model,

@@ -84,7 +84,7 @@ fn effort_noise_grows_with_the_change() {
     // Who stops a tenth short loses 0.2 of the score on average, all there is to spare.
     assert!((ask("effort:0.1,rho=0.2,a=-0.1") - 0.5).abs() < 1e-12);
     let without = folder.run("rate model.json people.csv --noise effort:0.1");
-    without.fails(2, &["effort", "--from PEOPLE"]);
+    without.fails(2, &["effort", "--from", "row by row"]);
 }
 
 #[test]

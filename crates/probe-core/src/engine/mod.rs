@@ -9,170 +9,28 @@ mod missing;
 mod outcome;
 mod rates;
 mod session;
+mod setup;
 mod tolerance;
 
 pub use answer::{Answer, Limit, Shortfall, Status};
 pub use session::{Relaxation, Relaxed, Session};
+pub use setup::{Setup, SetupBuilder};
 pub use tolerance::{Side, Slack, Tolerance};
 
-use crate::cost::Cost;
-use crate::error::{Error, Result, require};
+use crate::error::{Error, Result};
 use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
-use crate::model::{BlackBox, Model, ModelShift};
-use crate::noise::{Gaussian, Noise, NoiseOn};
+use crate::model::{BlackBox, Model};
+use crate::noise::{Noise, NoiseOn};
 use crate::recourse::{
-    Alternatives, Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, Solver, Task,
-    Worker, method,
+    Alternatives, Goal, Notes, Proposal, RecourseMethod, Reference, Solver, Task, Worker, method,
 };
 use crate::rows::Rows;
-use crate::schema::{Actions, Encoding, Feature, ModelInput, Schema, Space};
-use crate::seed::{Key, Purpose, Seed};
+use crate::schema::ModelInput;
+use crate::seed::{Key, Purpose};
 use missing::{Origin, Variants, all_finite};
 use rates::RateSource;
 use rayon::prelude::*;
 use std::sync::Arc;
-
-/// What an engine is built from. [`Setup::new`] has the defaults; change what differs.
-#[derive(Clone)]
-pub struct Setup {
-    /// The model, on its own input (scaled or raw, as `space` says).
-    pub model: Arc<dyn Model>,
-    /// Names of the model's columns, for errors and explanations.
-    pub names: Vec<String>,
-    /// The person's features as these columns. The engine itself works on columns.
-    pub encoding: Encoding,
-    /// The person's units.
-    pub space: Space,
-    /// What may change, in scaled space.
-    pub actions: Actions,
-    /// Bounds in raw units that `actions` came from, so that an answer at a bound prints the bound
-    /// itself.
-    pub raw_bounds: Vec<(Option<f64>, Option<f64>)>,
-    /// What a person can be told multiples of, raw, where a feature moves by steps.
-    pub steps: Vec<Option<f64>>,
-    /// Range of each feature in training, raw, where known.
-    pub ranges: Vec<Option<[f64; 2]>>,
-    /// What a change costs, in scaled space.
-    pub cost: Cost,
-    /// Factors on the costs by which answers are chosen, not on those that are reported: below 1
-    /// for columns that the person would rather change, above 1 for those they would rather not.
-    /// Empty for none.
-    pub preference: Vec<f64>,
-    /// How many different ways each person is told: each the cheapest that does without some
-    /// feature of every way before it.
-    pub alternatives: usize,
-    /// How people miss the advice, in scaled space.
-    pub noise: Arc<dyn Noise>,
-    /// On which features.
-    pub noise_on: NoiseOn,
-    /// How the model may change before the advice is carried out, in scaled space.
-    pub shift: Option<ModelShift>,
-    /// Target invalidation rate; with a budget, what counts as certified.
-    pub max_rate: f64,
-    /// Spend at most this for the most robust answer, instead of reaching `max_rate` at least cost.
-    pub budget: Option<f64>,
-    /// Treat favourable people whose rate is above `max_rate` as seeking recourse.
-    pub also_favourable: bool,
-    /// Whether answers without an exact rate are certified on fresh samples.
-    pub certify: bool,
-    /// Confidence of sampled certificates.
-    pub confidence: f64,
-    /// What the search aims at where rates are sampled, as a share of the target: closer to 1 is
-    /// cheaper for the person and needs more samples. `None` for a share that suits the target.
-    pub aim: Option<f64>,
-    /// Whether answers whose rate is sampled are to have tolerances ([`Engine::tolerance`]): the
-    /// certificate then goes on for as low a bound as samples give and, unless `aim` says
-    /// otherwise, the search aims at three quarters of the target, so that there is something to
-    /// tolerate. Such an answer costs a little more. No effect where no tolerance would be proven.
-    pub tolerance: bool,
-    /// Seed of all streams.
-    pub seed: Seed,
-    /// Recourse method.
-    pub method: String,
-    /// Its settings.
-    pub options: MethodOptions,
-    /// Rows like those that the model was trained on, raw, one after the other, for methods that
-    /// need data.
-    pub reference: Option<Arc<[f64]>>,
-}
-
-impl Setup {
-    /// Defaults for a model: Gaussian noise of `sigma` (a feature's own noise in the schema
-    /// overrides it), l1 cost, target rate 0.1. With a schema: its units, bounds, directions,
-    /// costs, and noise on mutable features; without: every column a free number, and noise on all.
-    pub fn new(
-        model: Arc<dyn Model>,
-        names: Vec<String>,
-        schema: Option<&Schema>,
-        sigma: f64,
-    ) -> Result<Self> {
-        let n = model.n_features();
-        if names.len() != n {
-            return Err(Error::Shape { what: "feature names", expected: n, found: names.len() });
-        }
-        require(sigma > 0.0 && sigma.is_finite(), "sigma", "positive and finite", sigma)?;
-        let encoding = match schema {
-            Some(schema) => {
-                schema.check()?;
-                Encoding::new(schema, &names)?
-            }
-            None => Encoding::identity(&names),
-        };
-        let columns = encoding.columns();
-        let (up, down) = columns.costs();
-        let mut setup = Self {
-            space: columns.space(),
-            actions: Actions::free(n),
-            raw_bounds: Vec::new(),
-            ranges: columns.features.iter().map(|f| f.range).collect(),
-            steps: columns.features.iter().map(Feature::step).collect(),
-            cost: Cost::new("l1", up, down)?.with_groups(&encoding.groups()),
-            noise: Arc::new(Gaussian::new(
-                vec![0.0; n],
-                crate::noise::Covariance::Diagonal(columns.noise_sd(sigma)),
-            )?),
-            noise_on: if schema.is_some() { NoiseOn::Mutable } else { NoiseOn::All },
-            shift: None,
-            max_rate: 0.1,
-            budget: None,
-            preference: Vec::new(),
-            alternatives: 1,
-            also_favourable: false,
-            certify: true,
-            confidence: 0.999,
-            aim: None,
-            tolerance: false,
-            seed: Seed(0),
-            method: "probe".to_owned(),
-            options: MethodOptions::default(),
-            reference: None,
-            model,
-            names,
-            encoding,
-        };
-        setup.set_bounds(true)?;
-        Ok(setup)
-    }
-
-    /// Takes rooms, bounds, steps and categories from the schema, with or without the ranges
-    /// learned in training. This starts the action space anew: fixed features and boxes set before
-    /// are gone; the limit on changes and strictness stay.
-    pub fn set_bounds(&mut self, learned: bool) -> Result<()> {
-        let (k, strict) = (self.actions.max_changes(), self.actions.is_strict());
-        let actions = self.encoding.actions(learned)?;
-        let most = k.or(actions.max_changes());
-        self.actions = actions.with_max_changes(most).with_strict_bounds(strict);
-        self.raw_bounds =
-            self.encoding.columns().features.iter().map(|f| f.bounds(learned)).collect();
-        Ok(())
-    }
-
-    /// Replaces the norm, keeping the weights.
-    pub fn set_norm(&mut self, norm: &str) -> Result<()> {
-        self.cost = self.cost.with_norm(norm)?;
-        Ok(())
-    }
-}
 
 /// A prepared engine; shared by threads.
 pub struct Engine {
@@ -481,24 +339,7 @@ fn check_ties(setup: &Setup, method: &dyn RecourseMethod) -> Result<()> {
 
 /// The task in scaled space. Fails on parameters outside their domain.
 fn task_of(setup: &Setup) -> Result<Arc<Task>> {
-    let Setup { max_rate, confidence, .. } = *setup;
-    Goal::Rate(max_rate).check()?;
-    if let Some(budget) = setup.budget {
-        Goal::Budget(budget).check()?;
-    }
-    require(confidence > 0.0 && confidence < 1.0, "confidence", "between 0 and 1", confidence)?;
-    if let Some(aim) = setup.aim {
-        require(aim > 0.0 && aim < 1.0, "aim", "between 0 and 1", aim)?;
-    }
-    if let Some(shift) = setup.shift {
-        shift.check()?;
-    }
-    if setup.noise_on == NoiseOn::Changed && max_rate >= 0.5 {
-        return Err(Error::Unsupported {
-            what: format!("r = {max_rate} with noise on changed features only"),
-            why: "it needs r < 0.5".to_owned(),
-        });
-    }
+    setup.check()?;
     Ok(Arc::new(Task {
         model: scaled_model(setup)?,
         noise: Arc::clone(&setup.noise),

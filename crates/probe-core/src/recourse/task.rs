@@ -151,12 +151,16 @@ pub struct Proposal {
 }
 
 /// How much work one search is worth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SearchEffort {
     /// Nothing but a quick search where an answer is not found at once.
     Quick,
-    /// Everything that the search can do.
+    /// What suits most people.
+    #[default]
     Normal,
+    /// Everything that the search can do.
+    Thorough,
 }
 
 impl Proposal {

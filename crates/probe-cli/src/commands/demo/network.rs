@@ -9,7 +9,7 @@ use probe_experiments::number::{number, percent};
 use probe_experiments::report::{
     Bound, Method, ModelAnswer, NetworkPart, PersonReport, feature_rows,
 };
-use probe_service::Question;
+use probe_service::Prepared;
 use probe_train::{TrainReport, credit};
 
 /// People that the methods are compared on: the paper's Algorithm 2 takes its time.
@@ -53,7 +53,7 @@ pub(super) struct Told<'a> {
     pub(super) name: &'a str,
     pub(super) report: &'a TrainReport,
     pub(super) engine: &'a Engine,
-    pub(super) question: &'a Question,
+    pub(super) prepared: &'a Prepared,
     pub(super) answer: &'a Answer,
 }
 
@@ -61,7 +61,7 @@ impl Told<'_> {
     fn to_report(&self, person: &[f64]) -> Result<ModelAnswer> {
         let input = PersonReport {
             engine: self.engine,
-            schema: self.question.schema.as_ref(),
+            schema: self.prepared.schema.as_ref(),
             person,
             answer: self.answer,
             rates: &[],
