@@ -19,8 +19,8 @@ use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::{BlackBox, Model, ModelShift};
 use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::recourse::{
-    Alternatives, Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, Solver, Task,
-    Worker, method,
+    Alternatives, Ask, Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, Solver,
+    Task, Worker, method,
 };
 use crate::rows::Rows;
 use crate::schema::{Actions, Encoding, Feature, ModelInput, Schema, Space};
@@ -588,7 +588,7 @@ impl Solver for NoMethod {
 }
 
 impl Worker for NoMethod {
-    fn find(&mut self, _factual: &[f64], _goal: Goal, _proposal: &mut Proposal) -> Result<()> {
+    fn find(&mut self, _ask: &Ask<'_>, _proposal: &mut Proposal) -> Result<()> {
         Err(Error::Unsupported {
             what: "recourse by an engine without a method".to_owned(),
             why: "it was built to rate points; build it with a method".to_owned(),

@@ -16,7 +16,7 @@ use crate::error::{Error, Result, require};
 use crate::invalidation::affine_rate;
 use crate::math::normal::upper_quantile;
 use crate::noise::NoiseOn;
-use crate::recourse::{Goal, Proposal, Reason, Verdict, Worker};
+use crate::recourse::{Ask, Goal, Proposal, Reason, Verdict, Worker};
 use crate::schema::{Direction, ModelInput, Tie};
 
 /// Answers one person after another with buffers of its own.
@@ -147,7 +147,7 @@ impl<'e> Session<'e> {
         }
         let goal = setup.budget.map_or(Goal::Rate(setup.max_rate), Goal::Budget);
         let mut proposal = std::mem::replace(&mut self.proposal, Proposal::new(0));
-        let found = self.worker.find(&self.scaled, goal, &mut proposal);
+        let found = self.ask(goal, None, &mut proposal);
         let judged = found.and_then(|()| self.judge(person, setup.max_rate, &mut proposal, answer));
         self.proposal = proposal;
         judged
@@ -165,7 +165,12 @@ impl<'e> Session<'e> {
                     Some(OwnCosts { factors: factors.to_vec(), cost, search })
                 }
             };
-            self.worker.reprice(own.as_ref().map_or(&task.cost, |own| &own.search))?;
+            if !self.worker.serves_own_costs() {
+                return Err(Error::Unsupported {
+                    what: "costs of a person's own with this method".to_owned(),
+                    why: "it is prepared for one set of costs; use method probe".to_owned(),
+                });
+            }
             self.own_costs = own;
         }
         Ok(())
@@ -214,11 +219,21 @@ impl<'e> Session<'e> {
         answer: &mut Answer,
     ) -> Result<()> {
         self.option = option;
-        self.worker.turn_to_option(option);
         let done = self.recourse(person, answer);
         self.option = 0;
-        self.worker.turn_to_option(0);
         done
+    }
+
+    /// Asks the method for the person at hand.
+    fn ask(&mut self, goal: Goal, gap: Option<f64>, proposal: &mut Proposal) -> Result<()> {
+        (proposal.aim, proposal.source) = (None, "");
+        let ask = Ask {
+            gap,
+            alternative: self.option,
+            cost: self.own_costs.as_ref().map(|own| &own.search),
+            ..Ask::new(&self.scaled, goal)
+        };
+        self.worker.find(&ask, proposal)
     }
 
     /// Scales the person and fills in what holds before any change.
@@ -502,7 +517,7 @@ impl<'e> Session<'e> {
         let (first, moved, point) =
             (self.printed.clone(), self.moved.clone(), proposal.point.clone());
         for less in [1e-9, 1e-7, 1e-5, 1e-3] {
-            self.worker.find(&self.scaled, Goal::Rate(max_rate * (1.0 - less)), proposal)?;
+            self.ask(Goal::Rate(max_rate * (1.0 - less)), None, proposal)?;
             self.print(person, &proposal.point);
             let worth = self.worth(person)?;
             if met(&worth) {

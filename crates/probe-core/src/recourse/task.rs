@@ -146,6 +146,8 @@ pub struct Proposal {
     /// What the method itself takes the point's rate to be, where it says. It is passed on, not
     /// believed.
     pub claimed: Option<f64>,
+    /// The rate that the search aimed at, where it chose that itself ([`super::Ask::gap`]).
+    pub aim: Option<f64>,
     /// Which part of the search found the point; empty where there is one part only.
     pub source: &'static str,
 }
@@ -166,6 +168,7 @@ impl Proposal {
             point: vec![0.0; n_features],
             verdict: Verdict::Short(Reason::NoAdmissibleMove),
             claimed: None,
+            aim: None,
             source: "",
         }
     }

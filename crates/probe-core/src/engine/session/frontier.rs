@@ -3,7 +3,7 @@
 use super::Session;
 use crate::engine::answer::{Answer, Status};
 use crate::error::Result;
-use crate::recourse::{Goal, Proposal};
+use crate::recourse::{Ask, Goal, Proposal};
 
 impl Session<'_> {
     /// One answer per rate.
@@ -28,7 +28,11 @@ impl Session<'_> {
         let mut answers = vec![blank; rates.len()];
         let mut proposals = vec![Proposal::new(n); rates.len()];
         let mut proposal = Proposal::new(n);
-        self.worker.frontier(&self.scaled, rates, &mut proposal, &mut |i, found| {
+        let ask = Ask {
+            cost: self.own_costs.as_ref().map(|own| &own.search),
+            ..Ask::new(&self.scaled, Goal::Rate(self.setup().max_rate))
+        };
+        self.worker.frontier(&ask, rates, &mut proposal, &mut |i, found| {
             proposals[i].clone_from(found);
             Ok(())
         })?;

@@ -93,8 +93,9 @@ impl<'e> Session<'e> {
                     self.propose_corrected(sampler, person, rate, proposal)?
                 }
                 Goal::Rate(_) if retries && attempt == 0 && !further && setup.aim.is_none() => {
-                    asked =
-                        self.worker.find_below(&self.scaled, max_rate, max_rate - aim, proposal)?;
+                    let gap = max_rate - aim;
+                    self.ask(Goal::Rate(max_rate), Some(gap), proposal)?;
+                    asked = proposal.aim.unwrap_or(max_rate - gap);
                     meant = asked;
                     let proposed = self.weigh(sampler, person, proposal)?;
                     self.correct(sampler, person, asked, proposal, proposed)?
@@ -150,7 +151,7 @@ impl<'e> Session<'e> {
         goal: Goal,
         proposal: &mut Proposal,
     ) -> Result<(f64, bool)> {
-        self.worker.find(&self.scaled, goal, proposal)?;
+        self.ask(goal, None, proposal)?;
         self.weigh(sampler, person, proposal)
     }
 

@@ -1,8 +1,8 @@
 //! Branch and bound over steps, for one choice of categories.
 
-use super::DiscreteWorker;
+use super::{Aim, DiscreteWorker};
 use crate::error::Result;
-use crate::recourse::{Goal, Reason, SearchEffort, Verdict};
+use crate::recourse::{Reason, SearchEffort, Verdict};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -15,8 +15,18 @@ pub(super) struct Best {
     /// In the norm's total.
     pub total: f64,
     pub point: Vec<f64>,
+    /// The rate that the search aimed at there, and which part of it found the point.
+    pub aim: Option<f64>,
+    pub source: &'static str,
     pub nodes: usize,
     pub stopped: bool,
+}
+
+impl Best {
+    pub(super) fn new(factual: &[f64], nodes: usize) -> Self {
+        let (total, point) = (f64::INFINITY, factual.to_vec());
+        Self { total, point, aim: None, source: "", nodes, stopped: false }
+    }
 }
 
 /// A part of the problem that was not looked at yet.
@@ -52,7 +62,7 @@ impl DiscreteWorker<'_> {
     /// What is found first in each room goes to `self.roots`.
     pub(super) fn branch(
         &mut self,
-        rate: f64,
+        aim: Aim,
         spent: f64,
         rooms: Vec<Vec<(f64, f64)>>,
         best: &mut Best,
@@ -86,8 +96,7 @@ impl DiscreteWorker<'_> {
                 // Far and wide only where nothing was tried yet.
                 let first = best.nodes + 1 == self.nodes();
                 let effort = if first { SearchEffort::Normal } else { SearchEffort::Quick };
-                self.inner.confine(&self.within, effort)?;
-                self.inner.find(&self.person, Goal::Rate(rate), &mut self.found)?;
+                self.relax(aim, effort)?;
                 if is_root {
                     self.roots.push(self.found.clone());
                     is_root = false;
@@ -103,6 +112,7 @@ impl DiscreteWorker<'_> {
                 }
                 let Some((j, below, above)) = self.between_steps() else {
                     best.total = total;
+                    (best.aim, best.source) = (self.found.aim, self.found.source);
                     best.point.copy_from_slice(&self.found.point);
                     self.snap(&mut best.point);
                     break;

@@ -1,6 +1,9 @@
 //! What one search is asked for.
 
-use crate::recourse::SearchEffort;
+use super::COARSE;
+use super::margin::Margin;
+use crate::math::normal::upper_quantile;
+use crate::recourse::{Ask, SearchEffort};
 
 /// The cheapest point whose smoothed margin is at least `z`, for one person.
 #[derive(Clone, Copy)]
@@ -17,7 +20,34 @@ pub(super) struct Problem<'p> {
     pub effort: SearchEffort,
 }
 
-impl Problem<'_> {
+impl<'p> Problem<'p> {
+    /// The cheapest point of a rate, or of one below it by a gap that the search may choose.
+    pub(super) fn of_rate(ask: &Ask<'p>, rate: f64, margin: &dyn Margin) -> Self {
+        let target = ask.gap.map(|_| rate);
+        let aim = rate - ask.gap.unwrap_or(0.0);
+        let steps = target.map_or(aim, |target| aim.max(target - margin.gap_of_steps(target)));
+        Self {
+            factual: ask.factual,
+            z: upper_quantile(steps),
+            aim,
+            target,
+            coarse: Precision::Lines(margin.coarse()),
+            effort: ask.effort,
+        }
+    }
+
+    /// The most robust point, whatever its rate.
+    pub(super) fn of_budget(ask: &Ask<'p>) -> Self {
+        Self {
+            factual: ask.factual,
+            z: 0.0,
+            aim: 0.5,
+            target: None,
+            coarse: Precision::Lines(COARSE),
+            effort: ask.effort,
+        }
+    }
+
     /// The same problem with another margin.
     pub(super) fn with_margin(self, z: f64) -> Self {
         Self { z, ..self }

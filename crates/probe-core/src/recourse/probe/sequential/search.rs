@@ -7,16 +7,14 @@ use super::problem::{Precision, Problem};
 use super::{COARSE, DOUBT, GLANCE, SequentialSolver};
 use crate::error::Result;
 use crate::noise::NoiseOn;
+use crate::recourse::ask::Posed;
 use crate::recourse::probe::linear::Step;
-use crate::recourse::{Proposal, Reason, SearchEffort, Task, Verdict, infeasibility};
-use std::sync::Arc;
+use crate::recourse::{Proposal, Reason, Task, Verdict, infeasibility};
 
 /// One thread's search.
 pub(super) struct Search<'a> {
     solver: &'a SequentialSolver,
-    /// The solver's, but for what the search is restricted to.
-    pub task: Arc<Task>,
-    pub effort: SearchEffort,
+    pub task: Posed,
     pub margin: Box<dyn Margin + 'a>,
     /// How closely an answer meets the target, in units of the margin.
     pub precision: f64,
@@ -41,8 +39,7 @@ impl<'a> Search<'a> {
         let margin = solver.pool.margin(task, solver.noise(), solver.active.as_deref())?;
         Ok(Self {
             solver,
-            task: Arc::clone(&solver.task),
-            effort: SearchEffort::Normal,
+            task: Posed::new(&solver.task),
             precision: margin.precision(),
             margin,
             support: solver.active.clone().unwrap_or_else(|| vec![true; n]),

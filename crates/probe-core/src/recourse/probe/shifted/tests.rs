@@ -26,7 +26,7 @@ fn task(model: Linear, norm: &str, shift: ModelShift) -> Task {
 fn find(task: &Task, factual: &[f64], rate: f64) -> Proposal {
     let solver = method("probe").unwrap().prepare(&Arc::new(task.clone())).unwrap();
     let mut proposal = Proposal::new(factual.len());
-    solver.worker().find(factual, Goal::Rate(rate), &mut proposal).unwrap();
+    solver.worker().find(&Ask::new(factual, Goal::Rate(rate)), &mut proposal).unwrap();
     proposal
 }
 
@@ -207,6 +207,8 @@ fn what_is_not_convex_or_not_linear_is_refused() {
     assert!(refused(&|task| task.noise_on = NoiseOn::Changed));
     let solver = probe.prepare(&Arc::new(task(linear(), "l1", ModelShift::Gaussian(0.1)))).unwrap();
     for goal in [Goal::Rate(0.5), Goal::Rate(1e-12), Goal::Budget(1.0)] {
-        assert!(solver.worker().find(&[-1.0, 0.0], goal, &mut Proposal::new(2)).is_err());
+        assert!(
+            solver.worker().find(&Ask::new(&[-1.0, 0.0], goal), &mut Proposal::new(2)).is_err()
+        );
     }
 }
