@@ -119,13 +119,7 @@ impl AlternativesWorker<'_> {
         proposal: &mut Proposal,
     ) -> Result<()> {
         let restriction = Restriction::holding(&self.task.actions, held);
-        let ask = Ask {
-            goal: ask.aim(),
-            gap: None,
-            alternative: 0,
-            restriction: Some(&restriction),
-            ..*ask
-        };
+        let ask = Ask { alternative: 0, restriction: Some(&restriction), ..*ask };
         self.inner.find(&ask, proposal)
     }
 

@@ -118,8 +118,8 @@ impl Worker for DiscreteWorker<'_> {
         if let Some(restriction) = ask.restriction {
             self.within.held.extend_from_slice(&restriction.held);
         }
-        match ask.aim() {
-            Goal::Rate(rate) => self.reach(ask.factual, Aim { rate, gap: None }, proposal),
+        match ask.goal {
+            Goal::Rate(rate) => self.reach(ask.factual, Aim { rate, gap: ask.gap }, proposal),
             Goal::Budget(budget) => self.spend(ask.factual, budget, proposal),
         }
     }
@@ -299,7 +299,7 @@ impl DiscreteWorker<'_> {
         }
         if best.total.is_finite() {
             proposal.point.copy_from_slice(&best.point);
-            proposal.source = best.source;
+            (proposal.aim, proposal.source) = (best.aim, best.source);
             proposal.verdict = match best.stopped && self.solver.exact {
                 true => Verdict::Short(Reason::SearchLimit),
                 false => Verdict::Reached,
