@@ -88,7 +88,7 @@ pub use model::{
 };
 pub use noise::{Covariance, Effort, Gaussian, Independent, Noise, NoiseOn, Residuals};
 pub use recourse::{
-    Ask, Goal, METHODS, MethodOptions, Notes, Proposal, Reason, RecourseMethod, Reference,
+    Ask, Budget, Goal, METHODS, MethodOptions, Notes, Proposal, Reason, RecourseMethod, Reference,
     SearchEffort, Solver, Task, Verdict, Worker,
 };
 pub use rows::{Rows, RowsMut};

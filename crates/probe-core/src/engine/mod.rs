@@ -19,8 +19,8 @@ use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::{BlackBox, Model, ModelShift};
 use crate::noise::{Gaussian, Noise, NoiseOn};
 use crate::recourse::{
-    Alternatives, Ask, Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference, Solver,
-    Task, Worker, method,
+    Alternatives, Ask, Goal, MethodOptions, Notes, Proposal, RecourseMethod, Reference,
+    SearchEffort, Solver, Task, Worker, method,
 };
 use crate::rows::Rows;
 use crate::schema::{Actions, Encoding, Feature, ModelInput, Schema, Space};
@@ -91,6 +91,8 @@ pub struct Setup {
     /// Rows like those that the model was trained on, raw, one after the other, for methods that
     /// need data.
     pub reference: Option<Arc<[f64]>>,
+    /// How much work an answer is worth, where the method searches.
+    pub effort: SearchEffort,
 }
 
 impl Setup {
@@ -143,6 +145,7 @@ impl Setup {
             method: "probe".to_owned(),
             options: MethodOptions::default(),
             reference: None,
+            effort: SearchEffort::Normal,
             model,
             names,
             encoding,
@@ -535,6 +538,7 @@ fn task_of(setup: &Setup) -> Result<Arc<Task>> {
         seed: setup.seed,
         options: setup.options.clone(),
         reference: reference_of(setup)?,
+        effort: setup.effort,
     }))
 }
 

@@ -16,7 +16,7 @@ use crate::error::{Error, Result, require};
 use crate::invalidation::affine_rate;
 use crate::math::normal::upper_quantile;
 use crate::noise::NoiseOn;
-use crate::recourse::{Ask, Goal, Proposal, Reason, Verdict, Worker};
+use crate::recourse::{Ask, Budget, Goal, Proposal, Reason, Verdict, Worker};
 use crate::schema::{Direction, ModelInput, Tie};
 
 /// Answers one person after another with buffers of its own.
@@ -39,6 +39,9 @@ pub struct Session<'e> {
     option: usize,
     /// Costs of a person's own.
     own_costs: Option<OwnCosts>,
+    /// The work that is left for the person at hand, and what all before took.
+    budget: Budget<'static>,
+    spent: u64,
     /// Made for the first person whose rate must be sampled.
     sampler: Option<sampler::Sampler<'e>>,
 }
@@ -96,6 +99,8 @@ impl<'e> Session<'e> {
             fixed_noise: None,
             option: 0,
             own_costs: None,
+            budget: Budget::new(engine.setup.effort),
+            spent: 0,
             sampler: None,
         };
         if engine.setup.noise_on != NoiseOn::Changed {
@@ -114,6 +119,12 @@ impl<'e> Session<'e> {
     /// models have no lines.
     pub fn n_lines(&self) -> [u64; 2] {
         [self.worker.n_lines(), self.sampler.as_ref().map_or(0, sampler::Sampler::n_lines)]
+    }
+
+    /// How many lines searches have asked for so far, or as many samples as are worth them: their
+    /// work for models of any kind ([`Budget`]).
+    pub fn n_evaluations(&self) -> u64 {
+        self.spent + self.budget.spent()
     }
 
     fn setup(&self) -> &'e Setup {
@@ -227,11 +238,14 @@ impl<'e> Session<'e> {
     /// Asks the method for the person at hand.
     fn ask(&mut self, goal: Goal, gap: Option<f64>, proposal: &mut Proposal) -> Result<()> {
         (proposal.aim, proposal.source) = (None, "");
+        // Half of what is left: the next attempt may need some.
+        let budget = self.budget.part(2);
         let ask = Ask {
             gap,
             alternative: self.option,
             cost: self.own_costs.as_ref().map(|own| &own.search),
-            ..Ask::new(&self.scaled, goal)
+            effort: self.setup().effort,
+            ..Ask::new(&self.scaled, goal, &budget)
         };
         self.worker.find(&ask, proposal)
     }
@@ -239,6 +253,8 @@ impl<'e> Session<'e> {
     /// Scales the person and fills in what holds before any change.
     fn start(&mut self, person: &[f64], answer: &mut Answer) -> Result<Judgement> {
         let setup = self.setup();
+        self.spent += self.budget.spent();
+        self.budget = Budget::new(setup.effort);
         setup.space.scale_into(person, &mut self.scaled);
         self.printed.copy_from_slice(person);
         let score = self.score()?;

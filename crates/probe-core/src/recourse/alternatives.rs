@@ -119,7 +119,9 @@ impl AlternativesWorker<'_> {
         proposal: &mut Proposal,
     ) -> Result<()> {
         let restriction = Restriction::holding(&self.task.actions, held);
-        let ask = Ask { alternative: 0, restriction: Some(&restriction), ..*ask };
+        // An eighth of what is left: one alternative must not use up what the others need.
+        let budget = ask.budget.part(8);
+        let ask = Ask { alternative: 0, restriction: Some(&restriction), budget: &budget, ..*ask };
         self.inner.find(&ask, proposal)
     }
 

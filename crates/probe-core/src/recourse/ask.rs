@@ -1,6 +1,6 @@
 //! What a worker is asked for one person, and the task as that question has it.
 
-use super::{Goal, SearchEffort, Task};
+use super::{Budget, Goal, SearchEffort, Task};
 use crate::cost::Cost;
 use crate::schema::Restriction;
 use std::ops::Deref;
@@ -24,13 +24,15 @@ pub struct Ask<'q> {
     /// What the search is restricted to, besides what the person may change. Only the solvers of
     /// `probe` are asked with one.
     pub restriction: Option<&'q Restriction>,
-    /// How much work the answer is worth.
+    /// How far the search goes.
     pub effort: SearchEffort,
+    /// The work that it may do.
+    pub budget: &'q Budget<'q>,
 }
 
 impl<'q> Ask<'q> {
-    /// The first answer of the task itself.
-    pub fn new(factual: &'q [f64], goal: Goal) -> Self {
+    /// The first answer of the task itself, with normal effort.
+    pub fn new(factual: &'q [f64], goal: Goal, budget: &'q Budget<'q>) -> Self {
         Self {
             factual,
             goal,
@@ -39,6 +41,7 @@ impl<'q> Ask<'q> {
             cost: None,
             restriction: None,
             effort: SearchEffort::Normal,
+            budget,
         }
     }
 

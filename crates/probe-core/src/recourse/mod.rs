@@ -10,6 +10,7 @@ mod ar;
 mod ar_lime;
 mod arar;
 mod ask;
+mod budget;
 mod descent;
 mod dice;
 mod flip;
@@ -32,10 +33,11 @@ mod walk;
 
 pub(crate) use alternatives::Alternatives;
 pub use ask::Ask;
+pub use budget::{Budget, SearchEffort};
 pub use options::MethodOptions;
 pub use probe_tree::Distilled;
 pub use reference::Reference;
-pub use task::{Goal, Proposal, Reason, SearchEffort, Task, Verdict};
+pub use task::{Goal, Proposal, Reason, Task, Verdict};
 
 use crate::error::{Error, Result};
 use crate::registry::{Entry, lookup};

@@ -1,6 +1,6 @@
 //! What is asked of a method, and what it answers.
 
-use super::{MethodOptions, Reference};
+use super::{MethodOptions, Reference, SearchEffort};
 use crate::cost::Cost;
 use crate::error::{Error, Result, require};
 use crate::model::{Model, ModelShift};
@@ -31,6 +31,8 @@ pub struct Task {
     pub options: MethodOptions,
     /// What is known of people in general.
     pub reference: Reference,
+    /// How much work an answer is worth.
+    pub effort: SearchEffort,
 }
 
 impl Task {
@@ -150,15 +152,6 @@ pub struct Proposal {
     pub aim: Option<f64>,
     /// Which part of the search found the point; empty where there is one part only.
     pub source: &'static str,
-}
-
-/// How much work one search is worth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SearchEffort {
-    /// Nothing but a quick search where an answer is not found at once.
-    Quick,
-    /// Everything that the search can do.
-    Normal,
 }
 
 impl Proposal {

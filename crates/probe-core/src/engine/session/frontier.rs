@@ -30,7 +30,8 @@ impl Session<'_> {
         let mut proposal = Proposal::new(n);
         let ask = Ask {
             cost: self.own_costs.as_ref().map(|own| &own.search),
-            ..Ask::new(&self.scaled, Goal::Rate(self.setup().max_rate))
+            effort: self.setup().effort,
+            ..Ask::new(&self.scaled, Goal::Rate(self.setup().max_rate), &self.budget)
         };
         self.worker.frontier(&ask, rates, &mut proposal, &mut |i, found| {
             proposals[i].clone_from(found);

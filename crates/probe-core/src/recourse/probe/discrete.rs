@@ -14,7 +14,9 @@ mod conditions;
 mod failures;
 
 use super::super::ask::Posed;
-use super::super::{Ask, Goal, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker};
+use super::super::{
+    Ask, Budget, Goal, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker,
+};
 use crate::error::{Error, Result};
 use crate::math::normal::upper_tail;
 use crate::noise::NoiseOn;
@@ -119,8 +121,8 @@ impl Worker for DiscreteWorker<'_> {
             self.within.held.extend_from_slice(&restriction.held);
         }
         match ask.goal {
-            Goal::Rate(rate) => self.reach(ask.factual, Aim { rate, gap: ask.gap }, proposal),
-            Goal::Budget(budget) => self.spend(ask.factual, budget, proposal),
+            Goal::Rate(rate) => self.reach(ask.factual, Aim::new(ask, rate), proposal),
+            Goal::Budget(budget) => self.spend(ask.factual, Aim::new(ask, 0.5), budget, proposal),
         }
     }
 
@@ -133,17 +135,37 @@ impl Worker for DiscreteWorker<'_> {
     }
 }
 
-/// The rate that is asked for.
+/// The rate that relaxations are asked for, and how much work they are worth.
 #[derive(Clone, Copy)]
-struct Aim {
+struct Aim<'b> {
     rate: f64,
     /// How far below it the answer usually is, where a search may choose that ([`Ask::gap`]).
     gap: Option<f64>,
+    effort: SearchEffort,
+    budget: &'b Budget<'b>,
 }
 
-impl Aim {
-    fn exactly(rate: f64) -> Self {
-        Self { rate, gap: None }
+impl<'b> Aim<'b> {
+    fn new(ask: &Ask<'b>, rate: f64) -> Self {
+        Self { rate, gap: ask.gap, effort: ask.effort, budget: ask.budget }
+    }
+
+    /// Another rate, without a gap to choose.
+    fn exactly(self, rate: f64) -> Self {
+        Self { rate, gap: None, ..self }
+    }
+
+    /// The same rate for the work that a relaxation after the first is worth.
+    fn less(self) -> Self {
+        match self.effort {
+            SearchEffort::Thorough => Self { effort: SearchEffort::Normal, ..self },
+            SearchEffort::Normal | SearchEffort::Quick => self.quick(),
+        }
+    }
+
+    /// The same rate for as little work as possible.
+    fn quick(self) -> Self {
+        Self { effort: SearchEffort::Quick, ..self }
     }
 
     /// The rate less the usual gap.
@@ -164,36 +186,37 @@ impl DiscreteWorker<'_> {
 
     /// Solves the relaxation within `self.within`, for the categories of `self.person`, into
     /// `self.found`.
-    fn relax(&mut self, aim: Aim, effort: SearchEffort) -> Result<()> {
+    fn relax(&mut self, aim: Aim<'_>) -> Result<()> {
         let ask = Ask {
             gap: aim.gap,
             cost: self.task.own_cost(),
             restriction: Some(&self.within),
-            effort,
-            ..Ask::new(&self.person, Goal::Rate(aim.rate))
+            effort: aim.effort,
+            ..Ask::new(&self.person, Goal::Rate(aim.rate), aim.budget)
         };
         self.inner.find(&ask, &mut self.found)
     }
 
     /// Relaxations that one person is worth.
-    fn nodes(&self) -> usize {
-        if self.solver.exact { EXACT_NODES } else { SEARCHED_NODES }
+    fn nodes(&self, effort: SearchEffort) -> usize {
+        if self.solver.exact { EXACT_NODES } else { SEARCHED_NODES * effort.times_nodes() }
     }
 
     /// The cheapest point on the grid of at most this rate; where an exact solver has none, the
     /// most robust one.
-    fn reach(&mut self, factual: &[f64], aim: Aim, proposal: &mut Proposal) -> Result<()> {
+    fn reach(&mut self, factual: &[f64], aim: Aim<'_>, proposal: &mut Proposal) -> Result<()> {
         self.find_cheapest(factual, aim, proposal)?;
         let missed = matches!(proposal.verdict, Verdict::Short(reason) if reason != Reason::SearchLimit && reason != Reason::NotOneHot);
         if missed && self.solver.exact {
-            self.approach(factual, aim.usual(), proposal)?;
+            self.approach(factual, aim, proposal)?;
         }
         Ok(())
     }
 
-    /// The most robust favourable point, where `rate` is out of reach: bisection over what the
+    /// The most robust favourable point, where the rate is out of reach: bisection over what the
     /// cheapest point of a rate has.
-    fn approach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
+    fn approach(&mut self, factual: &[f64], aim: Aim<'_>, proposal: &mut Proposal) -> Result<()> {
+        let rate = aim.usual();
         let odds = |rate: f64| (rate / (1.0 - rate)).ln();
         let mut found = Proposal::new(factual.len());
         // Solvers of these serve rates below one half alone.
@@ -211,7 +234,7 @@ impl DiscreteWorker<'_> {
             proposal.verdict = Verdict::Short(Reason::RateNotReachable);
         }
         for _ in 0..BISECTIONS {
-            self.find_cheapest(factual, Aim::exactly(asked), &mut found)?;
+            self.find_cheapest(factual, aim.exactly(asked), &mut found)?;
             match found.verdict {
                 Verdict::Reached => {
                     let rate =
@@ -242,7 +265,12 @@ impl DiscreteWorker<'_> {
     }
 
     /// The cheapest point on the grid of at most this rate.
-    fn find_cheapest(&mut self, factual: &[f64], aim: Aim, proposal: &mut Proposal) -> Result<()> {
+    fn find_cheapest(
+        &mut self,
+        factual: &[f64],
+        aim: Aim<'_>,
+        proposal: &mut Proposal,
+    ) -> Result<()> {
         let task = Arc::clone(&self.task);
         proposal.point.copy_from_slice(factual);
         proposal.verdict = Verdict::Short(Reason::NotOneHot);
@@ -253,7 +281,7 @@ impl DiscreteWorker<'_> {
             return Ok(());
         };
         proposal.verdict = Verdict::Short(Reason::NoAdmissibleMove);
-        let mut best = Best::new(factual, self.nodes());
+        let mut best = Best::new(factual, self.nodes(aim.effort));
         // Whether it is refused itself, and its rate.
         let mut nearest: Option<(bool, f64)> = None;
         while let Some(choice) = choices.next() {
@@ -263,7 +291,8 @@ impl DiscreteWorker<'_> {
             if task.actions.max_changes().is_some_and(|most| choice.n_changed > most) {
                 continue;
             }
-            if best.nodes == 0 {
+            let begun = best.nodes < self.nodes(aim.effort);
+            if best.nodes == 0 || begun && aim.budget.is_exhausted() {
                 best.stopped = true;
                 break;
             }
@@ -280,7 +309,7 @@ impl DiscreteWorker<'_> {
             match self.aim_of_success(factual, aim, &rooms)? {
                 Some(aim) => self.branch(aim, choice.total, rooms.clone(), &mut best)?,
                 // Whatever else is done, the changes of category fail too often.
-                None => self.go_far(&rooms)?,
+                None => self.go_far(aim, &rooms)?,
             }
             if !self.solver.exact {
                 let accepted =
@@ -338,12 +367,12 @@ impl DiscreteWorker<'_> {
     }
 
     /// The most robust point of each room with the categories of `self.person`, into `self.roots`.
-    fn go_far(&mut self, rooms: &[Vec<(f64, f64)>]) -> Result<()> {
+    fn go_far(&mut self, aim: Aim<'_>, rooms: &[Vec<(f64, f64)>]) -> Result<()> {
         self.roots.clear();
         for limits in rooms {
             self.within.limits.copy_from_slice(limits);
-            let far = Aim::exactly(if self.solver.exact { FAR } else { LEAST_RATE });
-            self.relax(far, SearchEffort::Quick)?;
+            let far = aim.exactly(if self.solver.exact { FAR } else { LEAST_RATE });
+            self.relax(far.quick())?;
             self.found.verdict = Verdict::Short(Reason::RateNotReachable);
             self.roots.push(self.found.clone());
         }
@@ -387,7 +416,13 @@ impl DiscreteWorker<'_> {
 
     /// The most robust point that the budget pays: bisection over what the cheapest point of a rate
     /// costs.
-    fn spend(&mut self, factual: &[f64], budget: f64, proposal: &mut Proposal) -> Result<()> {
+    fn spend(
+        &mut self,
+        factual: &[f64],
+        aim: Aim<'_>,
+        budget: f64,
+        proposal: &mut Proposal,
+    ) -> Result<()> {
         let task = Arc::clone(&self.task);
         let mut best: Option<Proposal> = None;
         let (mut low, mut high) = (-6.0_f64, 6.0_f64);
@@ -395,7 +430,7 @@ impl DiscreteWorker<'_> {
         for _ in 0..steps {
             let z = 0.5 * (low + high);
             let rate = upper_tail(z).clamp(1e-9, 1.0 - 1e-9);
-            self.find_cheapest(factual, Aim::exactly(rate), proposal)?;
+            self.find_cheapest(factual, aim.exactly(rate), proposal)?;
             let reached =
                 matches!(proposal.verdict, Verdict::Reached | Verdict::Short(Reason::SearchLimit));
             if reached && task.cost.between(factual, &proposal.point) <= budget {

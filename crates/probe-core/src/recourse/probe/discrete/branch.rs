@@ -2,7 +2,7 @@
 
 use super::{Aim, DiscreteWorker};
 use crate::error::Result;
-use crate::recourse::{Reason, SearchEffort, Verdict};
+use crate::recourse::{Reason, Verdict};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl DiscreteWorker<'_> {
     /// What is found first in each room goes to `self.roots`.
     pub(super) fn branch(
         &mut self,
-        aim: Aim,
+        aim: Aim<'_>,
         spent: f64,
         rooms: Vec<Vec<(f64, f64)>>,
         best: &mut Best,
@@ -73,7 +73,10 @@ impl DiscreteWorker<'_> {
         self.roots.clear();
         let mut heap = BinaryHeap::new();
         let mut number = 0;
-        let most = if self.solver.exact { usize::MAX } else { NODES_OF_A_CHOICE };
+        let most = match self.solver.exact {
+            true => usize::MAX,
+            false => NODES_OF_A_CHOICE * aim.effort.times_nodes(),
+        };
         let mut used = 0;
         for limits in rooms {
             heap.push(Node { bound: spent, number, limits });
@@ -86,17 +89,17 @@ impl DiscreteWorker<'_> {
             let mut is_root = node.number < n_rooms;
             let mut limits = node.limits;
             loop {
-                if best.nodes == 0 || used >= most {
-                    best.stopped |= best.nodes == 0;
+                let exhausted = best.nodes == 0 || used > 0 && aim.budget.is_exhausted();
+                if exhausted || used >= most {
+                    best.stopped |= exhausted;
                     break;
                 }
                 best.nodes -= 1;
                 used += 1;
                 self.within.limits.copy_from_slice(&limits);
                 // Far and wide only where nothing was tried yet.
-                let first = best.nodes + 1 == self.nodes();
-                let effort = if first { SearchEffort::Normal } else { SearchEffort::Quick };
-                self.relax(aim, effort)?;
+                let first = best.nodes + 1 == self.nodes(aim.effort);
+                self.relax(if first { aim } else { aim.less() })?;
                 if is_root {
                     self.roots.push(self.found.clone());
                     is_root = false;

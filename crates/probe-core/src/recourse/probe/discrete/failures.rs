@@ -3,7 +3,7 @@
 use super::{Aim, DiscreteWorker, LEAST_RATE};
 use crate::error::Result;
 use crate::math::normal::upper_tail;
-use crate::recourse::{SearchEffort, Verdict};
+use crate::recourse::Verdict;
 
 /// Searches that find the rate which leaves room for changes of category that fail.
 const TURNS: usize = 6;
@@ -12,12 +12,12 @@ impl DiscreteWorker<'_> {
     /// The rate that the point itself must have so that the person, who may fail to change the
     /// categories of `self.person`, has that of `aim` all in all; `None` if there is none. Exact on
     /// affine scores, where a failure shifts the score by the same amount wherever it happens.
-    pub(super) fn aim_of_success(
+    pub(super) fn aim_of_success<'b>(
         &mut self,
         factual: &[f64],
-        aim: Aim,
+        aim: Aim<'b>,
         rooms: &[Vec<(f64, f64)>],
-    ) -> Result<Option<Aim>> {
+    ) -> Result<Option<Aim<'b>>> {
         let outcomes = self.task.actions.outcomes(factual, &self.person);
         if outcomes.is_empty() {
             return Ok(Some(aim));
@@ -27,7 +27,7 @@ impl DiscreteWorker<'_> {
         if let Some(linear) = self.task.model.as_linear().filter(|_| self.solver.exact) {
             let scores: Vec<(f64, f64)> =
                 outcomes.iter().map(|(p, point)| (*p, linear.score_row(point))).collect();
-            return Ok(success_on_line(&scores, self.solver.sd, rate).map(Aim::exactly));
+            return Ok(success_on_line(&scores, self.solver.sd, rate).map(|rate| aim.exactly(rate)));
         }
         // Else by turns, from above: the point that this rate leads to, and how often failures are
         // refused there.
@@ -37,7 +37,7 @@ impl DiscreteWorker<'_> {
             let mut least = f64::INFINITY;
             for limits in rooms {
                 self.within.limits.copy_from_slice(limits);
-                self.relax(Aim::exactly(asked), SearchEffort::Quick)?;
+                self.relax(aim.exactly(asked).quick())?;
                 if self.found.verdict == Verdict::Reached {
                     let point = self.found.point.clone();
                     least = least.min(self.mixed_rate(factual, &point)? - success * asked);
@@ -45,14 +45,14 @@ impl DiscreteWorker<'_> {
             }
             let left = (rate - least) / success;
             if left >= 0.99 * asked {
-                return Ok(Some(Aim::exactly(asked)));
+                return Ok(Some(aim.exactly(asked)));
             }
             if least.is_infinite() || asked < LEAST_RATE {
                 return Ok(None);
             }
             asked = if left > 0.0 { 0.998 * left } else { 0.2 * asked };
         }
-        Ok(Some(Aim::exactly(asked)))
+        Ok(Some(aim.exactly(asked)))
     }
 
     /// About the rate of a point, failures included.

@@ -83,6 +83,9 @@ impl Search<'_> {
         let least_gain = self.margin.least_gain(pace.precision);
         let sampled = pace.precision != Precision::FirstOrder;
         for _ in 0..pace.most_steps {
+            if sampled && problem.budget.is_exhausted() {
+                break;
+            }
             let cost = task.cost.between(factual, here);
             if sampled {
                 best.offer(here, cost, now.slack);

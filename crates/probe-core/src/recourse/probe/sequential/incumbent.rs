@@ -1,5 +1,7 @@
 //! The best points of a search so far.
 
+use crate::recourse::Budget;
+
 /// The cheapest feasible point, the most robust one, and where each came from.
 pub(super) struct Incumbent {
     /// The cheapest point that meets the target; meaningless while `cost` is infinite.
@@ -45,6 +47,11 @@ impl Incumbent {
             last_polished: "",
             fallback: None,
         }
+    }
+
+    /// Whether a further generator may run: there is work left, or none has run yet.
+    pub(super) fn may_begin(&self, budget: &Budget<'_>) -> bool {
+        self.current.is_empty() || !budget.is_exhausted()
     }
 
     /// From now on points come from this generator.

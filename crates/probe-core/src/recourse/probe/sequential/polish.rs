@@ -141,6 +141,7 @@ impl Search<'_> {
         let place = Place { from: problem.factual, to: x, active: &self.support };
         match self.margin.closer_slack(place, z, lines, hint)? {
             Some((slack, variance)) => {
+                problem.budget.spend(lines as u64);
                 self.favourable = true;
                 self.variance = variance;
                 Ok(slack)

@@ -3,7 +3,7 @@
 use super::COARSE;
 use super::margin::Margin;
 use crate::math::normal::upper_quantile;
-use crate::recourse::{Ask, SearchEffort};
+use crate::recourse::{Ask, Budget, SearchEffort};
 
 /// The cheapest point whose smoothed margin is at least `z`, for one person.
 #[derive(Clone, Copy)]
@@ -18,6 +18,7 @@ pub(super) struct Problem<'p> {
     /// How closely a step of a descent measures the margin.
     pub coarse: Precision,
     pub effort: SearchEffort,
+    pub budget: &'p Budget<'p>,
 }
 
 impl<'p> Problem<'p> {
@@ -33,6 +34,7 @@ impl<'p> Problem<'p> {
             target,
             coarse: Precision::Lines(margin.coarse()),
             effort: ask.effort,
+            budget: ask.budget,
         }
     }
 
@@ -45,6 +47,7 @@ impl<'p> Problem<'p> {
             target: None,
             coarse: Precision::Lines(COARSE),
             effort: ask.effort,
+            budget: ask.budget,
         }
     }
 

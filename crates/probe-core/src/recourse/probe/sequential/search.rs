@@ -62,7 +62,7 @@ impl<'a> Search<'a> {
         self.free_support();
         for stage in STAGES {
             for generator in *stage {
-                if generator.applies(self, problem, &best) {
+                if best.may_begin(problem.budget) && generator.applies(self, problem, &best) {
                     best.begin(generator.name());
                     generator.propose(self, problem, &mut best)?;
                 }
@@ -204,6 +204,7 @@ impl<'a> Search<'a> {
     fn slack_of(&mut self, problem: Problem<'_>, x: &[f64], look: Precision) -> Result<f64> {
         let hint =
             (!self.hint.is_empty() && look != Precision::FirstOrder).then_some(&self.hint[..]);
+        problem.budget.spend(self.margin.lines_of(look));
         let place = Place { from: problem.factual, to: x, active: &self.support };
         let seen = self.margin.slack(place, problem.z, look, hint, &mut self.gradient)?;
         (self.variance, self.favourable) = (seen.variance, seen.favourable);

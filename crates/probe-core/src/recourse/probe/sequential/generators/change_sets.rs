@@ -170,7 +170,7 @@ impl Search<'_> {
                 true => best.cost < (1.0 - LEAST_GAIN) * cost,
                 false => best.cost.is_finite() || best.slack > slack + self.precision,
             };
-            if !better {
+            if !better || problem.budget.is_exhausted() {
                 break;
             }
         }

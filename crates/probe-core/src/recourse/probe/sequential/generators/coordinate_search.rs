@@ -176,6 +176,9 @@ impl Search<'_> {
         for round in 0..ROUNDS {
             let before = best;
             for (j, stops) in stops.iter().enumerate() {
+                if problem.budget.is_exhausted() {
+                    return Ok(());
+                }
                 let (mut to, mut cost) = (here[j], task.cost.between(factual, here));
                 let old = here[j];
                 let n = stops.len().min(PLACES);

@@ -53,6 +53,7 @@ impl Search<'_> {
         }
         let here = Place { from: factual, to: factual, active: &self.support };
         let coarse = self.margin.coarse();
+        problem.budget.spend(coarse as u64);
         let own = self.margin.anchor(here, Some(&hint), coarse)? - z;
         let mut slopes = Vec::new();
         if self.margin.screens() && !self.depends_on_changes() && own < 0.0 && best.cost.is_finite()
@@ -63,6 +64,9 @@ impl Search<'_> {
         for j in 0..factual.len() {
             for way in [1.0, -1.0] {
                 if let Some(room) = self.room(factual, j, way) {
+                    if problem.budget.is_exhausted() {
+                        break;
+                    }
                     if slopes.get(j).is_some_and(|slope| {
                         self.support[j] && self.is_vain((j, way, room), slope * way, own, best)
                     }) {
@@ -162,6 +166,7 @@ impl Search<'_> {
     ) -> Result<f64> {
         let Problem { factual, z, .. } = problem;
         if let Some(slack) = self.margin.slack_of_single((j, change), z, lines)? {
+            problem.budget.spend(lines as u64);
             return Ok(slack);
         }
         let mut x = factual.to_vec();

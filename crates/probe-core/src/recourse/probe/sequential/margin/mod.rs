@@ -67,6 +67,14 @@ pub(super) trait Margin {
         Ok(None)
     }
 
+    /// What [`Margin::slack`] takes of a budget, in lines.
+    fn lines_of(&self, look: Precision) -> u64 {
+        match look {
+            Precision::FirstOrder => 1,
+            Precision::Lines(n) => n as u64,
+        }
+    }
+
     /// Whether a closer look is cheaper.
     fn looks_closer(&self) -> bool {
         false
