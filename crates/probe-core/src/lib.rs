@@ -88,8 +88,8 @@ pub use model::{
 };
 pub use noise::{Covariance, Effort, Gaussian, Independent, Noise, NoiseOn, Residuals};
 pub use recourse::{
-    Ask, Budget, Goal, METHODS, MethodOptions, Notes, Proposal, Reason, RecourseMethod, Reference,
-    SearchEffort, Solver, Task, Verdict, Worker,
+    Ask, Budget, GENERATORS, Goal, METHODS, MethodOptions, Notes, Proposal, Reason, RecourseMethod,
+    Reference, SearchEffort, Solver, Task, Verdict, Worker,
 };
 pub use rows::{Rows, RowsMut};
 pub use schema::{

@@ -48,6 +48,8 @@ pub struct Answer {
     pub claimed_rate: Option<f64>,
     /// Lowest rate that could be reached, where the target was missed.
     pub best_rate: Option<f64>,
+    /// Which part of the search the point came from; empty for methods of one part.
+    pub source: &'static str,
     /// Number of features changed; a one-hot group counts as one.
     pub changed: usize,
     /// Changed features outside the range seen in training; `None` where that is unknown.
@@ -73,6 +75,7 @@ impl Answer {
             rate_upper: 1.0,
             claimed_rate: None,
             best_rate: None,
+            source: "",
             changed: 0,
             outside_range: None,
             point: vec![0.0; n_features],

@@ -93,6 +93,10 @@ pub struct Setup {
     pub reference: Option<Arc<[f64]>>,
     /// How much work an answer is worth, where the method searches.
     pub effort: SearchEffort,
+    /// A generator of the search ([`crate::GENERATORS`]) that does not run, to measure what it is
+    /// for.
+    #[doc(hidden)]
+    pub left_out: Option<&'static str>,
 }
 
 impl Setup {
@@ -146,6 +150,7 @@ impl Setup {
             options: MethodOptions::default(),
             reference: None,
             effort: SearchEffort::Normal,
+            left_out: None,
             model,
             names,
             encoding,
@@ -539,6 +544,7 @@ fn task_of(setup: &Setup) -> Result<Arc<Task>> {
         options: setup.options.clone(),
         reference: reference_of(setup)?,
         effort: setup.effort,
+        left_out: setup.left_out,
     }))
 }
 

@@ -274,6 +274,7 @@ impl<'e> Session<'e> {
         answer.reason = None;
         answer.best_rate = None;
         answer.claimed_rate = None;
+        answer.source = "";
         answer.changed = 0;
         answer.outside_range = self.knows_ranges.then_some(0);
         answer.score_before = now.score;
@@ -353,6 +354,7 @@ impl<'e> Session<'e> {
         }
         let certified = met(&worth);
         answer.claimed_rate = proposal.claimed;
+        answer.source = proposal.source;
         answer.status = if certified { Status::Certified } else { Status::Found };
         answer.reason =
             if certified { reason.filter(|r| *r == Reason::SearchLimit) } else { reason };

@@ -35,6 +35,7 @@ pub(crate) use alternatives::Alternatives;
 pub use ask::Ask;
 pub use budget::{Budget, SearchEffort};
 pub use options::MethodOptions;
+pub use probe::GENERATORS;
 pub use probe_tree::Distilled;
 pub use reference::Reference;
 pub use task::{Goal, Proposal, Reason, Task, Verdict};

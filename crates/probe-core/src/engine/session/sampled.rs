@@ -302,6 +302,7 @@ impl<'e> Session<'e> {
         answer.outside_range = answer.outside_range.map(|_| self.outside_range(person));
         answer.rate_upper = attempt.upper;
         answer.claimed_rate = proposal.claimed;
+        answer.source = proposal.source;
         if !attempt.certified {
             answer.best_rate = Some(answer.rate);
             answer.nearest.extend_from_slice(&self.printed);

@@ -21,6 +21,7 @@ fn task(model: Arc<dyn Model>, sigma: f64, options: &[&str]) -> Arc<Task> {
         seed: Seed(7),
         options: MethodOptions::parse(options.iter().copied()).unwrap(),
         effort: SearchEffort::Normal,
+        left_out: None,
         reference: Reference::of_ranges(&vec![None; n], &Actions::free(n)),
         model,
     })

@@ -19,6 +19,9 @@ mod margin;
 mod polish;
 mod problem;
 mod search;
+mod tuning;
+
+pub use generators::GENERATORS;
 
 use super::super::{Ask, Goal, Proposal, Solver, Task, Worker};
 use crate::error::Result;
@@ -32,7 +35,7 @@ use search::Search;
 use std::sync::Arc;
 
 /// Lines, or as many samples as are worth them, for a first look at a point and for a search step;
-/// fewer where `Margin::coarse` says so.
+/// fewer where `Tuning::coarse` says so.
 const GLANCE: usize = 8;
 const COARSE: usize = 64;
 /// A glance that misses the target by more than this is believed: three standard errors.
@@ -92,7 +95,7 @@ impl Worker for SequentialWorker<'_> {
         match ask.goal {
             Goal::Rate(target) => {
                 let rate =
-                    search.search(Problem::of_rate(ask, target, &*search.margin), proposal)?;
+                    search.search(Problem::of_rate(ask, target, &search.tuning), proposal)?;
                 proposal.aim = Some(rate);
                 Ok(())
             }

@@ -1,7 +1,7 @@
 //! What one search is asked for.
 
 use super::COARSE;
-use super::margin::Margin;
+use super::tuning::Tuning;
 use crate::math::normal::upper_quantile;
 use crate::recourse::{Ask, Budget, SearchEffort};
 
@@ -23,16 +23,16 @@ pub(super) struct Problem<'p> {
 
 impl<'p> Problem<'p> {
     /// The cheapest point of a rate, or of one below it by a gap that the search may choose.
-    pub(super) fn of_rate(ask: &Ask<'p>, rate: f64, margin: &dyn Margin) -> Self {
+    pub(super) fn of_rate(ask: &Ask<'p>, rate: f64, tuning: &Tuning) -> Self {
         let target = ask.gap.map(|_| rate);
         let aim = rate - ask.gap.unwrap_or(0.0);
-        let steps = target.map_or(aim, |target| aim.max(target - margin.gap_of_steps(target)));
+        let steps = target.map_or(aim, |target| aim.max(target - tuning.gap_of_steps(target)));
         Self {
             factual: ask.factual,
             z: upper_quantile(steps),
             aim,
             target,
-            coarse: Precision::Lines(margin.coarse()),
+            coarse: Precision::Lines(tuning.coarse),
             effort: ask.effort,
             budget: ask.budget,
         }

@@ -4,6 +4,7 @@ use super::generators::STAGES;
 use super::incumbent::Incumbent;
 use super::margin::{Margin, Place};
 use super::problem::{Precision, Problem};
+use super::tuning::Tuning;
 use super::{COARSE, DOUBT, GLANCE, SequentialSolver};
 use crate::error::Result;
 use crate::noise::NoiseOn;
@@ -16,8 +17,7 @@ pub(super) struct Search<'a> {
     solver: &'a SequentialSolver,
     pub task: Posed,
     pub margin: Box<dyn Margin + 'a>,
-    /// How closely an answer meets the target, in units of the margin.
-    pub precision: f64,
+    pub tuning: Tuning,
     /// Where noise on changed features acts, and then what may change.
     pub support: Vec<bool>,
     pub step: Step,
@@ -40,7 +40,7 @@ impl<'a> Search<'a> {
         Ok(Self {
             solver,
             task: Posed::new(&solver.task),
-            precision: margin.precision(),
+            tuning: margin.tuning(),
             margin,
             support: solver.active.clone().unwrap_or_else(|| vec![true; n]),
             step: Step::default(),
@@ -55,13 +55,14 @@ impl<'a> Search<'a> {
     /// Finds the cheapest point of the problem's rate. Returns the rate it aimed at, which is closer
     /// to the target where that pays.
     pub(super) fn search(&mut self, problem: Problem<'_>, proposal: &mut Proposal) -> Result<f64> {
-        let mut best = Incumbent::new(problem.factual, 5.0 * self.precision);
+        let mut best = Incumbent::new(problem.factual, 5.0 * self.tuning.precision);
         let mut here = problem.factual.to_vec();
         let mut rate = problem.aim;
         let mut reached = false;
+        let left_out = self.task.left_out;
         self.free_support();
         for stage in STAGES {
-            for generator in *stage {
+            for generator in stage.iter().filter(|g| Some(g.name()) != left_out) {
                 if best.may_begin(problem.budget) && generator.applies(self, problem, &best) {
                     best.begin(generator.name());
                     generator.propose(self, problem, &mut best)?;
@@ -204,7 +205,7 @@ impl<'a> Search<'a> {
     fn slack_of(&mut self, problem: Problem<'_>, x: &[f64], look: Precision) -> Result<f64> {
         let hint =
             (!self.hint.is_empty() && look != Precision::FirstOrder).then_some(&self.hint[..]);
-        problem.budget.spend(self.margin.lines_of(look));
+        problem.budget.spend(self.tuning.lines_of(look));
         let place = Place { from: problem.factual, to: x, active: &self.support };
         let seen = self.margin.slack(place, problem.z, look, hint, &mut self.gradient)?;
         (self.variance, self.favourable) = (seen.variance, seen.favourable);

@@ -19,6 +19,7 @@ fn task(model: Linear, norm: &str, shift: ModelShift) -> Task {
         seed: Seed(0),
         options: MethodOptions::default(),
         effort: SearchEffort::Normal,
+        left_out: None,
         reference: Reference::of_ranges(&vec![None; n], &Actions::free(n)),
         model: Arc::new(model),
     }

@@ -70,7 +70,7 @@ impl Generator for CoordinateSearch {
         rate: f64,
         here: &mut [f64],
     ) -> Result<()> {
-        let lines = search.margin.closer().unwrap_or(FINEST);
+        let lines = search.tuning.closer.unwrap_or(FINEST);
         search.shorten(problem.with_margin(upper_quantile(rate)), lines, here)
     }
 }

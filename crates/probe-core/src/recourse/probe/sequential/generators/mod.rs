@@ -68,6 +68,22 @@ const IMPROVE: &[&dyn Generator] = &[
     &NeighbouringSets,
 ];
 
+/// The names of all generators of the search for models that are not linear
+/// ([`crate::Answer::source`]).
+pub const GENERATORS: &[&str] = &[
+    "from_person",
+    "change_sets",
+    "single_feature",
+    "accepted_intervals",
+    "refine_best",
+    "multistart",
+    "drop_feature",
+    "neighbouring_sets",
+    "extra_margin",
+    "all_accepted_intervals",
+    "coordinate_search",
+];
+
 /// All generators. A stage runs only where those before it found no answer that the polish
 /// confirmed.
 pub(super) const STAGES: &[&[&dyn Generator]] = &[
@@ -77,3 +93,15 @@ pub(super) const STAGES: &[&[&dyn Generator]] = &[
     &[&CoordinateSearch::FIRST],
     &[&CoordinateSearch::AGAIN],
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_generators() {
+        let mut names: Vec<&str> = STAGES.iter().flat_map(|s| s.iter().map(|g| g.name())).collect();
+        names.dedup();
+        assert_eq!(names, GENERATORS);
+    }
+}

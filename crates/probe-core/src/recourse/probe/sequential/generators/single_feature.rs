@@ -52,12 +52,11 @@ impl Search<'_> {
             hint.extend_from_slice(&self.gradient);
         }
         let here = Place { from: factual, to: factual, active: &self.support };
-        let coarse = self.margin.coarse();
+        let coarse = self.tuning.coarse;
         problem.budget.spend(coarse as u64);
         let own = self.margin.anchor(here, Some(&hint), coarse)? - z;
         let mut slopes = Vec::new();
-        if self.margin.screens() && !self.depends_on_changes() && own < 0.0 && best.cost.is_finite()
-        {
+        if self.tuning.screens && !self.depends_on_changes() && own < 0.0 && best.cost.is_finite() {
             self.slack(problem, factual, Precision::Lines(coarse))?;
             slopes.extend_from_slice(&self.gradient);
         }
@@ -105,7 +104,7 @@ impl Search<'_> {
         let factual = problem.factual;
         let task = Arc::clone(&self.task);
         let cost = &task.cost;
-        let (weight, coarse) = (cost.weight(j, way), self.margin.coarse());
+        let (weight, coarse) = (cost.weight(j, way), self.tuning.coarse);
         // Worth it only if clearly cheaper; without an answer so far, look further and further out.
         let known = best.cost.is_finite();
         let mut far =
@@ -136,7 +135,7 @@ impl Search<'_> {
         }
         // Find where the target is met, by secants kept inside the bracket.
         for _ in 0..12 {
-            if met <= 5.0 * self.precision || far - near <= LEAST_GAIN * far {
+            if met <= 5.0 * self.tuning.precision || far - near <= LEAST_GAIN * far {
                 break;
             }
             let secant = near + (far - near) * missed / (missed - met);
