@@ -205,10 +205,33 @@ impl DiscreteWorker<'_> {
     /// The cheapest point on the grid of at most this rate; where an exact solver has none, the
     /// most robust one.
     fn reach(&mut self, factual: &[f64], aim: Aim<'_>, proposal: &mut Proposal) -> Result<()> {
-        self.find_cheapest(factual, aim, proposal)?;
+        let normal = Aim { effort: aim.effort.min(SearchEffort::Normal), ..aim };
+        self.find_cheapest(factual, normal, proposal)?;
+        if aim.effort > normal.effort && !self.solver.exact {
+            self.look_further(factual, aim, proposal)?;
+        }
         let missed = matches!(proposal.verdict, Verdict::Short(reason) if reason != Reason::SearchLimit && reason != Reason::NotOneHot);
         if missed && self.solver.exact {
             self.approach(factual, aim, proposal)?;
+        }
+        Ok(())
+    }
+
+    /// The same with more work, from the start; what it finds is taken only if it costs less.
+    fn look_further(
+        &mut self,
+        factual: &[f64],
+        aim: Aim<'_>,
+        proposal: &mut Proposal,
+    ) -> Result<()> {
+        let mut further = Proposal::new(factual.len());
+        self.find_cheapest(factual, aim, &mut further)?;
+        let cost = |found: &Proposal| match found.verdict {
+            Verdict::Reached => self.task.cost.between(factual, &found.point),
+            Verdict::Short(_) => f64::INFINITY,
+        };
+        if cost(&further) < cost(proposal) {
+            proposal.clone_from(&further);
         }
         Ok(())
     }
