@@ -16,6 +16,7 @@ pub mod models;
 pub mod part;
 pub mod process;
 pub mod python;
+pub mod search;
 pub mod stats;
 pub mod stream;
 pub mod subjects;

@@ -4,7 +4,9 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use probe_bench::{clock, counts, frames, kernels, latency, library, models, stream, throughput};
+use probe_bench::{
+    clock, counts, frames, kernels, latency, library, models, search, stream, throughput,
+};
 use std::path::PathBuf;
 
 #[derive(Parser)]
@@ -41,6 +43,8 @@ enum What {
     Frames(frames::Options),
     /// Scoring rows in batches, compared with a matrix product
     Kernels,
+    /// Generators of the search: how often each gave the answer, and what it saves and takes
+    Search(search::Options),
 }
 
 fn main() -> Result<()> {
@@ -55,5 +59,6 @@ fn main() -> Result<()> {
         What::Models => models::run(),
         What::Frames(options) => frames::run(&options),
         What::Kernels => kernels::run(),
+        What::Search(options) => search::run(&options),
     }
 }

@@ -7,8 +7,8 @@
 
 use probe_core::theory::first_order;
 use probe_core::{
-    ClosedForm, Engine, Error, Goal, Linear, Proposal, Reason, RecourseMethod, Result, Rows, Setup,
-    Solver, Task, Verdict, Worker,
+    Ask, Budget, ClosedForm, Engine, Error, Goal, Linear, Proposal, Reason, RecourseMethod, Result,
+    Rows, Setup, Solver, Task, Verdict, Worker,
 };
 use std::sync::Arc;
 
@@ -41,8 +41,8 @@ impl Solver for Climber {
 }
 
 impl Worker for Climber {
-    fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
-        let Goal::Rate(target) = goal else {
+    fn find(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
+        let (factual, Goal::Rate(target)) = (ask.factual, ask.aim()) else {
             return Err(unsupported("it takes a rate, not a budget"));
         };
         let model =
@@ -74,7 +74,10 @@ fn main() -> Result<()> {
     let engine = Engine::new(setup)?;
     let (person, task) = ([0.1, 0.2, 0.3], Arc::new(engine.task().clone()));
     let mut climbed = Proposal::new(3);
-    Climb.prepare(&task)?.worker().find(&person, Goal::Rate(0.1), &mut climbed)?;
+    Climb
+        .prepare(&task)?
+        .worker()
+        .find(&Ask::new(&person, Goal::Rate(0.1), &Budget::default()), &mut climbed)?;
     let exact = engine.recourse(Rows::single(&person))?.remove(0);
     for (name, point) in [("climb", &climbed.point), ("probe", &exact.point)] {
         let rate = engine.rate(point, Some(&person), &ClosedForm)?.rate;

@@ -89,8 +89,8 @@ pub use model::{
 };
 pub use noise::{Covariance, Effort, Gaussian, Independent, Noise, NoiseOn, Residuals};
 pub use recourse::{
-    Goal, METHODS, MethodOptions, Notes, Proposal, Reason, RecourseMethod, Reference, SearchEffort,
-    Solver, Task, Verdict, Worker,
+    Ask, Budget, GENERATORS, Goal, METHODS, MethodOptions, Notes, Proposal, Reason, RecourseMethod,
+    Reference, SearchEffort, Solver, Task, Verdict, Worker,
 };
 pub use rows::{Rows, RowsMut};
 pub use schema::{

@@ -18,7 +18,7 @@ enum Program {
 use Program::{Short, Studies};
 
 /// What can be measured, and by which program.
-const MEASUREMENTS: [(&str, Program); 17] = [
+const MEASUREMENTS: [(&str, Program); 18] = [
     ("library", Short),
     ("throughput", Short),
     ("latency", Short),
@@ -35,6 +35,7 @@ const MEASUREMENTS: [(&str, Program); 17] = [
     ("people", Studies),
     ("models", Short),
     ("kernels", Short),
+    ("search", Short),
     ("report", Studies),
 ];
 /// `cargo xtask bench` without a name runs this many of them, from the first: all of

@@ -100,6 +100,15 @@ pub struct Cost {
     groups: Vec<Group>,
 }
 
+impl PartialEq for Cost {
+    fn eq(&self, other: &Self) -> bool {
+        self.norm.name() == other.norm.name()
+            && self.up == other.up
+            && self.down == other.down
+            && self.groups == other.groups
+    }
+}
+
 impl std::fmt::Debug for Cost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Cost")

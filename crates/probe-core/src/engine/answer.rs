@@ -49,6 +49,8 @@ pub struct Answer {
     pub claimed_rate: Option<f64>,
     /// Lowest rate that could be reached, where the target was missed.
     pub best_rate: Option<f64>,
+    /// Which part of the search the point came from; empty for methods of one part.
+    pub source: &'static str,
     /// Number of features changed; a one-hot group counts as one.
     pub changed: usize,
     /// Changed features outside the range seen in training; `None` where that is unknown.
@@ -74,6 +76,7 @@ impl Answer {
             rate_upper: 1.0,
             claimed_rate: None,
             best_rate: None,
+            source: "",
             changed: 0,
             outside_range: None,
             point: vec![0.0; n_features],
@@ -108,7 +111,7 @@ impl Answer {
         self.set_point(asked.person);
         (self.rate, self.rate_upper) = (rate.value, rate.upper);
         (self.score_before, self.score_after) = (asked.score, asked.score);
-        self.claimed_rate = None;
+        (self.claimed_rate, self.source) = (None, "");
         self.changed = 0;
         self.outside_range = asked.knows_ranges.then_some(0);
     }
@@ -125,7 +128,7 @@ impl Answer {
         self.set_point(recourse.row);
         (self.rate, self.rate_upper) = (rate, upper);
         (self.score_before, self.score_after) = (asked.score, score);
-        self.claimed_rate = recourse.claimed;
+        (self.claimed_rate, self.source) = (recourse.claimed, recourse.source);
         self.changed = recourse.changed;
         self.outside_range = recourse.outside_range;
         self.cost = Some(recourse.cost);

@@ -22,7 +22,7 @@ use crate::invalidation::{Estimate, InvalidationRate, Query, affine_rate};
 use crate::model::{BlackBox, Model};
 use crate::noise::{Noise, NoiseOn};
 use crate::recourse::{
-    Alternatives, Goal, Notes, Proposal, RecourseMethod, Reference, Solver, Task, Worker, method,
+    Alternatives, Ask, Notes, Proposal, RecourseMethod, Reference, Solver, Task, Worker, method,
 };
 use crate::rows::Rows;
 use crate::schema::ModelInput;
@@ -353,6 +353,8 @@ fn task_of(setup: &Setup) -> Result<Arc<Task>> {
         seed: setup.seed,
         options: setup.options.clone(),
         reference: reference_of(setup)?,
+        effort: setup.effort,
+        left_out: setup.left_out,
     }))
 }
 
@@ -406,7 +408,7 @@ impl Solver for NoMethod {
 }
 
 impl Worker for NoMethod {
-    fn find(&mut self, _factual: &[f64], _goal: Goal, _proposal: &mut Proposal) -> Result<()> {
+    fn find(&mut self, _ask: &Ask<'_>, _proposal: &mut Proposal) -> Result<()> {
         Err(Error::Unsupported {
             what: "recourse by an engine without a method".to_owned(),
             why: "it was built to rate points; build it with a method".to_owned(),

@@ -84,6 +84,8 @@ pub(super) struct Recourse<'a> {
     /// What the method said, and what it took the rate to be.
     pub(super) verdict: Verdict,
     pub(super) claimed: Option<f64>,
+    /// Which part of the search the row came from.
+    pub(super) source: &'static str,
     pub(super) evidence: Evidence,
 }
 
@@ -156,6 +158,7 @@ mod tests {
             outside_range: Some(1),
             verdict,
             claimed: Some(0.05),
+            source: "",
             evidence,
         })
     }

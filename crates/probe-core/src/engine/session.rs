@@ -61,6 +61,12 @@ impl<'e> Session<'e> {
         [self.proposer.n_lines(), self.judge.n_lines()]
     }
 
+    /// How many lines searches have asked for so far, or as many samples as are worth them: their
+    /// work for models of any kind ([`crate::Budget`]).
+    pub fn n_evaluations(&self) -> u64 {
+        self.proposer.n_evaluations()
+    }
+
     /// The recourse of the person with raw values `person`, in the model's feature order. Values
     /// are finite, or NaN where they are missing and the model takes that; then they stay so.
     pub fn recourse(&mut self, person: &[f64], answer: &mut Answer) -> Result<()> {
@@ -179,6 +185,7 @@ impl<'s, 'e, J> Case<'s, 'e, J> {
 
     /// Scales the person; their score. Fails unless that is finite.
     fn enter(&mut self) -> Result<f64> {
+        self.proposer.start();
         self.rounding.start(self.person);
         let score = self.rounding.score()?;
         require(

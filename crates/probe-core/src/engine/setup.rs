@@ -78,6 +78,10 @@ pub struct Setup {
     pub reference: Option<Arc<[f64]>>,
     /// How much work an answer is worth, where the method searches.
     pub effort: SearchEffort,
+    /// A generator of the search ([`crate::GENERATORS`]) that does not run, to measure what it is
+    /// for.
+    #[doc(hidden)]
+    pub left_out: Option<&'static str>,
 }
 
 impl Setup {
@@ -131,6 +135,7 @@ impl Setup {
             options: MethodOptions::default(),
             reference: None,
             effort: SearchEffort::Normal,
+            left_out: None,
             model,
             names,
             encoding,

@@ -7,8 +7,8 @@
 //! an earlier alternative is skipped, but its features are held in turn. With an exact solver no
 //! cheaper alternative is missed, within the number of searches allowed per person.
 
-use super::{Goal, Notes, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker};
-use crate::cost::Cost;
+use super::ask::Posed;
+use super::{Ask, Notes, Proposal, Reason, Solver, Task, Verdict, Worker};
 use crate::error::Result;
 use crate::schema::{Actions, Restriction};
 use std::sync::Arc;
@@ -34,10 +34,9 @@ impl Alternatives {
 impl Solver for Alternatives {
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(AlternativesWorker {
-            task: Arc::clone(&self.task),
+            task: Posed::new(&self.task),
             inner: self.inner.worker(),
             n: self.n,
-            option: 0,
             person: Vec::new(),
             held: Vec::new(),
             given: Vec::new(),
@@ -50,11 +49,9 @@ impl Solver for Alternatives {
 }
 
 struct AlternativesWorker<'a> {
-    /// The solver's, but for costs of a person's own.
-    task: Arc<Task>,
+    task: Posed,
     inner: Box<dyn Worker + 'a>,
     n: usize,
-    option: usize,
     /// Whose ways are known.
     person: Vec<f64>,
     /// What each way leaves as it is.
@@ -73,20 +70,22 @@ struct Candidate {
 }
 
 impl Worker for AlternativesWorker<'_> {
-    fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
-        if self.person != factual {
-            self.explore(factual, goal, proposal)?;
+    fn find(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
+        let (factual, alternative) = (ask.factual, ask.alternative);
+        let repriced = self.task.turn_to(ask);
+        if repriced || self.person != factual {
+            self.explore(ask, proposal)?;
             self.person = factual.to_vec();
             self.given.clear();
         }
-        let further = match self.held.get(self.option).cloned() {
+        let further = match self.held.get(alternative).cloned() {
             Some(held) => {
-                self.find_holding(factual, goal, held, proposal)?;
-                self.differs(factual, proposal)
+                self.find_holding(ask, held, proposal)?;
+                self.differs(ask, proposal)
             }
             // Also where there is not even one: then the search itself says why.
-            None if self.option == 0 => {
-                self.find_holding(factual, goal, Vec::new(), proposal)?;
+            None if alternative == 0 => {
+                self.find_holding(ask, Vec::new(), proposal)?;
                 true
             }
             None => false,
@@ -99,32 +98,31 @@ impl Worker for AlternativesWorker<'_> {
         Ok(())
     }
 
+    fn n_lines(&self) -> u64 {
+        self.inner.n_lines()
+    }
+
+    fn serves_own_costs(&self) -> bool {
+        self.inner.serves_own_costs()
+    }
+
     fn n_options(&self) -> usize {
         self.n
-    }
-
-    fn turn_to_option(&mut self, option: usize) {
-        self.option = option;
-    }
-
-    fn reprice(&mut self, cost: &Cost) -> Result<()> {
-        self.task = Arc::new(Task { cost: cost.clone(), ..Task::clone(&self.task) });
-        self.person.clear();
-        self.inner.reprice(cost)
     }
 }
 
 impl AlternativesWorker<'_> {
     fn find_holding(
         &mut self,
-        factual: &[f64],
-        goal: Goal,
+        ask: &Ask<'_>,
         held: Vec<bool>,
         proposal: &mut Proposal,
     ) -> Result<()> {
         let restriction = Restriction::holding(&self.task.actions, held);
-        self.inner.confine(&restriction, SearchEffort::Normal)?;
-        self.inner.find(factual, goal, proposal)
+        // An eighth of what is left: one alternative must not use up what the others need.
+        let budget = ask.budget.part(8);
+        let ask = Ask { alternative: 0, restriction: Some(&restriction), budget: &budget, ..*ask };
+        self.inner.find(&ask, proposal)
     }
 
     /// The columns of essential features among those that change.
@@ -146,19 +144,21 @@ impl AlternativesWorker<'_> {
 
     /// Whether a proposal does without something essential to every way given before. It need not,
     /// at another rate than it was found for.
-    fn differs(&mut self, factual: &[f64], proposal: &Proposal) -> bool {
+    fn differs(&mut self, ask: &Ask<'_>, proposal: &Proposal) -> bool {
+        let (factual, alternative) = (ask.factual, ask.alternative);
         let changed = self.task.actions.changed_columns(factual, &proposal.point);
-        let before = &self.given[..self.option.min(self.given.len())];
+        let before = &self.given[..alternative.min(self.given.len())];
         let differs =
             proposal.verdict != Verdict::Reached || !before.iter().any(|way| covers(&changed, way));
-        self.given.resize(self.option.max(self.given.len()), vec![true; factual.len()]);
-        self.given.truncate(self.option);
+        self.given.resize(alternative.max(self.given.len()), vec![true; factual.len()]);
+        self.given.truncate(alternative);
         self.given.push(self.essential(factual, &proposal.point, &changed));
         differs
     }
 
     /// Finds out what each way leaves as it is.
-    fn explore(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
+    fn explore(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
+        let factual = ask.factual;
         self.held.clear();
         let mut taken: Vec<Vec<bool>> = Vec::new();
         let mut open: Vec<Candidate> = Vec::new();
@@ -169,7 +169,7 @@ impl AlternativesWorker<'_> {
                 if tried.len() >= SEARCHES * self.n || tried.contains(&held) {
                     continue;
                 }
-                self.find_holding(factual, goal, held.clone(), proposal)?;
+                self.find_holding(ask, held.clone(), proposal)?;
                 if matches!(
                     proposal.verdict,
                     Verdict::Reached | Verdict::Short(Reason::SearchLimit)

@@ -31,7 +31,7 @@ use super::flip::{Flip, Search};
 use super::lime::{self, Draw, Lime};
 use super::reach::Reach;
 use super::version::Version;
-use super::{MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
+use super::{Ask, MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
 use crate::error::Result;
 use crate::registry::Entry;
 use crate::schema::Group;
@@ -183,10 +183,11 @@ impl Chains<'_> {
 impl Search for Chains<'_> {
     fn search(
         &mut self,
-        factual: &[f64],
+        ask: &Ask<'_>,
         reach: &Reach,
         point: &mut [f64],
     ) -> Result<std::result::Result<(), Reason>> {
+        let factual = ask.factual;
         if let Some(percentiles) = &self.prepared.percentiles {
             let found = self.listed(percentiles, reach, point)?;
             return Ok(if found { Ok(()) } else { Err(Reason::NotFound) });

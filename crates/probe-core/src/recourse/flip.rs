@@ -5,7 +5,7 @@
 //! rates of a frontier have one answer.
 
 use super::reach::Reach;
-use super::{Goal, Proposal, Reason, Task, Verdict, Worker, infeasibility};
+use super::{Ask, Goal, Proposal, Reason, Task, Verdict, Worker, infeasibility};
 use crate::error::{Error, Result};
 use crate::model::Model;
 
@@ -15,7 +15,7 @@ pub(super) trait Search {
     /// brought inside; `Err` holds the reason where that is not favourable.
     fn search(
         &mut self,
-        factual: &[f64],
+        ask: &Ask<'_>,
         reach: &Reach,
         point: &mut [f64],
     ) -> Result<std::result::Result<(), Reason>>;
@@ -24,9 +24,6 @@ pub(super) trait Search {
     fn n_options(&self) -> usize {
         1
     }
-
-    /// [`Worker::turn_to_option`].
-    fn turn_to_option(&mut self, _option: usize) {}
 
     /// Whether one-hot groups may change too; then `reach` tells of the other features only.
     fn moves_groups(&self) -> bool {
@@ -46,7 +43,8 @@ impl<'a, S: Search> Flip<'a, S> {
         Self { task, reach: Reach::new(task.model.n_features()), search }
     }
 
-    fn propose(&mut self, factual: &[f64], proposal: &mut Proposal) -> Result<()> {
+    fn propose(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
+        let factual = ask.factual;
         proposal.point.copy_from_slice(factual);
         let outcome = match self.reach.turn_to(&self.task.actions, factual) {
             Err(reason) => Err(reason),
@@ -57,7 +55,7 @@ impl<'a, S: Search> Flip<'a, S> {
                 self.reach.confine(&mut proposal.point);
                 let start = proposal.point.clone();
                 // What a search did not find may be proven not to be there.
-                self.search.search(factual, &self.reach, &mut proposal.point)?.map_err(|reason| {
+                self.search.search(ask, &self.reach, &mut proposal.point)?.map_err(|reason| {
                     match reason {
                         Reason::NotFound => {
                             infeasibility::proven(self.task, &self.reach, (factual, &start))
@@ -75,10 +73,11 @@ impl<'a, S: Search> Flip<'a, S> {
 }
 
 impl<S: Search> Worker for Flip<'_, S> {
-    fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
+    fn find(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
+        let goal = ask.aim();
         goal.check()?;
         match goal {
-            Goal::Rate(_) => self.propose(factual, proposal),
+            Goal::Rate(_) => self.propose(ask, proposal),
             Goal::Budget(_) => Err(Error::Unsupported {
                 what: "a budget with a method that looks for a change of the decision alone"
                     .to_owned(),
@@ -95,18 +94,14 @@ impl<S: Search> Worker for Flip<'_, S> {
         self.search.n_options()
     }
 
-    fn turn_to_option(&mut self, option: usize) {
-        self.search.turn_to_option(option);
-    }
-
     fn frontier(
         &mut self,
-        factual: &[f64],
+        ask: &Ask<'_>,
         rates: &[f64],
         proposal: &mut Proposal,
         each: &mut dyn FnMut(usize, &mut Proposal) -> Result<()>,
     ) -> Result<()> {
-        self.propose(factual, proposal)?;
+        self.propose(ask, proposal)?;
         (0..rates.len()).try_for_each(|i| each(i, proposal))
     }
 }

@@ -27,7 +27,7 @@ use super::descent;
 use super::flip::{Flip, Search};
 use super::reach::Reach;
 use super::version::Version;
-use super::{MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
+use super::{Ask, MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
 use crate::error::Result;
 use crate::registry::Entry;
 use crate::rows::Rows;
@@ -192,10 +192,11 @@ impl Spheres<'_> {
 impl Search for Spheres<'_> {
     fn search(
         &mut self,
-        factual: &[f64],
+        ask: &Ask<'_>,
         reach: &Reach,
         point: &mut [f64],
     ) -> Result<std::result::Result<(), Reason>> {
+        let factual = ask.factual;
         if self.task.model.score(point)? > 0.0 {
             return Ok(Ok(()));
         }

@@ -14,7 +14,7 @@ use super::flip::Search;
 use super::reach::Reach;
 use super::version::Version;
 use super::walk::{Kink, Walk};
-use super::{MethodOptions, Reason, Task};
+use super::{Ask, MethodOptions, Reason, Task};
 use crate::error::Result;
 
 /// Steps without a lower objective after which a descent ends.
@@ -199,10 +199,11 @@ impl<'a, A: Adversary> Minimax<'a, A> {
 impl<A: Adversary> Search for Minimax<'_, A> {
     fn search(
         &mut self,
-        factual: &[f64],
+        ask: &Ask<'_>,
         reach: &Reach,
         point: &mut [f64],
     ) -> Result<std::result::Result<(), Reason>> {
+        let factual = ask.factual;
         self.adversary.begin(factual)?;
         let mut highest = f64::NEG_INFINITY;
         if let Some(ends) = self.params.ends {

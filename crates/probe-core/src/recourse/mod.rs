@@ -9,6 +9,8 @@ mod alternatives;
 mod ar;
 mod ar_lime;
 mod arar;
+mod ask;
+mod budget;
 mod descent;
 mod dice;
 mod flip;
@@ -30,15 +32,16 @@ mod wachter;
 mod walk;
 
 pub(crate) use alternatives::Alternatives;
+pub use ask::Ask;
+pub use budget::{Budget, SearchEffort};
 pub use options::MethodOptions;
+pub use probe::GENERATORS;
 pub use probe_tree::Distilled;
 pub use reference::Reference;
-pub use task::{Goal, Proposal, Reason, SearchEffort, Task, Verdict};
+pub use task::{Goal, Proposal, Reason, Task, Verdict};
 
-use crate::cost::Cost;
 use crate::error::{Error, Result};
 use crate::registry::{Entry, lookup};
-use crate::schema::Restriction;
 use std::sync::Arc;
 
 /// A way to find recourse.
@@ -96,22 +99,8 @@ pub struct Notes {
 
 /// Answers one person at a time.
 pub trait Worker {
-    /// Writes the cheapest point for `goal` into `proposal`, in scaled space.
-    fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()>;
-
-    /// Finds a point whose rate is below `rate` by about `gap`, for an answer that is to be
-    /// certified on samples; returns the rate that it aimed at. Methods that know what a lower rate
-    /// costs may stay closer where it is expensive.
-    fn find_below(
-        &mut self,
-        factual: &[f64],
-        rate: f64,
-        gap: f64,
-        proposal: &mut Proposal,
-    ) -> Result<f64> {
-        self.find(factual, Goal::Rate(rate - gap), proposal)?;
-        Ok(rate - gap)
-    }
+    /// Writes the cheapest point for the ask's goal into `proposal`, in scaled space.
+    fn find(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()>;
 
     /// About the rate of `to` for a person at `from`, as the search sees it. Methods that look at
     /// no rates fail.
@@ -128,21 +117,9 @@ pub trait Worker {
         0
     }
 
-    /// Confines the search from now on. Methods that cannot be confined fail.
-    fn confine(&mut self, _restriction: &Restriction, _effort: SearchEffort) -> Result<()> {
-        Err(Error::Unsupported {
-            what: "steps, categories or several ways with this method".to_owned(),
-            why: "its search cannot be confined".to_owned(),
-        })
-    }
-
-    /// From now on changes cost something else: people may have costs of their own. Methods that
-    /// cannot be told fail.
-    fn reprice(&mut self, _cost: &Cost) -> Result<()> {
-        Err(Error::Unsupported {
-            what: "costs of a person's own with this method".to_owned(),
-            why: "it is prepared for one set of costs; use method probe".to_owned(),
-        })
+    /// Whether [`Ask::cost`] is taken into account: methods may be prepared for one set of costs.
+    fn serves_own_costs(&self) -> bool {
+        false
     }
 
     /// Whether the engine may ask again with a lower rate where the printed answer did not hold. A
@@ -156,20 +133,17 @@ pub trait Worker {
         1
     }
 
-    /// Which of its answers [`Worker::find`] gives from now on; the first, until told otherwise.
-    fn turn_to_option(&mut self, _option: usize) {}
-
-    /// [`Worker::find`] for several target rates, calling `each` with the index of the rate.
-    /// Methods that can share work between rates do.
+    /// [`Worker::find`] for several target rates in place of the ask's goal, calling `each` with
+    /// the index of the rate. Methods that can share work between rates do.
     fn frontier(
         &mut self,
-        factual: &[f64],
+        ask: &Ask<'_>,
         rates: &[f64],
         proposal: &mut Proposal,
         each: &mut dyn FnMut(usize, &mut Proposal) -> Result<()>,
     ) -> Result<()> {
         for (i, &rate) in rates.iter().enumerate() {
-            self.find(factual, Goal::Rate(rate), proposal)?;
+            self.find(&Ask { goal: Goal::Rate(rate), ..*ask }, proposal)?;
             each(i, proposal)?;
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! What is asked of a method, and what it answers.
 
-use super::{MethodOptions, Reference};
+use super::{MethodOptions, Reference, SearchEffort};
 use crate::cost::Cost;
 use crate::error::{Error, Result, require};
 use crate::model::{Model, ModelShift};
@@ -31,6 +31,11 @@ pub struct Task {
     pub options: MethodOptions,
     /// What is known of people in general.
     pub reference: Reference,
+    /// How much work an answer is worth.
+    pub effort: SearchEffort,
+    /// A generator of the search that does not run, to measure what it is for.
+    #[doc(hidden)]
+    pub left_out: Option<&'static str>,
 }
 
 impl Task {
@@ -146,21 +151,10 @@ pub struct Proposal {
     /// What the method itself takes the point's rate to be, where it says. It is passed on, not
     /// believed.
     pub claimed: Option<f64>,
+    /// The rate that the search aimed at, where it chose that itself ([`super::Ask::gap`]).
+    pub aim: Option<f64>,
     /// Which part of the search found the point; empty where there is one part only.
     pub source: &'static str,
-}
-
-/// How much work one search is worth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SearchEffort {
-    /// Nothing but a quick search where an answer is not found at once.
-    Quick,
-    /// What suits most people.
-    #[default]
-    Normal,
-    /// Everything that the search can do.
-    Thorough,
 }
 
 impl Proposal {
@@ -170,6 +164,7 @@ impl Proposal {
             point: vec![0.0; n_features],
             verdict: Verdict::Short(Reason::NoAdmissibleMove),
             claimed: None,
+            aim: None,
             source: "",
         }
     }

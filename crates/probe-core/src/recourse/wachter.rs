@@ -31,7 +31,7 @@ use super::descent::{self, Loss};
 use super::flip::{Flip, Search, cross, hair};
 use super::reach::Reach;
 use super::walk::{Kink, Walk};
-use super::{MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
+use super::{Ask, MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
 use crate::cost::{Item, Scratch};
 use crate::error::{Error, Result};
 use crate::model::{Differentiable, Linear};
@@ -173,10 +173,11 @@ struct ClosedForm<'a> {
 impl Search for ClosedForm<'_> {
     fn search(
         &mut self,
-        factual: &[f64],
+        ask: &Ask<'_>,
         reach: &Reach,
         point: &mut [f64],
     ) -> Result<std::result::Result<(), Reason>> {
+        let factual = ask.factual;
         let (weights, norm) = (self.linear.weights(), self.task.cost.norm());
         // Moves that strict bounds force count as made where they help, and as lost where they do
         // not.
@@ -269,10 +270,11 @@ impl Gradient<'_> {
 impl Search for Gradient<'_> {
     fn search(
         &mut self,
-        factual: &[f64],
+        ask: &Ask<'_>,
         reach: &Reach,
         point: &mut [f64],
     ) -> Result<std::result::Result<(), Reason>> {
+        let factual = ask.factual;
         self.least = f64::INFINITY;
         let (mut flips, mut fails): (Option<f64>, Option<f64>) = (None, None);
         let mut lambda = self.params.lambda;

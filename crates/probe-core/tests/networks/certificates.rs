@@ -15,7 +15,7 @@ use probe_core::math::normal::upper_quantile;
 use probe_core::model::{Tree, TreeRules};
 use probe_core::noise::NoiseSpec;
 use probe_core::{
-    Activation, Answer, Dense, Engine, Goal, Mlp, Model, Noise, Proposal, Purpose, RecourseMethod,
+    Activation, Answer, Ask, Dense, Engine, Mlp, Model, Noise, Proposal, Purpose, RecourseMethod,
     Residuals, Result, Rows, RowsMut, Seed, Setup, Solver, Status, Task, Trees, Verdict, Worker,
 };
 use rayon::prelude::*;
@@ -98,7 +98,7 @@ impl Solver for Insists {
 }
 
 impl Worker for Insists {
-    fn find(&mut self, _factual: &[f64], _goal: Goal, proposal: &mut Proposal) -> Result<()> {
+    fn find(&mut self, _ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
         proposal.point.copy_from_slice(&self.point);
         proposal.verdict = Verdict::Reached;
         Ok(())

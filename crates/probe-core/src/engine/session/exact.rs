@@ -75,6 +75,7 @@ impl Case<'_, '_, ExactJudge<'_>> {
             outside_range: self.rounding.outside_range(self.person),
             verdict: self.proposer.proposal.verdict,
             claimed: self.proposer.proposal.claimed,
+            source: self.proposer.proposal.source,
             evidence: Evidence::Exact,
         };
         answer.fill(&self.asked(now.score, max_rate), Outcome::Recourse(recourse));

@@ -2,8 +2,8 @@
 
 use crate::cost::Cost;
 use crate::engine::Engine;
-use crate::error::Result;
-use crate::recourse::{Goal, Proposal, Worker};
+use crate::error::{Error, Result};
+use crate::recourse::{Ask, Budget, Goal, Proposal, Worker};
 
 /// A method's worker, with what it is asked for and its last proposal.
 pub(super) struct Proposer<'e> {
@@ -12,6 +12,9 @@ pub(super) struct Proposer<'e> {
     /// Which of the method's answers is asked for.
     option: usize,
     own_costs: Option<OwnCosts>,
+    /// The work that is left for the person at hand, and what all before took.
+    budget: Budget<'static>,
+    spent: u64,
     /// What the method proposed last.
     pub(super) proposal: Proposal,
 }
@@ -28,23 +31,50 @@ struct OwnCosts {
 impl<'e> Proposer<'e> {
     pub(super) fn new(engine: &'e Engine, worker: Box<dyn Worker + 'e>) -> Self {
         let proposal = Proposal::new(engine.setup.names.len());
-        Self { engine, worker, option: 0, own_costs: None, proposal }
+        let budget = Budget::new(engine.setup.effort);
+        Self { engine, worker, option: 0, own_costs: None, budget, spent: 0, proposal }
+    }
+
+    /// Turns to another person, who is worth as much work as everybody.
+    pub(super) fn start(&mut self) {
+        self.spent += self.budget.spent();
+        self.budget = Budget::new(self.engine.setup.effort);
     }
 
     /// Proposes the best point for `goal` to a person at `from`, in scaled space.
     pub(super) fn find(&mut self, from: &[f64], goal: Goal) -> Result<()> {
-        self.worker.find(from, goal, &mut self.proposal)
+        self.ask(from, goal, None)
     }
 
     /// Proposes a point whose rate is below `rate` by about `gap`; returns the rate aimed at.
     pub(super) fn find_below(&mut self, from: &[f64], rate: f64, gap: f64) -> Result<f64> {
-        self.worker.find_below(from, rate, gap, &mut self.proposal)
+        self.ask(from, Goal::Rate(rate), Some(gap))?;
+        Ok(self.proposal.aim.unwrap_or(rate - gap))
+    }
+
+    fn ask(&mut self, from: &[f64], goal: Goal, gap: Option<f64>) -> Result<()> {
+        (self.proposal.aim, self.proposal.source) = (None, "");
+        // Half of what is left: the next attempt may need some.
+        let budget = self.budget.part(2);
+        let ask = Ask {
+            gap,
+            alternative: self.option,
+            cost: self.own_costs.as_ref().map(|own| &own.search),
+            effort: self.engine.setup.effort,
+            ..Ask::new(from, goal, &budget)
+        };
+        self.worker.find(&ask, &mut self.proposal)
     }
 
     /// A proposal for each rate.
     pub(super) fn find_all(&mut self, from: &[f64], rates: &[f64]) -> Result<Vec<Proposal>> {
         let mut proposals = vec![Proposal::new(from.len()); rates.len()];
-        self.worker.frontier(from, rates, &mut self.proposal, &mut |i, found| {
+        let ask = Ask {
+            cost: self.own_costs.as_ref().map(|own| &own.search),
+            effort: self.engine.setup.effort,
+            ..Ask::new(from, Goal::Rate(self.engine.setup.max_rate), &self.budget)
+        };
+        self.worker.frontier(&ask, rates, &mut self.proposal, &mut |i, found| {
             proposals[i].clone_from(found);
             Ok(())
         })?;
@@ -68,12 +98,16 @@ impl<'e> Proposer<'e> {
 
     pub(super) fn turn_to_option(&mut self, option: usize) {
         self.option = option;
-        self.worker.turn_to_option(option);
     }
 
     /// How many lines the search has read so far.
     pub(super) fn n_lines(&self) -> u64 {
         self.worker.n_lines()
+    }
+
+    /// How many lines searches have asked for so far ([`Budget`]).
+    pub(super) fn n_evaluations(&self) -> u64 {
+        self.spent + self.budget.spent()
     }
 
     /// From now on, changes cost so many times what they usually do; `None` for what they usually
@@ -90,7 +124,12 @@ impl<'e> Proposer<'e> {
                 Some(OwnCosts { factors: factors.to_vec(), cost, search })
             }
         };
-        self.worker.reprice(own.as_ref().map_or(&task.cost, |own| &own.search))?;
+        if !self.worker.serves_own_costs() {
+            return Err(Error::Unsupported {
+                what: "costs of a person's own with this method".to_owned(),
+                why: "it is prepared for one set of costs; use method probe".to_owned(),
+            });
+        }
         self.own_costs = own;
         Ok(())
     }

@@ -95,6 +95,7 @@ impl Case<'_, '_, SampledJudge<'_>> {
             outside_range: self.rounding.outside_range(self.person),
             verdict: self.proposer.proposal.verdict,
             claimed: self.proposer.proposal.claimed,
+            source: self.proposer.proposal.source,
             evidence: Evidence::Sampled { certified: attempt.certified, upper: attempt.upper },
         };
         answer.fill(&self.asked(score, max_rate), Outcome::Recourse(recourse));

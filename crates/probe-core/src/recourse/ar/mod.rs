@@ -30,7 +30,7 @@ use super::flip::{Flip, Search};
 use super::lime::Affine;
 use super::reach::Reach;
 use super::version::Version;
-use super::{MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
+use super::{Ask, MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
 use crate::error::{Error, Result};
 use crate::registry::Entry;
 pub(super) use percentile::Percentiles;
@@ -146,10 +146,11 @@ struct OnGrid<'a> {
 impl Search for OnGrid<'_> {
     fn search(
         &mut self,
-        factual: &[f64],
+        ask: &Ask<'_>,
         reach: &Reach,
         point: &mut [f64],
     ) -> Result<std::result::Result<(), Reason>> {
+        let factual = ask.factual;
         let task = self.task;
         let start = point.to_vec();
         if let Some(percentiles) = self.percentiles {

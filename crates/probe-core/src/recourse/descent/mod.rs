@@ -34,7 +34,7 @@ mod params;
 pub(super) use params::{Loss, NAMES, Params};
 
 use super::reach::Reach;
-use super::{Goal, Proposal, Reason, Task, Verdict, Worker};
+use super::{Ask, Goal, Proposal, Reason, Task, Verdict, Worker};
 use crate::error::{Error, Result};
 use crate::math::adam::Adam;
 use crate::model::Differentiable;
@@ -190,7 +190,8 @@ impl<'a, S: RateSource> Descent<'a, S> {
 }
 
 impl<S: RateSource> Worker for Descent<'_, S> {
-    fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
+    fn find(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
+        let (factual, goal) = (ask.factual, ask.aim());
         goal.check()?;
         let Goal::Rate(target) = goal else {
             return Err(Error::Unsupported {

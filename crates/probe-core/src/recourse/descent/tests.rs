@@ -5,7 +5,7 @@ use crate::cost::Cost;
 use crate::invalidation::Temperature;
 use crate::model::{Activation, Dense, Linear, Mlp, Model};
 use crate::noise::{Gaussian, NoiseOn};
-use crate::recourse::{MethodOptions, RecourseMethod, Reference, method};
+use crate::recourse::{Budget, MethodOptions, RecourseMethod, Reference, SearchEffort, method};
 use crate::schema::Actions;
 use crate::seed::{Purpose, Seed, Stream};
 use std::sync::Arc;
@@ -20,6 +20,8 @@ fn task(model: Arc<dyn Model>, sigma: f64, options: &[&str]) -> Arc<Task> {
         shift: None,
         seed: Seed(7),
         options: MethodOptions::parse(options.iter().copied()).unwrap(),
+        effort: SearchEffort::Normal,
+        left_out: None,
         reference: Reference::of_ranges(&vec![None; n], &Actions::free(n)),
         model,
     })
@@ -126,12 +128,18 @@ fn paper_text_ends_with_a_favourable_point_and_a_reason() {
     let task = task(model, 1.0, &options);
     let solver = method("probe-gradient").unwrap().prepare(&task).unwrap();
     let mut proposal = Proposal::new(2);
-    solver.worker().find(&[0.0, 0.0], Goal::Rate(0.05), &mut proposal).unwrap();
+    solver
+        .worker()
+        .find(&Ask::new(&[0.0, 0.0], Goal::Rate(0.05), &Budget::default()), &mut proposal)
+        .unwrap();
     assert_eq!(proposal.verdict, Verdict::Short(Reason::NotFound));
     let score = task.model.score(&proposal.point).unwrap();
     let rate = crate::affine_rate(score, 0.0, 1.0);
     assert!((rate - 0.3549).abs() < 0.005, "{rate}");
-    solver.worker().find(&[0.0, 0.0], Goal::Rate(0.4), &mut proposal).unwrap();
+    solver
+        .worker()
+        .find(&Ask::new(&[0.0, 0.0], Goal::Rate(0.4), &Budget::default()), &mut proposal)
+        .unwrap();
     assert_eq!(proposal.verdict, Verdict::Reached, "above the balance the target is met");
 }
 
@@ -147,7 +155,10 @@ fn the_printed_loop_ends_at_the_first_change_of_label() {
             let task = task(model, 0.1, &["loop=printed", "learning-rate=0.01"]);
             let solver = method("probe-gradient").unwrap().prepare(&task).unwrap();
             let (factual, mut proposal) = (vec![0.0; d], Proposal::new(d));
-            solver.worker().find(&factual, Goal::Rate(target), &mut proposal).unwrap();
+            solver
+                .worker()
+                .find(&Ask::new(&factual, Goal::Rate(target), &Budget::default()), &mut proposal)
+                .unwrap();
             let score = task.model.score(&proposal.point).unwrap();
             let sd = 0.1
                 * task
@@ -182,7 +193,10 @@ fn the_best_iterate_is_no_dearer_than_the_first() {
         let costs = (0..10).map(|_| {
             let factual: Vec<f64> = (0..5).map(|_| draw.normal()).collect();
             let mut proposal = Proposal::new(5);
-            solver.worker().find(&factual, Goal::Rate(0.2), &mut proposal).unwrap();
+            solver
+                .worker()
+                .find(&Ask::new(&factual, Goal::Rate(0.2), &Budget::default()), &mut proposal)
+                .unwrap();
             assert_eq!(proposal.verdict, Verdict::Reached);
             task.cost.between(&factual, &proposal.point)
         });
@@ -221,7 +235,9 @@ fn what_cannot_be_served_is_refused_by_name() {
         assert!(refusal(&Arc::new(limited)).contains("number of changes"));
         assert!(refusal(&task(linear(), 0.1, &["lambda9=1"])).contains("lambda1, lambda2"));
         let solver = method.prepare(&task(linear(), 0.1, &[])).unwrap();
-        let budget = solver.worker().find(&[-1.0], Goal::Budget(1.0), &mut Proposal::new(1));
+        let budget = solver
+            .worker()
+            .find(&Ask::new(&[-1.0], Goal::Budget(1.0), &Budget::default()), &mut Proposal::new(1));
         assert!(budget.unwrap_err().to_string().contains("budget"));
     }
     assert!(

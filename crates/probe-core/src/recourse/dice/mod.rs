@@ -37,7 +37,7 @@ use super::descent;
 use super::flip::{Flip, Search};
 use super::reach::Reach;
 use super::walk::{Kink, Walk};
-use super::{MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
+use super::{Ask, MethodOptions, Reason, RecourseMethod, Solver, Task, Worker};
 use crate::cost::Cost;
 use crate::error::{Result, require};
 use crate::model::Differentiable;
@@ -140,7 +140,6 @@ impl Solver for Prepared {
             gradients: vec![vec![0.0; n]; k],
             person: Vec::new(),
             answers: vec![vec![0.0; n]; k],
-            option: 0,
         };
         Box::new(Flip::new(&self.task, search))
     }
@@ -155,8 +154,6 @@ struct Several<'a> {
     person: Vec<f64>,
     /// Cheapest first.
     answers: Vec<Vec<f64>>,
-    /// Which answer is asked for.
-    option: usize,
 }
 
 impl Several<'_> {
@@ -305,23 +302,21 @@ impl Several<'_> {
 impl Search for Several<'_> {
     fn search(
         &mut self,
-        factual: &[f64],
+        ask: &Ask<'_>,
         reach: &Reach,
         point: &mut [f64],
     ) -> Result<std::result::Result<(), Reason>> {
+        let factual = ask.factual;
         if self.person != factual {
             let start = point.to_vec();
             self.answer(factual, reach, &start)?;
         }
-        point.copy_from_slice(&self.answers[self.option]);
+        let alternative = ask.alternative.min(self.walks.len() - 1);
+        point.copy_from_slice(&self.answers[alternative]);
         Ok(if self.model.score(point)? > 0.0 { Ok(()) } else { Err(Reason::NotFound) })
     }
 
     fn n_options(&self) -> usize {
         self.walks.len()
-    }
-
-    fn turn_to_option(&mut self, option: usize) {
-        self.option = option.min(self.walks.len() - 1);
     }
 }

@@ -13,8 +13,10 @@ mod choices;
 mod conditions;
 mod failures;
 
-use super::super::{Goal, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker};
-use crate::cost::Cost;
+use super::super::ask::Posed;
+use super::super::{
+    Ask, Budget, Goal, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker,
+};
 use crate::error::{Error, Result};
 use crate::math::normal::upper_tail;
 use crate::noise::NoiseOn;
@@ -82,7 +84,7 @@ impl Solver for DiscreteSolver {
         let limits = vec![(f64::NEG_INFINITY, f64::INFINITY); n];
         Box::new(DiscreteWorker {
             solver: self,
-            task: Arc::clone(&self.task),
+            task: Posed::new(&self.task),
             inner: self.inner.worker(),
             within: Restriction {
                 limits,
@@ -99,8 +101,7 @@ impl Solver for DiscreteSolver {
 
 struct DiscreteWorker<'a> {
     solver: &'a DiscreteSolver,
-    /// The solver's, but for costs of a person's own.
-    task: Arc<Task>,
+    task: Posed,
     inner: Box<dyn Worker + 'a>,
     within: Restriction,
     found: Proposal,
@@ -111,23 +112,65 @@ struct DiscreteWorker<'a> {
 }
 
 impl Worker for DiscreteWorker<'_> {
-    fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
-        goal.check()?;
-        match goal {
-            Goal::Rate(rate) => self.reach(factual, rate, proposal),
-            Goal::Budget(budget) => self.spend(factual, budget, proposal),
+    fn find(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
+        ask.aim().check()?;
+        // Limits and categories are this solver's own business.
+        self.task.turn_to(&Ask { restriction: None, ..*ask });
+        self.within.held.clear();
+        if let Some(restriction) = ask.restriction {
+            self.within.held.extend_from_slice(&restriction.held);
+        }
+        match ask.goal {
+            Goal::Rate(rate) => self.reach(ask.factual, Aim::new(ask, rate), proposal),
+            Goal::Budget(budget) => self.spend(ask.factual, Aim::new(ask, 0.5), budget, proposal),
         }
     }
 
-    fn confine(&mut self, within: &Restriction, _: SearchEffort) -> Result<()> {
-        // Limits and categories are this solver's own business.
-        self.within.held.clone_from(&within.held);
-        Ok(())
+    fn n_lines(&self) -> u64 {
+        self.inner.n_lines()
     }
 
-    fn reprice(&mut self, cost: &Cost) -> Result<()> {
-        self.task = Arc::new(Task { cost: cost.clone(), ..Task::clone(&self.task) });
-        self.inner.reprice(cost)
+    fn serves_own_costs(&self) -> bool {
+        self.inner.serves_own_costs()
+    }
+}
+
+/// The rate that relaxations are asked for, and how much work they are worth.
+#[derive(Clone, Copy)]
+struct Aim<'b> {
+    rate: f64,
+    /// How far below it the answer usually is, where a search may choose that ([`Ask::gap`]).
+    gap: Option<f64>,
+    effort: SearchEffort,
+    budget: &'b Budget<'b>,
+}
+
+impl<'b> Aim<'b> {
+    fn new(ask: &Ask<'b>, rate: f64) -> Self {
+        Self { rate, gap: ask.gap, effort: ask.effort, budget: ask.budget }
+    }
+
+    /// Another rate, without a gap to choose.
+    fn exactly(self, rate: f64) -> Self {
+        Self { rate, gap: None, ..self }
+    }
+
+    /// The same rate for the work that a relaxation after the first is worth.
+    fn less(self) -> Self {
+        match self.effort {
+            SearchEffort::Thorough => Self { effort: SearchEffort::Normal, ..self },
+            SearchEffort::Normal | SearchEffort::Quick => self.quick(),
+        }
+    }
+
+    /// The same rate for as little work as possible.
+    fn quick(self) -> Self {
+        Self { effort: SearchEffort::Quick, ..self }
+    }
+
+    /// The rate less the usual gap.
+    fn usual(self) -> f64 {
+        self.rate - self.gap.unwrap_or(0.0)
     }
 }
 
@@ -141,25 +184,62 @@ impl DiscreteWorker<'_> {
         self.task.actions.groups()[g].columns().iter().any(|&c| self.holds(c))
     }
 
+    /// Solves the relaxation within `self.within`, for the categories of `self.person`, into
+    /// `self.found`.
+    fn relax(&mut self, aim: Aim<'_>) -> Result<()> {
+        let ask = Ask {
+            gap: aim.gap,
+            cost: self.task.own_cost(),
+            restriction: Some(&self.within),
+            effort: aim.effort,
+            ..Ask::new(&self.person, Goal::Rate(aim.rate), aim.budget)
+        };
+        self.inner.find(&ask, &mut self.found)
+    }
+
     /// Relaxations that one person is worth.
-    fn nodes(&self) -> usize {
-        if self.solver.exact { EXACT_NODES } else { SEARCHED_NODES }
+    fn nodes(&self, effort: SearchEffort) -> usize {
+        if self.solver.exact { EXACT_NODES } else { SEARCHED_NODES * effort.times_nodes() }
     }
 
     /// The cheapest point on the grid of at most this rate; where an exact solver has none, the
     /// most robust one.
-    fn reach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
-        self.find_cheapest(factual, rate, proposal)?;
+    fn reach(&mut self, factual: &[f64], aim: Aim<'_>, proposal: &mut Proposal) -> Result<()> {
+        let normal = Aim { effort: aim.effort.min(SearchEffort::Normal), ..aim };
+        self.find_cheapest(factual, normal, proposal)?;
+        if aim.effort > normal.effort && !self.solver.exact {
+            self.look_further(factual, aim, proposal)?;
+        }
         let missed = matches!(proposal.verdict, Verdict::Short(reason) if reason != Reason::SearchLimit && reason != Reason::NotOneHot);
         if missed && self.solver.exact {
-            self.approach(factual, rate, proposal)?;
+            self.approach(factual, aim, proposal)?;
         }
         Ok(())
     }
 
-    /// The most robust favourable point, where `rate` is out of reach: bisection over what the
+    /// The same with more work, from the start; what it finds is taken only if it costs less.
+    fn look_further(
+        &mut self,
+        factual: &[f64],
+        aim: Aim<'_>,
+        proposal: &mut Proposal,
+    ) -> Result<()> {
+        let mut further = Proposal::new(factual.len());
+        self.find_cheapest(factual, aim, &mut further)?;
+        let cost = |found: &Proposal| match found.verdict {
+            Verdict::Reached => self.task.cost.between(factual, &found.point),
+            Verdict::Short(_) => f64::INFINITY,
+        };
+        if cost(&further) < cost(proposal) {
+            proposal.clone_from(&further);
+        }
+        Ok(())
+    }
+
+    /// The most robust favourable point, where the rate is out of reach: bisection over what the
     /// cheapest point of a rate has.
-    fn approach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
+    fn approach(&mut self, factual: &[f64], aim: Aim<'_>, proposal: &mut Proposal) -> Result<()> {
+        let rate = aim.usual();
         let odds = |rate: f64| (rate / (1.0 - rate)).ln();
         let mut found = Proposal::new(factual.len());
         // Solvers of these serve rates below one half alone.
@@ -177,7 +257,7 @@ impl DiscreteWorker<'_> {
             proposal.verdict = Verdict::Short(Reason::RateNotReachable);
         }
         for _ in 0..BISECTIONS {
-            self.find_cheapest(factual, asked, &mut found)?;
+            self.find_cheapest(factual, aim.exactly(asked), &mut found)?;
             match found.verdict {
                 Verdict::Reached => {
                     let rate =
@@ -208,19 +288,23 @@ impl DiscreteWorker<'_> {
     }
 
     /// The cheapest point on the grid of at most this rate.
-    fn find_cheapest(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
+    fn find_cheapest(
+        &mut self,
+        factual: &[f64],
+        aim: Aim<'_>,
+        proposal: &mut Proposal,
+    ) -> Result<()> {
         let task = Arc::clone(&self.task);
         proposal.point.copy_from_slice(factual);
         proposal.verdict = Verdict::Short(Reason::NotOneHot);
-        proposal.claimed = None;
+        (proposal.claimed, proposal.aim, proposal.source) = (None, None, "");
         let Some(mut choices) =
             Choices::new(&task, factual, |g| self.solver.chosen && !self.holds_group(g))
         else {
             return Ok(());
         };
         proposal.verdict = Verdict::Short(Reason::NoAdmissibleMove);
-        let (total, nodes) = (f64::INFINITY, self.nodes());
-        let mut best = Best { total, point: factual.to_vec(), nodes, stopped: false };
+        let mut best = Best::new(factual, self.nodes(aim.effort));
         // Whether it is refused itself, and its rate.
         let mut nearest: Option<(bool, f64)> = None;
         while let Some(choice) = choices.next() {
@@ -230,7 +314,8 @@ impl DiscreteWorker<'_> {
             if task.actions.max_changes().is_some_and(|most| choice.n_changed > most) {
                 continue;
             }
-            if best.nodes == 0 {
+            let begun = best.nodes < self.nodes(aim.effort);
+            if best.nodes == 0 || begun && aim.budget.is_exhausted() {
                 best.stopped = true;
                 break;
             }
@@ -244,18 +329,19 @@ impl DiscreteWorker<'_> {
                 continue;
             };
             let rooms = self.with_ties_held(factual, rooms);
-            match self.rate_of_success(factual, rate, &rooms)? {
-                Some(rate) => self.branch(rate, choice.total, rooms.clone(), &mut best)?,
+            match self.aim_of_success(factual, aim, &rooms)? {
+                Some(aim) => self.branch(aim, choice.total, rooms.clone(), &mut best)?,
                 // Whatever else is done, the changes of category fail too often.
-                None => self.go_far(&rooms)?,
+                None => self.go_far(aim, &rooms)?,
             }
             if !self.solver.exact {
                 let accepted =
-                    self.try_steps_alone(factual, rate, choice.total, &rooms, &mut best)?;
+                    self.try_steps_alone(factual, aim.usual(), choice.total, &rooms, &mut best)?;
                 self.roots.extend(accepted.map(|(_, point)| Proposal {
                     point,
                     verdict: Verdict::Short(Reason::RateNotReachable),
                     claimed: None,
+                    aim: None,
                     source: "single_step",
                 }));
             }
@@ -265,6 +351,7 @@ impl DiscreteWorker<'_> {
         }
         if best.total.is_finite() {
             proposal.point.copy_from_slice(&best.point);
+            (proposal.aim, proposal.source) = (best.aim, best.source);
             proposal.verdict = match best.stopped && self.solver.exact {
                 true => Verdict::Short(Reason::SearchLimit),
                 false => Verdict::Reached,
@@ -303,16 +390,12 @@ impl DiscreteWorker<'_> {
     }
 
     /// The most robust point of each room with the categories of `self.person`, into `self.roots`.
-    fn go_far(&mut self, rooms: &[Vec<(f64, f64)>]) -> Result<()> {
+    fn go_far(&mut self, aim: Aim<'_>, rooms: &[Vec<(f64, f64)>]) -> Result<()> {
         self.roots.clear();
         for limits in rooms {
             self.within.limits.copy_from_slice(limits);
-            self.inner.confine(&self.within, SearchEffort::Quick)?;
-            self.inner.find(
-                &self.person,
-                Goal::Rate(if self.solver.exact { FAR } else { LEAST_RATE }),
-                &mut self.found,
-            )?;
+            let far = aim.exactly(if self.solver.exact { FAR } else { LEAST_RATE });
+            self.relax(far.quick())?;
             self.found.verdict = Verdict::Short(Reason::RateNotReachable);
             self.roots.push(self.found.clone());
         }
@@ -356,14 +439,21 @@ impl DiscreteWorker<'_> {
 
     /// The most robust point that the budget pays: bisection over what the cheapest point of a rate
     /// costs.
-    fn spend(&mut self, factual: &[f64], budget: f64, proposal: &mut Proposal) -> Result<()> {
+    fn spend(
+        &mut self,
+        factual: &[f64],
+        aim: Aim<'_>,
+        budget: f64,
+        proposal: &mut Proposal,
+    ) -> Result<()> {
         let task = Arc::clone(&self.task);
         let mut best: Option<Proposal> = None;
         let (mut low, mut high) = (-6.0_f64, 6.0_f64);
         let steps = if self.solver.exact { EXACT_BISECTIONS } else { BISECTIONS };
         for _ in 0..steps {
             let z = 0.5 * (low + high);
-            self.find_cheapest(factual, upper_tail(z).clamp(1e-9, 1.0 - 1e-9), proposal)?;
+            let rate = upper_tail(z).clamp(1e-9, 1.0 - 1e-9);
+            self.find_cheapest(factual, aim.exactly(rate), proposal)?;
             let reached =
                 matches!(proposal.verdict, Verdict::Reached | Verdict::Short(Reason::SearchLimit));
             if reached && task.cost.between(factual, &proposal.point) <= budget {

@@ -10,6 +10,8 @@ pub mod linear;
 mod sequential;
 mod shifted;
 
+pub use sequential::GENERATORS;
+
 use super::{RecourseMethod, Solver, Task};
 use crate::error::{Error, Result};
 use crate::noise::NoiseOn;

@@ -13,15 +13,14 @@
 //! solve: refused. Categories and steps are chosen around it (`super::discrete`); groups stay as
 //! they are here.
 
-use super::super::{Goal, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker};
+use super::super::ask::Posed;
+use super::super::{Ask, Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
 use super::linear::Step;
-use crate::cost::Cost;
 use crate::error::{Error, Result, require};
 use crate::invalidation::ShiftedRate;
 use crate::math::normal::upper_quantile;
 use crate::model::ModelShift;
 use crate::noise::NoiseOn;
-use crate::schema::Restriction;
 use std::sync::Arc;
 
 const MAX_STEPS: usize = 400;
@@ -72,7 +71,7 @@ impl Solver for ShiftedSolver {
         let zeros = || vec![0.0; self.rate.n_features()];
         Box::new(ShiftedWorker {
             solver: self,
-            task: Arc::clone(&self.task),
+            task: Posed::new(&self.task),
             step: Step::default(),
             here: Place { point: zeros(), slack: 0.0, gradient: zeros() },
             trial: Place { point: zeros(), slack: 0.0, gradient: zeros() },
@@ -116,16 +115,17 @@ impl Place {
 
 struct ShiftedWorker<'a> {
     solver: &'a ShiftedSolver,
-    /// The solver's, but for what the worker is confined to, and costs of a person's own.
-    task: Arc<Task>,
+    task: Posed,
     step: Step,
     here: Place,
     trial: Place,
 }
 
 impl Worker for ShiftedWorker<'_> {
-    fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
+    fn find(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
+        let (factual, goal) = (ask.factual, ask.aim());
         goal.check()?;
+        self.task.turn_to(ask);
         let Goal::Rate(target) = goal else {
             return Err(Error::Unsupported {
                 what: "a budget with a model shift".to_owned(),
@@ -164,14 +164,8 @@ impl Worker for ShiftedWorker<'_> {
         Ok(self.solver.rate.rate(to))
     }
 
-    fn confine(&mut self, within: &Restriction, _: SearchEffort) -> Result<()> {
-        Arc::make_mut(&mut self.task).actions.confine(within);
-        Ok(())
-    }
-
-    fn reprice(&mut self, cost: &Cost) -> Result<()> {
-        Arc::make_mut(&mut self.task).cost.clone_from(cost);
-        Ok(())
+    fn serves_own_costs(&self) -> bool {
+        true
     }
 }
 

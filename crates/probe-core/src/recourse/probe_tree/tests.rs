@@ -3,7 +3,9 @@ use crate::cost::Cost;
 use crate::math::normal::{upper_quantile, upper_tail};
 use crate::model::{Linear, Model, Tree, TreeRules};
 use crate::noise::{Covariance, Gaussian, NoiseOn};
-use crate::recourse::{Goal, Proposal, Reason, Reference, Verdict, method};
+use crate::recourse::{
+    Ask, Budget, Goal, Proposal, Reason, Reference, SearchEffort, Verdict, method,
+};
 use crate::schema::{Actions, Group};
 use crate::seed::Seed;
 
@@ -17,6 +19,8 @@ fn task(model: Arc<dyn Model>, options: &[&str]) -> Task {
         shift: None,
         seed: Seed(7),
         options: MethodOptions::parse(options.iter().copied()).unwrap(),
+        effort: SearchEffort::Normal,
+        left_out: None,
         reference: Reference::of_ranges(&vec![None; n], &Actions::free(n)),
         model,
     }
@@ -52,7 +56,10 @@ fn a_step_is_imitated_and_its_recourse_is_the_known_one() {
     let solver = method(NAME).unwrap().prepare(&task).unwrap();
     let mut proposal = Proposal::new(2);
     for r in [0.35, 0.1, 0.01] {
-        solver.worker().find(&[0.3, 0.4], Goal::Rate(r), &mut proposal).unwrap();
+        solver
+            .worker()
+            .find(&Ask::new(&[0.3, 0.4], Goal::Rate(r), &Budget::default()), &mut proposal)
+            .unwrap();
         assert_eq!(proposal.verdict, Verdict::Reached);
         // Steps are at most a few times the learning rate.
         let past = proposal.point[0] - (cut + 0.1 * upper_quantile(r));
@@ -85,7 +92,10 @@ fn one_class_is_imitated_by_one_leaf_and_nobody_is_helped() {
     assert_eq!((found.n_leaves(), found.fidelity), (1, 1.0));
     let solver = method(NAME).unwrap().prepare(&task).unwrap();
     let mut proposal = Proposal::new(1);
-    solver.worker().find(&[0.3], Goal::Rate(0.1), &mut proposal).unwrap();
+    solver
+        .worker()
+        .find(&Ask::new(&[0.3], Goal::Rate(0.1), &Budget::default()), &mut proposal)
+        .unwrap();
     assert_eq!(
         (proposal.verdict, &proposal.point[..]),
         (Verdict::Short(Reason::NotFound), &[0.3][..])

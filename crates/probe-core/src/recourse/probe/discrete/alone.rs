@@ -75,6 +75,7 @@ impl DiscreteWorker<'_> {
             let seen = self.mixed_rate(factual, &point)?;
             if seen <= rate {
                 best.total = total;
+                (best.aim, best.source) = (None, "single_step");
                 best.point.copy_from_slice(&point);
                 return Ok(None);
             }

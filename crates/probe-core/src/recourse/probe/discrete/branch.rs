@@ -1,8 +1,8 @@
 //! Branch and bound over steps, for one choice of categories.
 
-use super::DiscreteWorker;
+use super::{Aim, DiscreteWorker};
 use crate::error::Result;
-use crate::recourse::{Goal, Reason, SearchEffort, Verdict};
+use crate::recourse::{Reason, Verdict};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -15,8 +15,18 @@ pub(super) struct Best {
     /// In the norm's total.
     pub total: f64,
     pub point: Vec<f64>,
+    /// The rate that the search aimed at there, and which part of it found the point.
+    pub aim: Option<f64>,
+    pub source: &'static str,
     pub nodes: usize,
     pub stopped: bool,
+}
+
+impl Best {
+    pub(super) fn new(factual: &[f64], nodes: usize) -> Self {
+        let (total, point) = (f64::INFINITY, factual.to_vec());
+        Self { total, point, aim: None, source: "", nodes, stopped: false }
+    }
 }
 
 /// A part of the problem that was not looked at yet.
@@ -52,7 +62,7 @@ impl DiscreteWorker<'_> {
     /// What is found first in each room goes to `self.roots`.
     pub(super) fn branch(
         &mut self,
-        rate: f64,
+        aim: Aim<'_>,
         spent: f64,
         rooms: Vec<Vec<(f64, f64)>>,
         best: &mut Best,
@@ -63,7 +73,10 @@ impl DiscreteWorker<'_> {
         self.roots.clear();
         let mut heap = BinaryHeap::new();
         let mut number = 0;
-        let most = if self.solver.exact { usize::MAX } else { NODES_OF_A_CHOICE };
+        let most = match self.solver.exact {
+            true => usize::MAX,
+            false => NODES_OF_A_CHOICE * aim.effort.times_nodes(),
+        };
         let mut used = 0;
         for limits in rooms {
             heap.push(Node { bound: spent, number, limits });
@@ -76,18 +89,17 @@ impl DiscreteWorker<'_> {
             let mut is_root = node.number < n_rooms;
             let mut limits = node.limits;
             loop {
-                if best.nodes == 0 || used >= most {
-                    best.stopped |= best.nodes == 0;
+                let exhausted = best.nodes == 0 || used > 0 && aim.budget.is_exhausted();
+                if exhausted || used >= most {
+                    best.stopped |= exhausted;
                     break;
                 }
                 best.nodes -= 1;
                 used += 1;
                 self.within.limits.copy_from_slice(&limits);
                 // Far and wide only where nothing was tried yet.
-                let first = best.nodes + 1 == self.nodes();
-                let effort = if first { SearchEffort::Normal } else { SearchEffort::Quick };
-                self.inner.confine(&self.within, effort)?;
-                self.inner.find(&self.person, Goal::Rate(rate), &mut self.found)?;
+                let first = best.nodes + 1 == self.nodes(aim.effort);
+                self.relax(if first { aim } else { aim.less() })?;
                 if is_root {
                     self.roots.push(self.found.clone());
                     is_root = false;
@@ -103,6 +115,7 @@ impl DiscreteWorker<'_> {
                 }
                 let Some((j, below, above)) = self.between_steps() else {
                     best.total = total;
+                    (best.aim, best.source) = (self.found.aim, self.found.source);
                     best.point.copy_from_slice(&self.found.point);
                     self.snap(&mut best.point);
                     break;

@@ -1,31 +1,33 @@
 //! Changes of category that may fail: the rate over all outcomes.
 
-use super::{DiscreteWorker, LEAST_RATE};
+use super::{Aim, DiscreteWorker, LEAST_RATE};
 use crate::error::Result;
 use crate::math::normal::upper_tail;
-use crate::recourse::{Goal, SearchEffort, Verdict};
+use crate::recourse::Verdict;
 
 /// Searches that find the rate which leaves room for changes of category that fail.
 const TURNS: usize = 6;
 
 impl DiscreteWorker<'_> {
     /// The rate that the point itself must have so that the person, who may fail to change the
-    /// categories of `self.person`, has `rate` all in all; `None` if there is none. Exact on affine
-    /// scores, where a failure shifts the score by the same amount wherever it happens.
-    pub(super) fn rate_of_success(
+    /// categories of `self.person`, has that of `aim` all in all; `None` if there is none. Exact on
+    /// affine scores, where a failure shifts the score by the same amount wherever it happens.
+    pub(super) fn aim_of_success<'b>(
         &mut self,
         factual: &[f64],
-        rate: f64,
+        aim: Aim<'b>,
         rooms: &[Vec<(f64, f64)>],
-    ) -> Result<Option<f64>> {
+    ) -> Result<Option<Aim<'b>>> {
         let outcomes = self.task.actions.outcomes(factual, &self.person);
         if outcomes.is_empty() {
-            return Ok(Some(rate));
+            return Ok(Some(aim));
         }
+        // What a gap costs depends on failures too, so it stays as usual.
+        let rate = aim.usual();
         if let Some(linear) = self.task.model.as_linear().filter(|_| self.solver.exact) {
             let scores: Vec<(f64, f64)> =
                 outcomes.iter().map(|(p, point)| (*p, linear.score_row(point))).collect();
-            return Ok(success_on_line(&scores, self.solver.sd, rate));
+            return Ok(success_on_line(&scores, self.solver.sd, rate).map(|rate| aim.exactly(rate)));
         }
         // Else by turns, from above: the point that this rate leads to, and how often failures are
         // refused there.
@@ -35,8 +37,7 @@ impl DiscreteWorker<'_> {
             let mut least = f64::INFINITY;
             for limits in rooms {
                 self.within.limits.copy_from_slice(limits);
-                self.inner.confine(&self.within, SearchEffort::Quick)?;
-                self.inner.find(&self.person, Goal::Rate(asked), &mut self.found)?;
+                self.relax(aim.exactly(asked).quick())?;
                 if self.found.verdict == Verdict::Reached {
                     let point = self.found.point.clone();
                     least = least.min(self.mixed_rate(factual, &point)? - success * asked);
@@ -44,14 +45,14 @@ impl DiscreteWorker<'_> {
             }
             let left = (rate - least) / success;
             if left >= 0.99 * asked {
-                return Ok(Some(asked));
+                return Ok(Some(aim.exactly(asked)));
             }
             if least.is_infinite() || asked < LEAST_RATE {
                 return Ok(None);
             }
             asked = if left > 0.0 { 0.998 * left } else { 0.2 * asked };
         }
-        Ok(Some(asked))
+        Ok(Some(aim.exactly(asked)))
     }
 
     /// About the rate of a point, failures included.

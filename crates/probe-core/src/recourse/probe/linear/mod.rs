@@ -16,13 +16,13 @@ mod program;
 mod reduced;
 mod subset;
 
-use super::super::{Goal, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker};
+use super::super::ask::Posed;
+use super::super::{Ask, Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
 use crate::cost::{Cost, Norm, Scratch};
 use crate::error::{Error, Result};
 use crate::invalidation::affine_rate;
 use crate::math::normal::upper_quantile;
 use crate::noise::NoiseOn;
-use crate::schema::Restriction;
 use reduced::{Layout, Reduced, Requirement, Solution};
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ impl LinearSolver {
             sd = gaussian.sd_along(linear.weights(), |j| active[j]);
             shift = gaussian.mean_along(linear.weights(), |j| active[j]);
         }
-        Ok(Self { layout: layout_of(task), task: Arc::clone(task), sd, shift })
+        Ok(Self { layout: layout_of(task, &task.cost), task: Arc::clone(task), sd, shift })
     }
 
     /// What a `rate` with quantile `z` asks of the score of a person who scores `score` now.
@@ -97,7 +97,7 @@ impl Solver for LinearSolver {
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(LinearWorker {
             solver: self,
-            task: Arc::clone(&self.task),
+            task: Posed::new(&self.task),
             layout: None,
             reduced: Reduced::default(),
             scratch: Scratch::default(),
@@ -109,8 +109,7 @@ impl Solver for LinearSolver {
 
 struct LinearWorker<'a> {
     solver: &'a LinearSolver,
-    /// The solver's, but for what the worker is confined to, and costs of a person's own.
-    task: Arc<Task>,
+    task: Posed,
     /// For costs of a person's own.
     layout: Option<Layout>,
     reduced: Reduced,
@@ -121,8 +120,10 @@ struct LinearWorker<'a> {
 }
 
 impl Worker for LinearWorker<'_> {
-    fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
+    fn find(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
+        let (factual, goal) = (ask.factual, ask.aim());
         goal.check()?;
+        self.pose(ask);
         if let Goal::Rate(rate) = goal
             && self.fill_in_order(factual, rate, proposal)?
         {
@@ -142,11 +143,13 @@ impl Worker for LinearWorker<'_> {
 
     fn frontier(
         &mut self,
-        factual: &[f64],
+        ask: &Ask<'_>,
         rates: &[f64],
         proposal: &mut Proposal,
         each: &mut dyn FnMut(usize, &mut Proposal) -> Result<()>,
     ) -> Result<()> {
+        let factual = ask.factual;
+        self.pose(ask);
         // One reduction and one sort serve every rate.
         let impossible = self.reduce(factual).err();
         for (i, &rate) in rates.iter().enumerate() {
@@ -178,20 +181,18 @@ impl Worker for LinearWorker<'_> {
         Ok(affine_rate(score, 0.0, gaussian.sd_along(linear.weights(), |j| active[j])))
     }
 
-    fn confine(&mut self, within: &Restriction, _: SearchEffort) -> Result<()> {
-        Arc::make_mut(&mut self.task).actions.confine(within);
-        Ok(())
-    }
-
-    fn reprice(&mut self, cost: &Cost) -> Result<()> {
-        let task = Arc::make_mut(&mut self.task);
-        task.cost.clone_from(cost);
-        self.layout = Some(layout_of(task));
-        Ok(())
+    fn serves_own_costs(&self) -> bool {
+        true
     }
 }
 
 impl LinearWorker<'_> {
+    fn pose(&mut self, ask: &Ask<'_>) {
+        if self.task.turn_to(ask) {
+            self.layout = Some(layout_of(&self.solver.task, &self.task.cost));
+        }
+    }
+
     /// `rate` with its quantile, which everybody shares.
     fn quantile(&mut self, rate: f64) -> (f64, f64) {
         if rate != self.quantile.0 {
@@ -378,11 +379,11 @@ impl LinearWorker<'_> {
     }
 }
 
-/// What all people share under a task's costs.
-fn layout_of(task: &Task) -> Layout {
+/// What all people share whose costs are `cost`.
+fn layout_of(task: &Task, cost: &Cost) -> Layout {
     let weights = task.model.as_linear().map_or(&[][..], |linear| linear.weights());
     let changed = task.noise.as_gaussian().filter(|_| task.noise_on == NoiseOn::Changed);
-    Layout::new(task, weights, |j| {
+    Layout::new(&task.actions, cost, weights, |j| {
         changed.map_or(0.0, |gaussian| (weights[j] * gaussian.sd(j)).powi(2))
     })
 }
@@ -437,7 +438,7 @@ impl Step {
                 false
             };
         }
-        let layout = Layout::new(task, weights, |_| 0.0);
+        let layout = Layout::new(&task.actions, &task.cost, weights, |_| 0.0);
         self.solve(task, (factual, value), &layout, Requirement::fixed(needed), interval, point)
     }
 
@@ -451,7 +452,8 @@ impl Step {
         (z, sd): (f64, impl Fn(usize) -> f64),
         point: &mut [f64],
     ) -> bool {
-        let layout = Layout::new(task, weights, |j| (weights[j] * sd(j)).powi(2));
+        let layout =
+            Layout::new(&task.actions, &task.cost, weights, |j| (weights[j] * sd(j)).powi(2));
         let requirement = Requirement::new(z, 0.0, 0.0, value, true).guessed();
         let interval = |j: usize| task.actions.interval(j, factual[j]);
         self.solve(task, (factual, value), &layout, requirement, interval, point)
@@ -503,7 +505,7 @@ impl Step {
         }
         let Self { reduced, scratch, solution } = self;
         point.copy_from_slice(factual);
-        let layout = Layout::new(task, weights, |_| 0.0);
+        let layout = Layout::new(&task.actions, &task.cost, weights, |_| 0.0);
         if layout.reduce_into(task, factual, 0.0, interval, reduced).is_err() {
             return false;
         }

@@ -1,7 +1,8 @@
 //! One person's problem as items and choices that gain score.
 
 use super::super::super::{Reason, Task};
-use crate::cost::{Item, Norm, take};
+use crate::cost::{Cost, Item, Norm, take};
+use crate::schema::Actions;
 
 /// What all people share: the items in ascending order of cost per score.
 pub(super) struct Layout {
@@ -30,8 +31,12 @@ struct Slot {
 impl Layout {
     /// The layout of a score with these `weights`; `variance` is the noise that a feature brings
     /// when it changes.
-    pub(super) fn new(task: &Task, weights: &[f64], variance: impl Fn(usize) -> f64) -> Self {
-        let actions = &task.actions;
+    pub(super) fn new(
+        actions: &Actions,
+        cost: &Cost,
+        weights: &[f64],
+        variance: impl Fn(usize) -> f64,
+    ) -> Self {
         let mut order = Vec::with_capacity(weights.len());
         let mut rest = Vec::new();
         for (feature, &w) in weights.iter().enumerate() {
@@ -42,7 +47,7 @@ impl Layout {
                 rest.push(feature);
                 continue;
             }
-            let (gain, weight) = (w.abs(), task.cost.weight(feature, w));
+            let (gain, weight) = (w.abs(), cost.weight(feature, w));
             let (upward, variance) = (w > 0.0, variance(feature));
             order.push(Slot { feature, upward, gain, weight, price: weight / gain, variance });
         }

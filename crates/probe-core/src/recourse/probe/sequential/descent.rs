@@ -80,9 +80,12 @@ impl Search<'_> {
         let slack = self.slack(problem, here, pace.precision)?;
         let gradient = self.gradient.clone();
         let mut now = Descent { slack, gradient, radius: pace.radius, weight: 0.0 };
-        let least_gain = self.margin.least_gain(pace.precision);
+        let least_gain = self.tuning.least_gain(pace.precision);
         let sampled = pace.precision != Precision::FirstOrder;
         for _ in 0..pace.most_steps {
+            if sampled && problem.budget.is_exhausted() {
+                break;
+            }
             let cost = task.cost.between(factual, here);
             if sampled {
                 best.offer(here, cost, now.slack);
@@ -93,7 +96,7 @@ impl Search<'_> {
             if step.moved == 0.0 || !step.moved.is_finite() {
                 break;
             }
-            let (noise, weight) = (self.margin.noise(), now.weight);
+            let (noise, weight) = (self.tuning.noise, now.weight);
             let merit = |cost: f64, slack: f64| cost + weight * (-slack - noise).max(0.0);
             let before = merit(cost, now.slack);
             let trial = std::mem::take(&mut self.trial);
@@ -190,7 +193,7 @@ impl Search<'_> {
                 moved = moved.max((trial[j] - here[j]).abs());
                 promised += gradient[j] * (trial[j] - here[j]);
             }
-            if !fits || moved == 0.0 || !moved.is_finite() || promised <= self.precision {
+            if !fits || moved == 0.0 || !moved.is_finite() || promised <= self.tuning.precision {
                 (self.trial, self.step) = (trial, step);
                 break;
             }

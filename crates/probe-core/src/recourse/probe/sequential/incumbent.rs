@@ -1,5 +1,32 @@
 //! The best points of a search so far.
 
+use super::problem::Problem;
+use crate::recourse::Budget;
+
+/// A point that the polish has confirmed, or the last that it could not.
+pub(super) struct Confirmed {
+    pub reached: bool,
+    pub point: Vec<f64>,
+    /// The rate that it aimed at.
+    pub rate: f64,
+    /// The generator that it came from.
+    pub source: &'static str,
+}
+
+impl Confirmed {
+    pub(super) fn new(problem: Problem<'_>) -> Self {
+        let (point, rate) = (problem.factual.to_vec(), problem.aim);
+        Self { reached: false, point, rate, source: "" }
+    }
+
+    /// Takes another point that is confirmed as well, if it costs less.
+    pub(super) fn take_cheaper(&mut self, other: Self, cost: impl Fn(&[f64]) -> f64) {
+        if other.reached && cost(&other.point) < cost(&self.point) {
+            *self = other;
+        }
+    }
+}
+
 /// The cheapest feasible point, the most robust one, and where each came from.
 pub(super) struct Incumbent {
     /// The cheapest point that meets the target; meaningless while `cost` is infinite.
@@ -47,6 +74,11 @@ impl Incumbent {
         }
     }
 
+    /// Whether a further generator may run: there is work left, or none has run yet.
+    pub(super) fn may_begin(&self, budget: &Budget<'_>) -> bool {
+        self.current.is_empty() || !budget.is_exhausted()
+    }
+
     /// From now on points come from this generator.
     pub(super) fn begin(&mut self, generator: &'static str) {
         self.current = generator;
@@ -60,6 +92,13 @@ impl Incumbent {
     /// Forgets costs and slacks that were measured otherwise than the next ones will be.
     pub(super) fn measure_again(&mut self) {
         (self.cost, self.slack) = (f64::INFINITY, f64::NEG_INFINITY);
+    }
+
+    /// Forgets all but a confirmed point: what comes next must cost less.
+    pub(super) fn measure_again_at(&mut self, point: &[f64], cost: f64) {
+        self.measure_again();
+        self.point.copy_from_slice(point);
+        self.cost = cost;
     }
 
     /// Keeps a point that falls short, if the model accepts it without noise.

@@ -19,22 +19,23 @@ mod margin;
 mod polish;
 mod problem;
 mod search;
+mod tuning;
 
-use super::super::{Goal, Proposal, SearchEffort, Solver, Task, Worker};
-use crate::cost::Cost;
+pub use generators::GENERATORS;
+
+use super::super::{Ask, Goal, Proposal, Solver, Task, Worker};
 use crate::error::Result;
 use crate::invalidation::has_lines;
-use crate::math::normal::{upper_quantile, upper_tail};
+use crate::math::normal::upper_tail;
 use crate::noise::{Gaussian, Noise};
-use crate::schema::Restriction;
 use crate::seed::Purpose;
 use margin::Place;
-use problem::{Precision, Problem};
+use problem::Problem;
 use search::Search;
 use std::sync::Arc;
 
 /// Lines, or as many samples as are worth them, for a first look at a point and for a search step;
-/// fewer where `Margin::coarse` says so.
+/// fewer where `Tuning::coarse` says so.
 const GLANCE: usize = 8;
 const COARSE: usize = 64;
 /// A glance that misses the target by more than this is believed: three standard errors.
@@ -87,35 +88,19 @@ struct SequentialWorker<'a> {
 }
 
 impl Worker for SequentialWorker<'_> {
-    fn find(&mut self, factual: &[f64], goal: Goal, proposal: &mut Proposal) -> Result<()> {
-        goal.check()?;
-        match goal {
-            Goal::Rate(rate) => self.reach(factual, rate, None, proposal).map(|_| ()),
-            Goal::Budget(budget) => {
-                let search = self.search_from(factual)?;
-                // The most robust point is sought, whatever its rate.
-                let problem = Problem {
-                    factual,
-                    z: 0.0,
-                    aim: 0.5,
-                    target: None,
-                    coarse: Precision::Lines(COARSE),
-                    effort: search.effort,
-                };
-                search.spend(problem, budget, proposal)
+    fn find(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
+        ask.aim().check()?;
+        let search = self.search_from(ask.factual)?;
+        search.task.turn_to(ask);
+        match ask.goal {
+            Goal::Rate(target) => {
+                let rate =
+                    search.search(Problem::of_rate(ask, target, &search.tuning), proposal)?;
+                proposal.aim = Some(rate);
+                Ok(())
             }
+            Goal::Budget(budget) => search.spend(Problem::of_budget(ask), budget, proposal),
         }
-    }
-
-    fn find_below(
-        &mut self,
-        factual: &[f64],
-        rate: f64,
-        gap: f64,
-        proposal: &mut Proposal,
-    ) -> Result<f64> {
-        Goal::Rate(rate - gap).check()?;
-        self.reach(factual, rate - gap, Some(rate), proposal)
     }
 
     fn rate_at(&mut self, from: &[f64], to: &[f64]) -> Result<f64> {
@@ -129,17 +114,8 @@ impl Worker for SequentialWorker<'_> {
         self.search.as_ref().map_or(0, |search| search.margin.n_lines())
     }
 
-    fn confine(&mut self, restriction: &Restriction, effort: SearchEffort) -> Result<()> {
-        let search = self.search()?;
-        search.effort = effort;
-        Arc::make_mut(&mut search.task).actions.confine(restriction);
-        Ok(())
-    }
-
-    fn reprice(&mut self, cost: &Cost) -> Result<()> {
-        let search = self.search()?;
-        Arc::make_mut(&mut search.task).cost.clone_from(cost);
-        Ok(())
+    fn serves_own_costs(&self) -> bool {
+        true
     }
 }
 
@@ -155,27 +131,5 @@ impl<'a> SequentialWorker<'a> {
         let search = self.search()?;
         search.margin.begin(factual);
         Ok(search)
-    }
-
-    /// The cheapest point that aims for a rate; returns the rate it chose.
-    fn reach(
-        &mut self,
-        factual: &[f64],
-        aim: f64,
-        target: Option<f64>,
-        proposal: &mut Proposal,
-    ) -> Result<f64> {
-        let search = self.search_from(factual)?;
-        let steps =
-            target.map_or(aim, |target| aim.max(target - search.margin.gap_of_steps(target)));
-        let problem = Problem {
-            factual,
-            z: upper_quantile(steps),
-            aim,
-            target,
-            coarse: Precision::Lines(search.margin.coarse()),
-            effort: search.effort,
-        };
-        search.search(problem, proposal)
     }
 }

@@ -36,7 +36,7 @@ impl Search<'_> {
         here.copy_from_slice(best.found());
         self.restrict_support(problem.factual, here);
         self.step_out(problem, here)?;
-        if let Some(lines) = self.margin.closer() {
+        if let Some(lines) = self.tuning.closer {
             // Steps on few samples end where their noise is as large as what is left to gain.
             best.measure_again();
             let near = 0.5 * self.margin.largest_sd();
@@ -78,8 +78,10 @@ impl Search<'_> {
         }
         let mut favourable = self.favourable;
         for _ in 0..CORRECTIONS {
-            if (-self.precision..=2.0 * self.precision).contains(&slack) || !slack.is_finite() {
-                return Ok(slack >= -self.precision);
+            if (-self.tuning.precision..=2.0 * self.tuning.precision).contains(&slack)
+                || !slack.is_finite()
+            {
+                return Ok(slack >= -self.tuning.precision);
             }
             let reached = self.correct(problem, here, slack);
             let trial = std::mem::take(&mut self.trial);
@@ -141,6 +143,7 @@ impl Search<'_> {
         let place = Place { from: problem.factual, to: x, active: &self.support };
         match self.margin.closer_slack(place, z, lines, hint)? {
             Some((slack, variance)) => {
+                problem.budget.spend(lines as u64);
                 self.favourable = true;
                 self.variance = variance;
                 Ok(slack)
@@ -159,7 +162,8 @@ impl Search<'_> {
             .filter(|&j| here[j] != factual[j] && self.gradient[j] != 0.0)
             .map(|j| cost.weight(j, here[j] - factual[j]) / self.gradient[j].abs())
             .fold(f64::INFINITY, f64::min);
-        if let Some(worth) = self.margin.worth_of_cost(rate) {
+        if self.margin.bends() {
+            let worth = self.tuning.worth_of_cost(rate);
             let slope = price / (pdf(upper_quantile(rate)) * cost.between(factual, here));
             let least = least_work(rate, self.variance, worth * slope);
             let most = (MOST_GAP * gap).min(gap.max(0.5 * rate));
@@ -167,14 +171,14 @@ impl Search<'_> {
         }
         let margin = upper_quantile(rate - gap) - upper_quantile(rate);
         let surcharge = price * margin / cost.between(factual, here);
-        let fair = self.margin.fair_surcharges();
+        let fair = self.tuning.surcharges;
         let fair = if surcharge > fair.expensive { fair.cheap } else { fair.fair };
         if !(surcharge > fair && surcharge.is_finite()) {
             return gap;
         }
         // A bet that is limited by the spread of the lines takes about 2 ln(1/δ) variance/gap² of
         // them.
-        let affordable = (14.0 * self.variance / self.margin.fair_samples()).sqrt();
+        let affordable = (14.0 * self.variance / self.tuning.fair_samples).sqrt();
         (gap * (fair / surcharge).max(0.1)).max(affordable).min(gap)
     }
 
@@ -240,7 +244,7 @@ impl Search<'_> {
             } else {
                 inside = middle
             }
-            if (0.0..=2.0 * self.precision).contains(&slack) {
+            if (0.0..=2.0 * self.tuning.precision).contains(&slack) {
                 break;
             }
         }

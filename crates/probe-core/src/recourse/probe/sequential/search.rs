@@ -1,25 +1,23 @@
 //! One thread's search: generators propose, one descent improves, a polish confirms.
 
-use super::generators::STAGES;
-use super::incumbent::Incumbent;
+use super::generators::{FURTHER, Generator, STAGES};
+use super::incumbent::{Confirmed, Incumbent};
 use super::margin::{Margin, Place};
 use super::problem::{Precision, Problem};
+use super::tuning::Tuning;
 use super::{COARSE, DOUBT, GLANCE, SequentialSolver};
 use crate::error::Result;
 use crate::noise::NoiseOn;
+use crate::recourse::ask::Posed;
 use crate::recourse::probe::linear::Step;
 use crate::recourse::{Proposal, Reason, SearchEffort, Task, Verdict, infeasibility};
-use std::sync::Arc;
 
 /// One thread's search.
 pub(super) struct Search<'a> {
     solver: &'a SequentialSolver,
-    /// The solver's, but for what the search is restricted to.
-    pub task: Arc<Task>,
-    pub effort: SearchEffort,
+    pub task: Posed,
     pub margin: Box<dyn Margin + 'a>,
-    /// How closely an answer meets the target, in units of the margin.
-    pub precision: f64,
+    pub tuning: Tuning,
     /// Where noise on changed features acts, and then what may change.
     pub support: Vec<bool>,
     pub step: Step,
@@ -41,9 +39,8 @@ impl<'a> Search<'a> {
         let margin = solver.pool.margin(task, solver.noise(), solver.active.as_deref())?;
         Ok(Self {
             solver,
-            task: Arc::clone(&solver.task),
-            effort: SearchEffort::Normal,
-            precision: margin.precision(),
+            task: Posed::new(&solver.task),
+            tuning: margin.tuning(),
             margin,
             support: solver.active.clone().unwrap_or_else(|| vec![true; n]),
             step: Step::default(),
@@ -58,36 +55,59 @@ impl<'a> Search<'a> {
     /// Finds the cheapest point of the problem's rate. Returns the rate it aimed at, which is closer
     /// to the target where that pays.
     pub(super) fn search(&mut self, problem: Problem<'_>, proposal: &mut Proposal) -> Result<f64> {
-        let mut best = Incumbent::new(problem.factual, 5.0 * self.precision);
-        let mut here = problem.factual.to_vec();
-        let mut rate = problem.aim;
-        let mut reached = false;
+        let mut best = Incumbent::new(problem.factual, 5.0 * self.tuning.precision);
+        let mut found = Confirmed::new(problem);
         self.free_support();
         for stage in STAGES {
-            for generator in *stage {
-                if generator.applies(self, problem, &best) {
-                    best.begin(generator.name());
-                    generator.propose(self, problem, &mut best)?;
-                }
-            }
-            while !reached && best.next_unverified() {
-                rate = problem.aim;
-                reached = self.polish(problem, &mut rate, &mut here, &mut best)?;
-            }
-            if reached {
-                for generator in stage.iter().filter(|g| g.name() == best.last_polished) {
-                    generator.finish(self, problem, rate, &mut here)?;
-                }
+            self.run_stage(stage, problem, &mut best, &mut found)?;
+            if found.reached {
                 break;
             }
         }
-        proposal.verdict = match reached {
+        if found.reached && problem.effort == SearchEffort::Thorough {
+            let mut further = Confirmed::new(problem);
+            best.measure_again_at(
+                &found.point,
+                self.task.cost.between(problem.factual, &found.point),
+            );
+            self.run_stage(FURTHER, problem, &mut best, &mut further)?;
+            found.take_cheaper(further, |x| self.task.cost.between(problem.factual, x));
+        }
+        proposal.verdict = match found.reached {
             true => Verdict::Reached,
-            false => Verdict::Short(self.fall_short(problem, &best, &mut here)?),
+            false => Verdict::Short(self.fall_short(problem, &best, &mut found.point)?),
         };
-        proposal.source = if reached { best.source } else { "" };
-        proposal.point.copy_from_slice(&here);
-        Ok(rate)
+        proposal.source = found.source;
+        proposal.point.copy_from_slice(&found.point);
+        Ok(found.rate)
+    }
+
+    /// Runs generators, then polishes the best of what they found until one of them is confirmed.
+    fn run_stage(
+        &mut self,
+        stage: &[&dyn Generator],
+        problem: Problem<'_>,
+        best: &mut Incumbent,
+        found: &mut Confirmed,
+    ) -> Result<()> {
+        let left_out = self.task.left_out;
+        for generator in stage.iter().filter(|g| Some(g.name()) != left_out) {
+            if best.may_begin(problem.budget) && generator.applies(self, problem, best) {
+                best.begin(generator.name());
+                generator.propose(self, problem, best)?;
+            }
+        }
+        while !found.reached && best.next_unverified() {
+            found.rate = problem.aim;
+            found.reached = self.polish(problem, &mut found.rate, &mut found.point, best)?;
+        }
+        if found.reached {
+            found.source = best.source;
+            for generator in stage.iter().filter(|g| g.name() == best.last_polished) {
+                generator.finish(self, problem, found.rate, &mut found.point)?;
+            }
+        }
+        Ok(())
     }
 
     /// The point that comes nearest to the target, into `here`, and why it falls short.
@@ -207,6 +227,7 @@ impl<'a> Search<'a> {
     fn slack_of(&mut self, problem: Problem<'_>, x: &[f64], look: Precision) -> Result<f64> {
         let hint =
             (!self.hint.is_empty() && look != Precision::FirstOrder).then_some(&self.hint[..]);
+        problem.budget.spend(self.tuning.lines_of(look));
         let place = Place { from: problem.factual, to: x, active: &self.support };
         let seen = self.margin.slack(place, problem.z, look, hint, &mut self.gradient)?;
         (self.variance, self.favourable) = (seen.variance, seen.favourable);

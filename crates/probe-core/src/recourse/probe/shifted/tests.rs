@@ -2,7 +2,7 @@ use super::*;
 use crate::cost::Cost;
 use crate::model::{Linear, Model};
 use crate::noise::{Covariance, Gaussian};
-use crate::recourse::{MethodOptions, RecourseMethod, Reference, method};
+use crate::recourse::{Budget, MethodOptions, RecourseMethod, Reference, SearchEffort, method};
 use crate::schema::{Actions, FeatureLimits};
 use crate::seed::{Purpose, Seed, Stream};
 
@@ -18,6 +18,8 @@ fn task(model: Linear, norm: &str, shift: ModelShift) -> Task {
         shift: Some(shift),
         seed: Seed(0),
         options: MethodOptions::default(),
+        effort: SearchEffort::Normal,
+        left_out: None,
         reference: Reference::of_ranges(&vec![None; n], &Actions::free(n)),
         model: Arc::new(model),
     }
@@ -26,7 +28,10 @@ fn task(model: Linear, norm: &str, shift: ModelShift) -> Task {
 fn find(task: &Task, factual: &[f64], rate: f64) -> Proposal {
     let solver = method("probe").unwrap().prepare(&Arc::new(task.clone())).unwrap();
     let mut proposal = Proposal::new(factual.len());
-    solver.worker().find(factual, Goal::Rate(rate), &mut proposal).unwrap();
+    solver
+        .worker()
+        .find(&Ask::new(factual, Goal::Rate(rate), &Budget::default()), &mut proposal)
+        .unwrap();
     proposal
 }
 
@@ -207,6 +212,11 @@ fn what_is_not_convex_or_not_linear_is_refused() {
     assert!(refused(&|task| task.noise_on = NoiseOn::Changed));
     let solver = probe.prepare(&Arc::new(task(linear(), "l1", ModelShift::Gaussian(0.1)))).unwrap();
     for goal in [Goal::Rate(0.5), Goal::Rate(1e-12), Goal::Budget(1.0)] {
-        assert!(solver.worker().find(&[-1.0, 0.0], goal, &mut Proposal::new(2)).is_err());
+        assert!(
+            solver
+                .worker()
+                .find(&Ask::new(&[-1.0, 0.0], goal, &Budget::default()), &mut Proposal::new(2))
+                .is_err()
+        );
     }
 }

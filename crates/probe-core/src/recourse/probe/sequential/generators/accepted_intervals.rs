@@ -34,7 +34,7 @@ impl Generator for AcceptedIntervals {
     }
 
     fn applies(&self, search: &Search<'_>, _: Problem<'_>, best: &Incumbent) -> bool {
-        best.cost.is_finite() && search.margin.screens()
+        best.cost.is_finite() && search.tuning.screens
     }
 
     fn propose(
@@ -127,7 +127,7 @@ impl Search<'_> {
         let factual = problem.factual;
         let task = Arc::clone(&self.task);
         let Interval { j, way, near: start, far: end, .. } = interval;
-        let (weight, coarse) = (task.cost.weight(j, way), self.margin.coarse());
+        let (weight, coarse) = (task.cost.weight(j, way), self.tuning.coarse);
         let width = end - start;
         let (middle, sd) = (start + 0.5 * width, self.margin.sd(j));
         let mut x = factual.to_vec();
@@ -161,7 +161,7 @@ impl Search<'_> {
         }
         let Some((mut far, mut slack)) = met else { return Ok(false) };
         for _ in 0..HALVINGS {
-            if slack <= 5.0 * self.precision || far - missed <= LEAST_GAIN * far {
+            if slack <= 5.0 * self.tuning.precision || far - missed <= LEAST_GAIN * far {
                 break;
             }
             let u = 0.5 * (missed + far);

@@ -168,9 +168,9 @@ impl Search<'_> {
             }
             let better = match cost.is_finite() {
                 true => best.cost < (1.0 - LEAST_GAIN) * cost,
-                false => best.cost.is_finite() || best.slack > slack + self.precision,
+                false => best.cost.is_finite() || best.slack > slack + self.tuning.precision,
             };
-            if !better {
+            if !better || problem.budget.is_exhausted() {
                 break;
             }
         }

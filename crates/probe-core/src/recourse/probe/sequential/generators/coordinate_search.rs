@@ -70,7 +70,7 @@ impl Generator for CoordinateSearch {
         rate: f64,
         here: &mut [f64],
     ) -> Result<()> {
-        let lines = search.margin.closer().unwrap_or(FINEST);
+        let lines = search.tuning.closer.unwrap_or(FINEST);
         search.shorten(problem.with_margin(upper_quantile(rate)), lines, here)
     }
 }
@@ -176,6 +176,9 @@ impl Search<'_> {
         for round in 0..ROUNDS {
             let before = best;
             for (j, stops) in stops.iter().enumerate() {
+                if problem.budget.is_exhausted() {
+                    return Ok(());
+                }
                 let (mut to, mut cost) = (here[j], task.cost.between(factual, here));
                 let old = here[j];
                 let n = stops.len().min(PLACES);

@@ -49,7 +49,7 @@ impl Generator for DropFeature {
 impl Search<'_> {
     /// Whether the best so far may move a feature that it does not need.
     fn may_drop_features(&self, problem: Problem<'_>, best: &Incumbent) -> bool {
-        self.margin.screens()
+        self.tuning.screens
             && best.cost.is_finite()
             && !self.depends_on_changes()
             && problem.effort != SearchEffort::Quick

@@ -9,6 +9,7 @@ mod coordinate_search;
 mod drop_feature;
 mod extra_margin;
 mod from_person;
+mod more_starts;
 mod multistart;
 mod refine_best;
 mod single_feature;
@@ -23,6 +24,7 @@ use coordinate_search::CoordinateSearch;
 use drop_feature::DropFeature;
 use extra_margin::ExtraMargin;
 use from_person::FromPerson;
+use more_starts::MoreStarts;
 use multistart::Multistart;
 use refine_best::RefineBest;
 use single_feature::SingleFeature;
@@ -68,7 +70,28 @@ const IMPROVE: &[&dyn Generator] = &[
     &NeighbouringSets,
 ];
 
-/// All generators. A stage runs only where those before it found no answer that the polish
+/// The names of all generators of the search for models that are not linear
+/// ([`crate::Answer::source`]).
+pub const GENERATORS: &[&str] = &[
+    "from_person",
+    "change_sets",
+    "single_feature",
+    "accepted_intervals",
+    "refine_best",
+    "multistart",
+    "drop_feature",
+    "neighbouring_sets",
+    "extra_margin",
+    "all_accepted_intervals",
+    "coordinate_search",
+    "more_starts",
+];
+
+/// Where an answer is confirmed already and more work is worth it. What they find is taken only if
+/// the polish confirms it too and it costs less.
+pub(super) const FURTHER: &[&dyn Generator] = &[&MoreStarts];
+
+/// All other generators. A stage runs only where those before it found no answer that the polish
 /// confirmed.
 pub(super) const STAGES: &[&[&dyn Generator]] = &[
     IMPROVE,
@@ -77,3 +100,16 @@ pub(super) const STAGES: &[&[&dyn Generator]] = &[
     &[&CoordinateSearch::FIRST],
     &[&CoordinateSearch::AGAIN],
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_generators() {
+        let mut names: Vec<&str> =
+            STAGES.iter().chain([&FURTHER]).flat_map(|s| s.iter().map(|g| g.name())).collect();
+        names.dedup();
+        assert_eq!(names, GENERATORS);
+    }
+}

@@ -55,22 +55,29 @@ impl Search<'_> {
             self.descend(problem, Precision::FirstOrder, near, &mut here, best)?;
             self.descend(problem, problem.coarse, near, &mut here, best)?;
         }
-        for mut start in self.most_robust_singles(problem, best.cost)? {
+        for mut start in self.strongest_singles(problem, best.cost, &SHARES, MOST)? {
             self.hint.clear();
             self.descend(problem, problem.coarse, deviation, &mut start, best)?;
         }
         Ok(())
     }
 
-    /// Moves of single features that cost at most `cost`, those with most margin.
-    fn most_robust_singles(&mut self, problem: Problem<'_>, cost: f64) -> Result<Vec<Vec<f64>>> {
+    /// Moves of single features by `shares` of what `cost` pays for; the `most` that have most
+    /// margin.
+    pub(super) fn strongest_singles(
+        &mut self,
+        problem: Problem<'_>,
+        cost: f64,
+        shares: &[f64],
+        most: usize,
+    ) -> Result<Vec<Vec<f64>>> {
         let factual = problem.factual;
         let mut starts = Vec::new();
         for j in 0..factual.len() {
             for way in [1.0, -1.0] {
                 let Some(room) = self.room(factual, j, way) else { continue };
                 let far = room.min(cost / self.task.cost.weight(j, way));
-                for share in SHARES.iter().filter(|_| far.is_finite()) {
+                for share in shares.iter().filter(|_| far.is_finite()) {
                     let mut start = factual.to_vec();
                     start[j] += way * share * far;
                     if self.is_admissible(factual, &start) {
@@ -81,7 +88,7 @@ impl Search<'_> {
         }
         // Stable: of equals the first.
         starts.sort_by(|a, b| b.0.total_cmp(&a.0));
-        starts.truncate(MOST);
+        starts.truncate(most);
         Ok(starts.into_iter().map(|(_, start)| start).collect())
     }
 }

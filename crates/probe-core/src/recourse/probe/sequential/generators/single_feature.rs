@@ -52,17 +52,20 @@ impl Search<'_> {
             hint.extend_from_slice(&self.gradient);
         }
         let here = Place { from: factual, to: factual, active: &self.support };
-        let coarse = self.margin.coarse();
+        let coarse = self.tuning.coarse;
+        problem.budget.spend(coarse as u64);
         let own = self.margin.anchor(here, Some(&hint), coarse)? - z;
         let mut slopes = Vec::new();
-        if self.margin.screens() && !self.depends_on_changes() && own < 0.0 && best.cost.is_finite()
-        {
+        if self.tuning.screens && !self.depends_on_changes() && own < 0.0 && best.cost.is_finite() {
             self.slack(problem, factual, Precision::Lines(coarse))?;
             slopes.extend_from_slice(&self.gradient);
         }
         for j in 0..factual.len() {
             for way in [1.0, -1.0] {
                 if let Some(room) = self.room(factual, j, way) {
+                    if problem.budget.is_exhausted() {
+                        break;
+                    }
                     if slopes.get(j).is_some_and(|slope| {
                         self.support[j] && self.is_vain((j, way, room), slope * way, own, best)
                     }) {
@@ -101,7 +104,7 @@ impl Search<'_> {
         let factual = problem.factual;
         let task = Arc::clone(&self.task);
         let cost = &task.cost;
-        let (weight, coarse) = (cost.weight(j, way), self.margin.coarse());
+        let (weight, coarse) = (cost.weight(j, way), self.tuning.coarse);
         // Worth it only if clearly cheaper; without an answer so far, look further and further out.
         let known = best.cost.is_finite();
         let mut far =
@@ -132,7 +135,7 @@ impl Search<'_> {
         }
         // Find where the target is met, by secants kept inside the bracket.
         for _ in 0..12 {
-            if met <= 5.0 * self.precision || far - near <= LEAST_GAIN * far {
+            if met <= 5.0 * self.tuning.precision || far - near <= LEAST_GAIN * far {
                 break;
             }
             let secant = near + (far - near) * missed / (missed - met);
@@ -162,6 +165,7 @@ impl Search<'_> {
     ) -> Result<f64> {
         let Problem { factual, z, .. } = problem;
         if let Some(slack) = self.margin.slack_of_single((j, change), z, lines)? {
+            problem.budget.spend(lines as u64);
             return Ok(slack);
         }
         let mut x = factual.to_vec();

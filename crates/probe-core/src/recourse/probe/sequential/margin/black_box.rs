@@ -3,8 +3,9 @@
 //! each place makes its own of them.
 
 use super::super::problem::Precision;
-use super::scattered::{self, Around, PRECISION, Scattered, WORTH};
-use super::{Margin, Place, Seen};
+use super::super::tuning::Tuning;
+use super::scattered::{self, Around, FIRST, PRECISION, Scattered, WORTH};
+use super::{Margin, Place, Seen, Structure};
 use crate::error::Result;
 use crate::invalidation::Errors;
 use crate::model::Model;
@@ -97,7 +98,28 @@ impl Around for Asked<'_> {
     }
 }
 
+impl Structure for OnScores<'_> {
+    fn sd(&self, j: usize) -> f64 {
+        self.asked.moved.as_ref().map_or_else(|| self.on.sd(j), |moved| moved.sd(j))
+    }
+
+    fn largest_sd(&self) -> f64 {
+        let active = (0..self.on.active.len()).filter(|&j| self.on.active[j]);
+        active.fold(0.0, |most, j| most.max(self.sd(j)))
+    }
+}
+
 impl Margin for OnScores<'_> {
+    fn tuning(&self) -> Tuning {
+        Tuning {
+            closer: Some(MOST / WORTH),
+            first_order: (FIRST / WORTH) as u64,
+            noise: PRECISION,
+            fair_samples: 20_000.0,
+            ..Tuning::new(PRECISION)
+        }
+    }
+
     fn begin(&mut self, _person: &[f64]) {}
 
     fn slack(
@@ -126,39 +148,5 @@ impl Margin for OnScores<'_> {
         self.enter(place)?;
         let mut unused = vec![0.0; place.to.len()];
         Ok(self.on.margin(&mut self.asked, place.to, WORTH * lines, &mut unused)?.0)
-    }
-
-    fn slack_of_single(
-        &mut self,
-        _change: (usize, f64),
-        _z: f64,
-        _lines: usize,
-    ) -> Result<Option<f64>> {
-        Ok(None)
-    }
-
-    fn sd(&self, j: usize) -> f64 {
-        self.asked.moved.as_ref().map_or_else(|| self.on.sd(j), |moved| moved.sd(j))
-    }
-
-    fn largest_sd(&self) -> f64 {
-        let active = (0..self.on.active.len()).filter(|&j| self.on.active[j]);
-        active.fold(0.0, |most, j| most.max(self.sd(j)))
-    }
-
-    fn precision(&self) -> f64 {
-        PRECISION
-    }
-
-    fn noise(&self) -> f64 {
-        PRECISION
-    }
-
-    fn closer(&self) -> Option<usize> {
-        Some(MOST / WORTH)
-    }
-
-    fn fair_samples(&self) -> f64 {
-        20_000.0
     }
 }

@@ -7,7 +7,7 @@ mod scattered;
 mod trees;
 
 use super::problem::Precision;
-use super::{COARSE, LEAST_GAIN};
+use super::tuning::Tuning;
 use crate::error::Result;
 use crate::invalidation::{Errors, Lines, Pool};
 use crate::noise::{Gaussian, Noise};
@@ -37,8 +37,43 @@ pub(super) struct Seen {
     pub variance: f64,
 }
 
+/// What is known of a score and its noise besides the margin: where it jumps, where to start.
+pub(super) trait Structure {
+    /// Standard deviation of feature `j`, whether or not the noise acts on it.
+    fn sd(&self, j: usize) -> f64;
+
+    /// The largest standard deviation of the noise, over the features it acts on.
+    fn largest_sd(&self) -> f64;
+
+    /// Values of single features beside which the score jumps, near `x`.
+    fn edges_into(&self, x: &[f64], edges: &mut Vec<(usize, f64)>) {
+        let _ = (x, edges);
+    }
+
+    /// Values of feature `j` within a range, to look at where nothing else helps: one between each
+    /// two jumps of the score and one beyond the outermost, or evenly spread where it does not
+    /// jump; none where the range has no end.
+    fn stops_into(&self, j: usize, range: (f64, f64), stops: &mut Vec<f64>) {
+        let _ = (j, range, stops);
+    }
+
+    /// Points to search from where steps from the person lead nowhere.
+    fn starts_into(&self, person: &[f64], task: &Task, starts: &mut Vec<Vec<f64>>) {
+        let _ = (person, task, starts);
+    }
+
+    /// Why no admissible point is favourable, as far as that is certain; `None` where nothing is.
+    fn infeasibility(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
+        let _ = (person, actions);
+        None
+    }
+}
+
 /// The smoothed margin and its gradient, on samples that all looks share.
-pub(super) trait Margin {
+pub(super) trait Margin: Structure {
+    /// How a search goes about this kind of margin.
+    fn tuning(&self) -> Tuning;
+
     /// Begins with another person.
     fn begin(&mut self, person: &[f64]);
 
@@ -67,16 +102,6 @@ pub(super) trait Margin {
         Ok(None)
     }
 
-    /// Whether a closer look is cheaper.
-    fn looks_closer(&self) -> bool {
-        false
-    }
-
-    /// Whether most lines are known to bend: a safety gap costs more and saves less.
-    fn bends(&self) -> bool {
-        false
-    }
-
     /// The margin at a place, which [`Margin::slack_of_single`] starts from.
     fn anchor(&mut self, place: Place<'_>, hint: Option<&[f64]>, lines: usize) -> Result<f64>;
 
@@ -87,100 +112,26 @@ pub(super) trait Margin {
         change: (usize, f64),
         z: f64,
         lines: usize,
-    ) -> Result<Option<f64>>;
-
-    /// Standard deviation of feature `j`, whether or not the noise acts on it.
-    fn sd(&self, j: usize) -> f64;
-
-    /// The largest standard deviation of the noise, over the features it acts on.
-    fn largest_sd(&self) -> f64;
-
-    /// How closely an answer can meet a target, in units of the margin.
-    fn precision(&self) -> f64;
-
-    /// Values of single features beside which the score jumps, near `x`.
-    fn edges_into(&self, x: &[f64], edges: &mut Vec<(usize, f64)>) {
-        let _ = (x, edges);
+    ) -> Result<Option<f64>> {
+        let _ = (change, z, lines);
+        Ok(None)
     }
 
-    /// Values of feature `j` within a range, to look at where nothing else helps: one between each
-    /// two jumps of the score and one beyond the outermost, or evenly spread where it does not
-    /// jump; none where the range has no end.
-    fn stops_into(&self, j: usize, range: (f64, f64), stops: &mut Vec<f64>) {
-        let _ = (j, range, stops);
+    /// Whether [`Margin::closer_slack`] is cheaper near this person.
+    fn looks_closer(&self) -> bool {
+        false
     }
 
-    /// Points to search from where steps from the person lead nowhere.
-    fn starts_into(&self, person: &[f64], task: &Task, starts: &mut Vec<Vec<f64>>) {
-        let _ = (person, task, starts);
-    }
-
-    /// Why no admissible point is favourable, as far as that is certain; `None` where nothing is.
-    fn infeasibility(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
-        let _ = (person, actions);
-        None
-    }
-
-    /// Differences in margin that mean nothing.
-    fn noise(&self) -> f64 {
-        0.0
-    }
-
-    /// A step that promises less than this share of the cost is the last.
-    fn least_gain(&self, look: Precision) -> f64 {
-        let _ = look;
-        LEAST_GAIN
-    }
-
-    /// How many lines a step of the search takes.
-    fn coarse(&self) -> usize {
-        COARSE
-    }
-
-    /// How many lines the last steps take, where more than the others.
-    fn closer(&self) -> Option<usize> {
-        None
+    /// Whether most lines near this person are known to bend: a safety gap costs more and saves
+    /// less.
+    fn bends(&self) -> bool {
+        false
     }
 
     /// How many lines were read so far; 0 where there are none.
     fn n_lines(&self) -> u64 {
         0
     }
-
-    /// Whether single features are tried only where the margin's slope at the person speaks for
-    /// them.
-    fn screens(&self) -> bool {
-        false
-    }
-
-    /// How many samples of a certificate are worth a lower cost.
-    fn fair_samples(&self) -> f64;
-
-    /// What staying under a target may add to the cost.
-    fn fair_surcharges(&self) -> Surcharges {
-        Surcharges { fair: 0.0165, expensive: 0.03, cheap: 0.009 }
-    }
-
-    /// How many lines of a certificate the whole cost of an answer is worth, where room under a
-    /// target is chosen by that.
-    fn worth_of_cost(&self, rate: f64) -> Option<f64> {
-        let _ = rate;
-        None
-    }
-
-    /// How far under a target steps look for a way at most; the last ones may go further.
-    fn gap_of_steps(&self, rate: f64) -> f64 {
-        rate
-    }
-}
-
-/// What staying under a target may add to the cost, as shares of it: so much, or less where it
-/// would add more than is `expensive`.
-#[derive(Clone, Copy)]
-pub(super) struct Surcharges {
-    pub fair: f64,
-    pub expensive: f64,
-    pub cheap: f64,
 }
 
 /// Evenly spread errors that all threads share.

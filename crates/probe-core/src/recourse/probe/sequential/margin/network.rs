@@ -1,10 +1,11 @@
 //! Differentiable models: lines.
 
 use super::super::problem::Precision;
+use super::super::tuning::{Surcharges, Tuning};
 use super::super::{COARSE, EDGE};
-use super::{Margin, Place, Seen, Surcharges};
+use super::{Margin, Place, Seen, Structure};
 use crate::error::Result;
-use crate::invalidation::{LineMode, Lines, Pool, usual_gap};
+use crate::invalidation::{LineMode, Lines, Pool};
 use crate::math::normal::upper_tail;
 use crate::math::sobol::ScrambledSobol;
 use crate::model::Mlp;
@@ -38,7 +39,62 @@ impl<'a> OnLines<'a> {
     }
 }
 
+impl Structure for OnLines<'_> {
+    fn sd(&self, j: usize) -> f64 {
+        self.lines.sd(j)
+    }
+
+    fn largest_sd(&self) -> f64 {
+        self.lines.largest_sd()
+    }
+
+    fn stops_into(&self, _: usize, (low, high): (f64, f64), stops: &mut Vec<f64>) {
+        if (high - low).is_finite() && low < high {
+            stops.extend((0..=STOPS).map(|i| low + (high - low) * (i as f64 / STOPS as f64)));
+        }
+    }
+
+    /// Evenly spread over what may change and has two ends.
+    fn starts_into(&self, person: &[f64], task: &Task, starts: &mut Vec<Vec<f64>>) {
+        let ends = |j: usize| {
+            let range =
+                task.actions.interval(j, person[j]).filter(|_| task.actions.is_mutable_numeric(j));
+            range
+                .filter(|(low, high)| low < high && (high - low).is_finite())
+                .map(|range| (j, range))
+        };
+        let open: Vec<_> = (0..person.len()).filter_map(ends).collect();
+        let points =
+            ScrambledSobol::new(open.len(), &mut task.seed.stream(Purpose::Search, STARTS as u64));
+        let mut shares = vec![0.0; open.len()];
+        for i in 0..STARTS {
+            points.uniform_into(i, &mut shares);
+            let mut start = person.to_vec();
+            for ((j, (low, high)), share) in open.iter().zip(&shares) {
+                start[*j] = low + share * (high - low);
+            }
+            starts.push(start);
+        }
+    }
+
+    fn infeasibility(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
+        let reason = infeasibility::of_network(self.network?, person, actions);
+        (reason != Reason::NotFound).then_some(reason)
+    }
+}
+
 impl Margin for OnLines<'_> {
+    fn tuning(&self) -> Tuning {
+        Tuning {
+            // The last corrections take more: half are enough to find the way, where lines follow
+            // the gradient.
+            coarse: if self.lines.follow_gradients() { COARSE / 2 } else { COARSE },
+            surcharges: Surcharges { fair: 0.02, expensive: 0.04, cheap: 0.014 },
+            limits_gap_of_steps: true,
+            ..Tuning::new(2e-4)
+        }
+    }
+
     fn begin(&mut self, person: &[f64]) {
         self.lines.stay_near(person);
         (self.costly, self.known) = (false, false);
@@ -149,78 +205,7 @@ impl Margin for OnLines<'_> {
         Ok(Some(self.lines.margin(self.pool, lines, None)?.0 - z))
     }
 
-    fn sd(&self, j: usize) -> f64 {
-        self.lines.sd(j)
-    }
-
-    fn largest_sd(&self) -> f64 {
-        self.lines.largest_sd()
-    }
-
-    fn precision(&self) -> f64 {
-        2e-4
-    }
-
-    fn stops_into(&self, _: usize, (low, high): (f64, f64), stops: &mut Vec<f64>) {
-        if (high - low).is_finite() && low < high {
-            stops.extend((0..=STOPS).map(|i| low + (high - low) * (i as f64 / STOPS as f64)));
-        }
-    }
-
-    /// Evenly spread over what may change and has two ends.
-    fn starts_into(&self, person: &[f64], task: &Task, starts: &mut Vec<Vec<f64>>) {
-        let ends = |j: usize| {
-            let range =
-                task.actions.interval(j, person[j]).filter(|_| task.actions.is_mutable_numeric(j));
-            range
-                .filter(|(low, high)| low < high && (high - low).is_finite())
-                .map(|range| (j, range))
-        };
-        let open: Vec<_> = (0..person.len()).filter_map(ends).collect();
-        let points =
-            ScrambledSobol::new(open.len(), &mut task.seed.stream(Purpose::Search, STARTS as u64));
-        let mut shares = vec![0.0; open.len()];
-        for i in 0..STARTS {
-            points.uniform_into(i, &mut shares);
-            let mut start = person.to_vec();
-            for ((j, (low, high)), share) in open.iter().zip(&shares) {
-                start[*j] = low + share * (high - low);
-            }
-            starts.push(start);
-        }
-    }
-
-    fn infeasibility(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
-        let reason = infeasibility::of_network(self.network?, person, actions);
-        (reason != Reason::NotFound).then_some(reason)
-    }
-
-    /// The last corrections take more: half are enough to find the way, where lines follow the
-    /// gradient.
-    fn coarse(&self) -> usize {
-        if self.lines.follow_gradients() { COARSE / 2 } else { COARSE }
-    }
-
     fn n_lines(&self) -> u64 {
         self.lines.n_traced()
-    }
-
-    fn fair_surcharges(&self) -> Surcharges {
-        Surcharges { fair: 0.02, expensive: 0.04, cheap: 0.014 }
-    }
-
-    /// Where lines bend, what room costs and what it saves differ much between people. With these
-    /// numbers it adds just under 2 % to the cost of answers on Give Me Some Credit.
-    fn worth_of_cost(&self, rate: f64) -> Option<f64> {
-        let worth = 4.6e5 * libm::pow(rate.max(0.1), 0.63) * libm::pow((0.1 / rate).max(1.0), 0.35);
-        self.bends().then_some(worth)
-    }
-
-    fn gap_of_steps(&self, rate: f64) -> f64 {
-        usual_gap(rate, true)
-    }
-
-    fn fair_samples(&self) -> f64 {
-        10_000.0
     }
 }

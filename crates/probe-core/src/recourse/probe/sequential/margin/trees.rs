@@ -1,9 +1,9 @@
 //! Trees: a fixed set of errors, read as ranks.
 
-use super::super::LEAST_GAIN;
 use super::super::problem::Precision;
-use super::scattered::{self, Around, PRECISION, Scattered, WORTH};
-use super::{Margin, Place, Seen, Surcharges};
+use super::super::tuning::{LeastGain, Surcharges, Tuning};
+use super::scattered::{self, Around, FIRST, PRECISION, Scattered, WORTH};
+use super::{Margin, Place, Seen, Structure};
 use crate::error::Result;
 use crate::invalidation::{Boxes, Errors, Forest};
 use crate::math::normal::{pdf, upper_quantile};
@@ -96,57 +96,13 @@ impl Around for Forest<'_> {
     }
 }
 
-impl Margin for OnErrors<'_> {
-    fn begin(&mut self, person: &[f64]) {
-        if self.fixed.contains(&true) {
-            self.forest.prune(person, &self.fixed);
-        }
-    }
-
-    fn slack(
-        &mut self,
-        place: Place<'_>,
-        z: f64,
-        look: Precision,
-        _hint: Option<&[f64]>,
-        gradient: &mut [f64],
-    ) -> Result<Seen> {
-        self.on.active.copy_from_slice(place.active);
-        let margin = match look {
-            Precision::FirstOrder => {
-                (self.on.first_order(&mut self.forest, place.to, gradient)?, 0.0)
-            }
-            Precision::Lines(n) => self.margin(place.to, WORTH * n, gradient)?,
-        };
-        let favourable = self.model.score(place.to)? > 0.0;
-        Ok(scattered::seen(margin, z, favourable, look != Precision::FirstOrder))
-    }
-
-    fn anchor(&mut self, place: Place<'_>, _hint: Option<&[f64]>, lines: usize) -> Result<f64> {
-        self.on.active.copy_from_slice(place.active);
-        let mut unused = vec![0.0; place.to.len()];
-        Ok(self.margin(place.to, WORTH * lines, &mut unused)?.0)
-    }
-
-    fn slack_of_single(
-        &mut self,
-        _change: (usize, f64),
-        _z: f64,
-        _lines: usize,
-    ) -> Result<Option<f64>> {
-        Ok(None)
-    }
-
+impl Structure for OnErrors<'_> {
     fn sd(&self, j: usize) -> f64 {
         self.on.sd(j)
     }
 
     fn largest_sd(&self) -> f64 {
         self.on.largest_sd()
-    }
-
-    fn precision(&self) -> f64 {
-        if self.exact { 1e-4 } else { PRECISION }
     }
 
     /// Just beyond the cuts on either side, up to four deviations away.
@@ -211,40 +167,57 @@ impl Margin for OnErrors<'_> {
     fn infeasibility(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
         Some(infeasibility::of_trees(self.model, person, actions))
     }
+}
 
-    fn noise(&self) -> f64 {
-        self.precision()
-    }
-
-    /// Samples see no smaller gains: the rate of a thousand errors is off by what several times as
-    /// much costs.
-    fn least_gain(&self, look: Precision) -> f64 {
-        match look {
-            _ if self.exact => LEAST_GAIN,
-            Precision::FirstOrder => 0.01,
-            Precision::Lines(n) if n <= COARSE => 0.002,
-            Precision::Lines(_) => 0.003,
+impl Margin for OnErrors<'_> {
+    fn tuning(&self) -> Tuning {
+        let precision = if self.exact { 1e-4 } else { PRECISION };
+        // Samples see no smaller gains: the rate of a thousand errors is off by what several times
+        // as much costs.
+        let sampled = LeastGain { first_order: 0.01, coarse: 0.002, finer: 0.003 };
+        let tuning = Tuning::new(precision);
+        Tuning {
+            coarse: COARSE,
+            closer: Some(MOST / WORTH / 4),
+            first_order: (FIRST / WORTH) as u64,
+            noise: precision,
+            least_gain: if self.exact { tuning.least_gain } else { sampled },
+            screens: true,
+            fair_samples: 40_000.0,
+            // Errors are more expensive than lines.
+            surcharges: Surcharges { fair: 0.025, expensive: 0.045, cheap: 0.018 },
+            ..tuning
         }
     }
 
-    fn coarse(&self) -> usize {
-        COARSE
+    fn begin(&mut self, person: &[f64]) {
+        if self.fixed.contains(&true) {
+            self.forest.prune(person, &self.fixed);
+        }
     }
 
-    fn closer(&self) -> Option<usize> {
-        Some(MOST / WORTH / 4)
+    fn slack(
+        &mut self,
+        place: Place<'_>,
+        z: f64,
+        look: Precision,
+        _hint: Option<&[f64]>,
+        gradient: &mut [f64],
+    ) -> Result<Seen> {
+        self.on.active.copy_from_slice(place.active);
+        let margin = match look {
+            Precision::FirstOrder => {
+                (self.on.first_order(&mut self.forest, place.to, gradient)?, 0.0)
+            }
+            Precision::Lines(n) => self.margin(place.to, WORTH * n, gradient)?,
+        };
+        let favourable = self.model.score(place.to)? > 0.0;
+        Ok(scattered::seen(margin, z, favourable, look != Precision::FirstOrder))
     }
 
-    fn screens(&self) -> bool {
-        true
-    }
-
-    fn fair_samples(&self) -> f64 {
-        40_000.0
-    }
-
-    fn fair_surcharges(&self) -> Surcharges {
-        // Errors are more expensive than lines.
-        Surcharges { fair: 0.025, expensive: 0.045, cheap: 0.018 }
+    fn anchor(&mut self, place: Place<'_>, _hint: Option<&[f64]>, lines: usize) -> Result<f64> {
+        self.on.active.copy_from_slice(place.active);
+        let mut unused = vec![0.0; place.to.len()];
+        Ok(self.margin(place.to, WORTH * lines, &mut unused)?.0)
     }
 }

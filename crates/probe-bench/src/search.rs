@@ -1,0 +1,231 @@
+//! What each generator of the search is for: how often the final answer came from it, and what
+//! answers would cost, and take, without it.
+
+use crate::folders;
+use crate::say;
+use crate::subjects::networks::Subject;
+use crate::subjects::trees;
+use anyhow::Result;
+use probe_core::{Answer, Engine, GENERATORS, SearchEffort, Seed, Setup, Status};
+use probe_experiments::paper_data::{HELOC, PAPER_DATA};
+use probe_train::{BoostedParams, FitParams, ForestParams, Learner, MlpParams, credit, fit_model};
+
+const SIGMA: f64 = 0.1;
+const RATES: [f64; 2] = [0.1, 0.35];
+const TRAINING_ROWS: usize = 1_500;
+/// Generators that are not left out: nothing is found without a first descent.
+const ALWAYS: &str = "from_person";
+
+/// What to measure.
+#[derive(clap::Args)]
+pub struct Options {
+    /// People of each model and rate
+    #[arg(long, default_value_t = 60)]
+    people: usize,
+    /// Only models whose title contains this
+    #[arg(long, default_value = "")]
+    only: String,
+    /// How much work an answer is worth: quick, normal or thorough
+    #[arg(long, default_value = "normal", value_parser = effort)]
+    effort: SearchEffort,
+}
+
+/// A model and whom it denies, raw.
+struct Case {
+    title: String,
+    setup: Setup,
+    people: Vec<f64>,
+}
+
+/// What came of one person.
+struct Outcome {
+    cost: f64,
+    certified: bool,
+    source: &'static str,
+    evaluations: u64,
+}
+
+/// What a generator gave, in sums over people.
+#[derive(Default, Clone)]
+struct Worth {
+    /// Answers that came from it.
+    won: usize,
+    /// People with an answer with and without it, and the sum of what is saved, as shares.
+    both: usize,
+    saved: f64,
+    /// Certified answers that there are only with it, and only without it.
+    gained: usize,
+    lost: usize,
+    evaluations: i64,
+}
+
+pub fn run(options: &Options) -> Result<()> {
+    let mut total = vec![Worth::default(); GENERATORS.len()];
+    let (mut n, mut evaluations) = (0, 0);
+    for case in cases(options)? {
+        let title = case.title.clone();
+        let base = outcomes(&case, None)?;
+        let spent: u64 = base.iter().map(|outcome| outcome.evaluations).sum();
+        let mut worths = Vec::new();
+        for name in GENERATORS {
+            let without = if *name == ALWAYS { None } else { Some(outcomes(&case, Some(name))?) };
+            worths.push(worth(name, &base, without.as_deref()));
+        }
+        let certified = base.iter().filter(|outcome| outcome.certified).count();
+        say(&format!("\n{title}: {} people, {certified} certified", base.len()));
+        table(&worths, base.len(), spent);
+        total.iter_mut().zip(&worths).for_each(|(sum, worth)| sum.add(worth));
+        n += base.len();
+        evaluations += spent;
+    }
+    say(&format!("\nAll {n} people"));
+    table(&total, n, evaluations);
+    Ok(())
+}
+
+fn effort(name: &str) -> std::result::Result<SearchEffort, String> {
+    match name {
+        "quick" => Ok(SearchEffort::Quick),
+        "normal" => Ok(SearchEffort::Normal),
+        "thorough" => Ok(SearchEffort::Thorough),
+        _ => Err(format!("no effort {name}; one of quick, normal, thorough")),
+    }
+}
+
+impl Worth {
+    fn add(&mut self, other: &Self) {
+        self.won += other.won;
+        self.both += other.both;
+        self.saved += other.saved;
+        self.gained += other.gained;
+        self.lost += other.lost;
+        self.evaluations += other.evaluations;
+    }
+}
+
+/// Compares answers with those `without` a generator.
+fn worth(name: &str, base: &[Outcome], without: Option<&[Outcome]>) -> Worth {
+    let won = base.iter().filter(|outcome| outcome.source == name).count();
+    let mut worth = Worth { won, ..Worth::default() };
+    for (with, without) in base.iter().zip(without.unwrap_or_default()) {
+        if with.cost.is_finite() && without.cost.is_finite() && without.cost > 0.0 {
+            worth.both += 1;
+            worth.saved += 1.0 - with.cost / without.cost;
+        }
+        worth.gained += usize::from(with.certified && !without.certified);
+        worth.lost += usize::from(!with.certified && without.certified);
+        worth.evaluations += with.evaluations as i64 - without.evaluations as i64;
+    }
+    worth
+}
+
+fn table(worths: &[Worth], n: usize, spent: u64) {
+    say("generator               won  cost saved  certified by it  evaluations added");
+    for (name, worth) in GENERATORS.iter().zip(worths) {
+        let share = |part: f64, whole: f64| 100.0 * part / whole.max(1.0);
+        let won = share(worth.won as f64, n as f64);
+        if *name == ALWAYS {
+            say(&format!("{name:<22} {won:>4.1} %"));
+            continue;
+        }
+        say(&format!(
+            "{name:<22} {won:>4.1} % {:>8.2} % {:>+9} {:>+4} {:>+15.1} %",
+            share(worth.saved, worth.both as f64),
+            worth.gained,
+            -(worth.lost as i64),
+            share(worth.evaluations as f64, spent as f64),
+        ));
+    }
+}
+
+/// Everybody's answer, with a generator left out.
+fn outcomes(case: &Case, left_out: Option<&'static str>) -> Result<Vec<Outcome>> {
+    let engine = Engine::new(Setup { left_out, ..case.setup.clone() })?;
+    let n = case.setup.names.len();
+    let mut session = engine.session();
+    let mut answer = Answer::new(n);
+    let mut found = Vec::new();
+    for person in case.people.chunks(n) {
+        let before = session.n_evaluations();
+        session.recourse(person, &mut answer)?;
+        found.push(Outcome {
+            cost: answer.cost.unwrap_or(f64::INFINITY),
+            certified: answer.status == Status::Certified,
+            source: answer.source,
+            evaluations: session.n_evaluations() - before,
+        });
+    }
+    Ok(found)
+}
+
+/// Models on the built-in data, and on real data where it is there.
+fn cases(options: &Options) -> Result<Vec<Case>> {
+    let mut found = built_in(options)?;
+    let there = |file: &str| folders::data().join(file).exists();
+    for data in PAPER_DATA.iter().chain([&HELOC]) {
+        if !there(data.file) {
+            say(&format!("{}: no file {}, left out", data.title, data.file));
+            continue;
+        }
+        if PAPER_DATA.iter().any(|paper| paper.name == data.name) {
+            let subject = Subject::load(data, options.people)?;
+            let setup = Setup::new(subject.model.clone(), subject.names.clone(), None, SIGMA)?;
+            found.push(Case {
+                title: format!("{}, network", data.title),
+                setup,
+                people: subject.people,
+            });
+        }
+        for subject in trees::subjects(data, "", options.people)? {
+            let setup = Setup::new(subject.model.clone(), subject.names.clone(), None, SIGMA)?;
+            found.push(Case { title: subject.title, setup, people: subject.people });
+        }
+    }
+    found.retain(|case| case.title.contains(&options.only));
+    let mut all = Vec::new();
+    for case in found {
+        for rate in RATES {
+            let mut setup = case.setup.clone();
+            (setup.max_rate, setup.effort) = (rate, options.effort);
+            let title = format!("{}, r = {rate}", case.title);
+            all.push(Case { title, setup, people: case.people.clone() });
+        }
+    }
+    Ok(all)
+}
+
+/// Networks and trees on the built-in credit data, on columns as plain numbers and with the schema.
+fn built_in(options: &Options) -> Result<Vec<Case>> {
+    let network = |hidden: &[usize]| {
+        let hidden = hidden.to_vec();
+        Learner::Mlp(MlpParams { hidden, epochs: 20, patience: 0, ..MlpParams::default() })
+    };
+    let learners = [
+        ("network", network(&[16])),
+        ("deep network", network(&[12, 12])),
+        ("forest", Learner::Forest(ForestParams { trees: 25, depth: 4, ..Default::default() })),
+        ("boosting", Learner::Boosted(BoostedParams { trees: 25, depth: 3, ..Default::default() })),
+    ];
+    let data = credit::generate(TRAINING_ROWS, Seed(1));
+    let schema = credit::schema();
+    let mut found = Vec::new();
+    for (name, learner) in learners {
+        for (form, schema) in [("numbers", None), ("schema", Some(&schema))] {
+            let params = FitParams { learner: learner.clone(), ..FitParams::default() };
+            let trained = fit_model(&data.labelled()?, schema, &params, Seed(1))?;
+            let names = trained.schema.column_names();
+            let setup = Setup::new(trained.model.clone(), names, Some(&trained.schema), 0.05)?;
+            let encoding = &setup.encoding;
+            let engine = Engine::without_method(setup.clone())?;
+            let (mut people, mut columns) = (Vec::new(), vec![0.0; encoding.n_columns()]);
+            for row in 0..data.n_rows() {
+                encoding.encode_into(data.person(row), &mut columns);
+                if engine.score(&columns)? <= 0.0 && people.len() < options.people * columns.len() {
+                    people.extend_from_slice(&columns);
+                }
+            }
+            found.push(Case { title: format!("Credit, {name}, {form}"), setup, people });
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,110 @@
+//! What a worker is asked for one person, and the task as that question has it.
+
+use super::{Budget, Goal, SearchEffort, Task};
+use crate::cost::Cost;
+use crate::schema::Restriction;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// What a worker is asked for one person.
+#[derive(Clone, Copy)]
+pub struct Ask<'q> {
+    /// The person, in scaled space.
+    pub factual: &'q [f64],
+    /// What to reach.
+    pub goal: Goal,
+    /// How far below the goal's rate an answer usually is that is to be certified on samples.
+    /// Methods that know what a lower rate costs may choose another gap, and say so in
+    /// [`super::Proposal::aim`].
+    pub gap: Option<f64>,
+    /// Which of the method's answers, cheapest first ([`super::Worker::n_options`]).
+    pub alternative: usize,
+    /// Costs of a person's own ([`super::Worker::serves_own_costs`]); `None` for the task's.
+    pub cost: Option<&'q Cost>,
+    /// What the search is restricted to, besides what the person may change. Only the solvers of
+    /// `probe` are asked with one.
+    pub restriction: Option<&'q Restriction>,
+    /// How far the search goes.
+    pub effort: SearchEffort,
+    /// The work that it may do.
+    pub budget: &'q Budget<'q>,
+}
+
+impl<'q> Ask<'q> {
+    /// The first answer of the task itself, with normal effort.
+    pub fn new(factual: &'q [f64], goal: Goal, budget: &'q Budget<'q>) -> Self {
+        Self {
+            factual,
+            goal,
+            gap: None,
+            alternative: 0,
+            cost: None,
+            restriction: None,
+            effort: SearchEffort::Normal,
+            budget,
+        }
+    }
+
+    /// The goal with its gap, for methods that do not choose one themselves.
+    pub fn aim(&self) -> Goal {
+        match (self.goal, self.gap) {
+            (Goal::Rate(rate), Some(gap)) => Goal::Rate(rate - gap),
+            (goal, _) => goal,
+        }
+    }
+}
+
+/// A worker's task as the last ask had it: with costs of a person's own, and restricted.
+pub(super) struct Posed {
+    /// As prepared.
+    prepared: Arc<Task>,
+    task: Arc<Task>,
+    has_own_costs: bool,
+    restricted: bool,
+}
+
+impl Posed {
+    pub(super) fn new(task: &Arc<Task>) -> Self {
+        Self {
+            prepared: Arc::clone(task),
+            task: Arc::clone(task),
+            has_own_costs: false,
+            restricted: false,
+        }
+    }
+
+    /// Turns to the costs and the restriction of a ask; says whether costs differ from before.
+    pub(super) fn turn_to(&mut self, ask: &Ask<'_>) -> bool {
+        match ask.restriction {
+            Some(restriction) => Arc::make_mut(&mut self.task).actions.confine(restriction),
+            None if self.restricted => {
+                Arc::make_mut(&mut self.task).actions.clone_from(&self.prepared.actions);
+            }
+            None => {}
+        }
+        self.restricted = ask.restriction.is_some();
+        let repriced = match ask.cost {
+            Some(cost) => *cost != self.task.cost,
+            None => self.has_own_costs && self.prepared.cost != self.task.cost,
+        };
+        if repriced {
+            let cost = ask.cost.unwrap_or(&self.prepared.cost);
+            Arc::make_mut(&mut self.task).cost.clone_from(cost);
+        }
+        self.has_own_costs = ask.cost.is_some();
+        repriced
+    }
+
+    /// The costs to pass on to another worker.
+    pub(super) fn own_cost(&self) -> Option<&Cost> {
+        self.has_own_costs.then_some(&self.task.cost)
+    }
+}
+
+impl Deref for Posed {
+    type Target = Arc<Task>;
+
+    fn deref(&self) -> &Arc<Task> {
+        &self.task
+    }
+}
