@@ -141,7 +141,7 @@ const COLUMNS: &str = "\
 - **with an answer**: recourse accuracy, the share of the people with a point that the model \
 accepts. What follows is about these points.
 - **certified**: share of the people with a certificate (confidence 0.999 each). Where rates are \
-exact, as before linear models, the engine
+exact, as for linear models, the engine
   certifies any method's points that hold; elsewhere this board has only those of `probe` tested, \
 while `probe compare` and `probe recourse` test every method's.
 - **mean rate**: share of plain draws that the model refuses, scored by the model alone. **at most \

@@ -18,7 +18,7 @@ const LAYOUTS: [Layout; 3] = [
         introduction: || {
             format!(
                 "# Benchmarks\n\nWritten by `cargo xtask bench`, on {}; `cargo xtask bench NAME` \
-                 measures one section anew, so that sections may be of different runs. Times \
+                 measures one section again, so sections may come from different runs. Times \
                  differ between machines: compare within a section. Ranges in brackets are the \
                  smallest and the largest of the repeats.\n",
                 clock::machine()

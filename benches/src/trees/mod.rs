@@ -69,7 +69,7 @@ impl Options {
 enum Section {
     /// Our answers against an offline search, audited
     Answers,
-    /// The paper's way: one distilled tree in place of the ensemble
+    /// The paper's approach: one distilled tree in place of the ensemble
     Distilled,
     /// Samples scored per second, against XGBoost
     Xgboost,
@@ -84,7 +84,7 @@ impl Section {
         let (id, command, title) = match self {
             Self::Answers => ("trees_answers", "trees --part answers", "Answers"),
             Self::Distilled => {
-                ("trees_distilled", "trees --part distilled", "The paper's way: one distilled tree")
+                ("trees_distilled", "trees --part distilled", "The paper's approach: one distilled tree")
             }
             Self::Xgboost => {
                 ("trees_xgboost", "trees --part xgboost", "Scoring noisy samples, against XGBoost")
@@ -183,7 +183,7 @@ draws, scored by walking the trees.
 - **cost**: mean l1 cost. **to offline**: mean cost over that of a slow offline search (singles, \
 pairs, mixtures of three, exchanges; its own draws), and
   in brackets the worst single person. The offline answers sit at r itself, \
-without room for a certificate.
+without a safety gap for a certificate.
 - **ms of processor time**: for one person's certified answer, on one thread; mean over all people.
 ";
 

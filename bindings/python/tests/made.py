@@ -146,7 +146,7 @@ def mlp_margin(model, x):
 
 
 def library_margin(model, frame):
-    """The margin as the library has it."""
+    """The margin that the library computes."""
     if type(model).__name__ == "Pipeline":
         x = model[:-1].transform(frame) if len(model) > 1 else frame
         return library_margin(model[-1], x)

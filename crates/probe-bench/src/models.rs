@@ -53,7 +53,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// The model files of an environment, made anew.
+/// Makes the model files of an environment; existing ones are replaced.
 fn make(name: &str, script: &str) -> Result<Vec<PathBuf>> {
     let python = python::environment(name).with_context(|| python::needs(name))?;
     let folder = folders::kept(name)?.join("files");

@@ -135,7 +135,7 @@ fn the_network_of_the_demo_answers_as_the_command_does() {
     assert!(cost("probe") < cost("probe-gradient") && cost("probe") < cost("probe-mc"), "{text}");
     let report = folder.text("demo/report.html");
     for word in
-        ["The same person before a network", "probe-gradient", "probe-mc", ", tested", ", exactly"]
+        ["The same person scored by a network", "probe-gradient", "probe-mc", ", tested", ", exactly"]
     {
         assert!(report.contains(word), "no {word}");
     }

@@ -28,7 +28,7 @@ pub struct Report {
     pub batch: Option<Batch>,
     /// Other methods on the same question; no table where empty.
     pub methods: Vec<Method>,
-    /// The same person before a network.
+    /// The same person scored by a network.
     #[serde(default)]
     pub network: Option<NetworkPart>,
     /// What the person is written, as text.
@@ -36,7 +36,8 @@ pub struct Report {
     pub letter: Option<String>,
 }
 
-/// The same person before a network beside the report's own model, and methods on that network.
+/// The same person scored by a network, next to the report's own model, and methods on that
+/// network.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetworkPart {
     /// What each model's person is told, the report's own model first.

@@ -115,8 +115,8 @@ impl Cell {
         }
     }
 
-    /// Whether `few`, made anew for the people at `places`, has the numbers that are here, to the
-    /// bit; times may differ.
+    /// Whether `few`, computed again for the people at `places`, has the same numbers to the bit.
+    /// Times may differ.
     pub(super) fn agrees(&self, few: &Self, places: &[usize]) -> bool {
         let bits = |value: &Option<f64>| value.map(f64::to_bits);
         self.columns().into_iter().zip(few.columns()).all(|(kept, new)| {
@@ -167,7 +167,7 @@ impl Store {
         self.folder.as_ref().map(|folder| folder.join(format!("{name}-{key:016x}.json")))
     }
 
-    /// A cell that was kept. One that cannot be read is as good as none: it is made anew.
+    /// A stored cell, or `None` if there is none or it cannot be read.
     pub(super) fn read(path: Option<&Path>) -> Option<Cell> {
         let text = std::fs::read_to_string(path?).ok()?;
         serde_json::from_str(&text).ok()

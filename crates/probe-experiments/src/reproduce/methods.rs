@@ -31,7 +31,7 @@ const GS: Column =
     Column { label: "GS", paper: "GS", methods: ["growing-spheres"; 2], options: &[] };
 /// As the library has them that the paper's numbers were made with.
 const AR_LIBRARY: Column = Column {
-    label: "AR(-LIME), as the library has it",
+    label: "AR(-LIME), as implemented in CARLA",
     paper: "AR",
     methods: ["ar", "ar-lime"],
     options: &["version=library"],
@@ -41,13 +41,13 @@ const AR_LIBRARY: Column = Column {
 pub(super) const FIRST_POINT: [&str; 5] =
     ["version=library", "epsilon=0", "lambda=0.01", "learning-rate=0.01", "steps=1000"];
 const WACHTER_LIBRARY: Column = Column {
-    label: "Wachter, as the library has it",
+    label: "Wachter, as implemented in CARLA",
     paper: "Wachter",
     methods: ["arar"; 2],
     options: &FIRST_POINT,
 };
 const GS_LIBRARY: Column = Column {
-    label: "GS, as the library has it",
+    label: "GS, as implemented in CARLA",
     paper: "GS",
     methods: ["growing-spheres"; 2],
     options: &["version=library"],
@@ -60,13 +60,13 @@ const ARAR: Column =
 /// With the last of the paper's balance parameters: with the others hardly anybody gets an answer
 /// from a network (settings).
 const ROAR_LIBRARY: Column = Column {
-    label: "ROAR, as the library has it",
+    label: "ROAR, as implemented in CARLA",
     paper: "ROAR",
     methods: ["roar"; 2],
     options: &["epsilon=0.01", "version=library", "lambda=0"],
 };
 const ARAR_LIBRARY: Column = Column {
-    label: "ARAR, as the library has it",
+    label: "ARAR, as implemented in CARLA",
     paper: "ARAR",
     methods: ["arar"; 2],
     options: &["epsilon=0.01", "version=library"],

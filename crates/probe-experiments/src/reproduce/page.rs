@@ -8,7 +8,7 @@ use probe_core::registry::Entry;
 /// One HTML file that needs nothing else: tables, remarks and pictures of each experiment, in
 /// order.
 pub fn page(made: &[(&'static Entry<dyn Experiment>, Made)], about: &str) -> String {
-    let mut out = open_page("The paper's experiments, made anew", about);
+    let mut out = open_page("Reproducing the paper's experiments", about);
     for (entry, made) in made {
         out += &format!(
             "<section id=\"{0}\">\n<h2>{0}</h2>\n<p>{1}</p>\n",

@@ -213,8 +213,8 @@ impl Line<'_> {
                  compare the two rows"
             }
             "AR" if library && network => {
-                "the library's likeness is of the probability, taken for a score: what its actions \
-                 gain is left to chance"
+                "CARLA fits its surrogate to the probability and uses it as a score: what its \
+                 actions gain is arbitrary"
             }
             "AR" if library && close_cost => "same cost: the authors charge shifts in percentiles",
             "AR" if library => {

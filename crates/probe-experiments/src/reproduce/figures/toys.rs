@@ -114,7 +114,7 @@ impl Experiment for Motivation {
         let asked = [
             ("Cheap and fragile: Wachter", Contender::new("wachter"), "s1"),
             ("In between: PROBE, r = 0.2", Contender::new("probe"), "s0"),
-            ("Dear and robust: ARAR", Contender { method: "arar".to_owned(), options }, "s3"),
+            ("Expensive and robust: ARAR", Contender { method: "arar".to_owned(), options }, "s3"),
         ];
         let (mut heads, mut spots, mut rows) = (Vec::new(), Vec::new(), Vec::new());
         let mut lines = vec![person_line(CORNER_PERSON)];
