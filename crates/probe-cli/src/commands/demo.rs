@@ -92,7 +92,8 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     page.methods = compare(&engine, people, &answers)?;
     print_methods(&page.methods, printer);
 
-    printer.heading(&format!("6. Applicant {chosen} scored by a network, trained on the same data"));
+    printer
+        .heading(&format!("6. Applicant {chosen} scored by a network, trained on the same data"));
     let by_network = network_engine.recourse(Rows::single(person))?;
     let told = [
         network::Told {

@@ -134,9 +134,13 @@ fn the_network_of_the_demo_answers_as_the_command_does() {
     assert_eq!(cells("probe")[2], "100%");
     assert!(cost("probe") < cost("probe-gradient") && cost("probe") < cost("probe-mc"), "{text}");
     let report = folder.text("demo/report.html");
-    for word in
-        ["The same person scored by a network", "probe-gradient", "probe-mc", ", tested", ", exactly"]
-    {
+    for word in [
+        "The same person scored by a network",
+        "probe-gradient",
+        "probe-mc",
+        ", tested",
+        ", exactly",
+    ] {
         assert!(report.contains(word), "no {word}");
     }
 }

@@ -174,6 +174,18 @@ impl Curve {
 }
 
 impl Function {
+    /// The function of an operator that has no attributes.
+    pub(super) fn named(op: &str) -> Option<Self> {
+        match op {
+            "Relu" => Some(Self::Relu),
+            "Tanh" => Some(Self::Tanh),
+            "Sigmoid" => Some(Self::Sigmoid),
+            "Softplus" => Some(Self::Softplus),
+            "Erf" => Some(Self::Erf),
+            _ => None,
+        }
+    }
+
     fn activation(self) -> Option<Activation> {
         match self {
             Self::Relu => Some(Activation::Relu),
