@@ -18,9 +18,10 @@ fixed         The released code with its bugs fixed, so that the comparison is f
 stated        Algorithm 1 with the settings of the text: lambda1 = 2, lambda2 = 1. Every lambda3 of
               {0, 0.25, 0.5, 0.75, 1} is run and the cheapest success is kept. The rate is estimated
               on 10,000 samples after each step.
-closed-form   As stated, but the loop ends by the closed form, as Algorithm 1 is printed: no samples.
-monte-carlo   Algorithm 2 with the settings of the text: rate~ is the mean of 1 - sigmoid(t * f) over
-              10,000 fresh samples in each step, the gradient goes through all of them, and the
+closed-form   As stated, but the loop ends by the closed form, as Algorithm 1 is printed, without
+              samples.
+monte-carlo   Algorithm 2 with the settings of the text: rate~ is the mean of 1 - sigmoid(t * f)
+              over 10,000 fresh samples in each step, the gradient goes through all of them, and the
               same mean ends the loop.
 
 The text does not give the step size, the optimiser, the temperature t, or the number of steps per
@@ -58,7 +59,13 @@ class Variant:
     through_samples: bool = False
 
 
-STATED = {"weight": 2.0, "step": 0.01, "lambdas": (1.0, 0.75, 0.5, 0.25, 0.0), "steps": 500, "first": False}
+STATED = {
+    "weight": 2.0,
+    "step": 0.01,
+    "lambdas": (1.0, 0.75, 0.5, 0.25, 0.0),
+    "steps": 500,
+    "first": False,
+}
 VARIANTS = {
     "fixed": Variant(3.0, 0.07, (1.0, 0.75, 0.5, 0.25, 0.1, 0.05, 0.01, 0.0), 300, True),
     "stated": Variant(**STATED),
@@ -87,7 +94,13 @@ class Search:
     """One person's search, with what it costs in steps."""
 
     def __init__(self, model, variant, sigma, r, generator):
-        self.model, self.variant, self.sigma, self.r, self.generator = model, variant, sigma, r, generator
+        self.model, self.variant, self.sigma, self.r, self.generator = (
+            model,
+            variant,
+            sigma,
+            r,
+            generator,
+        )
         self.steps = self.lost = 0
 
     def rate(self, x, temperature):
@@ -119,7 +132,11 @@ class Search:
                 self.steps += step
                 return x.detach()
             miss = (torch.sigmoid(score) - 1) ** 2
-            loss = self.variant.weight * (rate - self.r).clamp_min(0) + miss + lambda3 * (x - person).abs().sum()
+            loss = (
+                self.variant.weight * (rate - self.r).clamp_min(0)
+                + miss
+                + lambda3 * (x - person).abs().sum()
+            )
             adam.zero_grad()
             loss.backward()
             adam.step()
@@ -145,9 +162,14 @@ class Search:
                 adam.step()
                 # As there: a distribution with a covariance made for every step, and nothing that
                 # keeps PyTorch from preparing a gradient that nobody asks for.
-                normal = torch.distributions.MultivariateNormal(torch.zeros_like(person), torch.eye(len(person)))
+                normal = torch.distributions.MultivariateNormal(
+                    torch.zeros_like(person), torch.eye(len(person))
+                )
                 noise = normal.sample((SAMPLES,))
-                accepted = torch.sigmoid(self.model.score(x * torch.ones_like(noise) + self.sigma * noise)) > 0.5
+                accepted = (
+                    torch.sigmoid(self.model.score(x * torch.ones_like(noise) + self.sigma * noise))
+                    > 0.5
+                )
                 seen = 1 - accepted.to(x.dtype).mean()
             self.steps += LOOK
             with torch.no_grad():
@@ -160,7 +182,10 @@ class Search:
         if self.variant is None:
             return self.released(person)
         with torch.no_grad():
-            temperature = SHARPNESS / self.model.score(noise_around(person, self.sigma, self.generator)).std().item()
+            temperature = (
+                SHARPNESS
+                / self.model.score(noise_around(person, self.sigma, self.generator)).std().item()
+            )
         found = []
         for lambda3 in self.variant.lambdas:
             point = self.descend(person, lambda3, temperature)
@@ -197,7 +222,9 @@ def main():
     points = torch.stack([person if x is None else x for person, x in zip(people, answers)])
     found = torch.tensor([x is not None for x in answers])
     steps = f"{search.steps / len(people):.0f}"
-    note = f"{steps} step{'' if steps == '1' else 's'} a person, {100 * search.lost / search.steps:.0f} % of them without success"
+    plural = "" if steps == "1" else "s"
+    lost = 100 * search.lost / search.steps
+    note = f"{steps} step{plural} a person, {lost:.0f} % of them without success"
     write_result(options.out, points, found, timer, note)
 
 
