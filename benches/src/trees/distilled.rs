@@ -1,4 +1,5 @@
-//! The paper's approach on the same models and people: one tree in place of the ensemble, and how its
+//! The paper's approach on the same models and people: one tree in place of the ensemble, and how
+//! its
 //! answers fare on the ensemble.
 
 use super::{Plain, SIGMA, Subject};

@@ -83,9 +83,12 @@ impl Section {
     fn published(self, text: String) -> Part {
         let (id, command, title) = match self {
             Self::Answers => ("trees_answers", "trees --part answers", "Answers"),
-            Self::Distilled => {
-                ("trees_distilled", "trees --part distilled", "The paper's approach: one distilled tree")
-            }
+            Self::Distilled => (
+                "trees_distilled",
+                "trees --part distilled",
+                "The paper's approach: one distilled \
+                    tree",
+            ),
             Self::Xgboost => {
                 ("trees_xgboost", "trees --part xgboost", "Scoring noisy samples, against XGBoost")
             }

@@ -8,7 +8,7 @@ use crate::schema::Schema;
 use crate::sheet::{Sheet, Whole};
 use clap::{CommandFactory as _, Parser as _};
 use probe_core::Rows;
-use probe_io::{Batch, ChunkLimit, Chunks, Column, Columns, Field, JsonRows};
+use probe_io::{Batch, Chunk, ChunkLimit, Chunks, Column, Columns, Field, JsonRows};
 use probe_service::flags::{Ask, Assurance, Measure, Rates, Seek, Wishes};
 use probe_service::letters::{Kind, Letters, language};
 use probe_service::people::{columns_of_people, feature_fields};
@@ -388,7 +388,7 @@ impl Engine {
         py: Python<'_>,
         people: PyTable,
         how: How,
-        tell: impl Fn(&mut recourse::Worker<'e>, &probe_io::Chunk) -> anyhow::Result<Vec<String>> + Sync,
+        tell: impl Fn(&mut recourse::Worker<'e>, &Chunk) -> anyhow::Result<Vec<String>> + Sync,
         scratch: impl Fn() -> recourse::Worker<'e> + Sync,
     ) -> PyResult<Vec<String>> {
         let chunks = self.read_as("people", people, &how, self.work)?;

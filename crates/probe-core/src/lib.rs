@@ -50,10 +50,10 @@
 //! | [`math`] | normal, Student and binomial tails that stay accurate, Cholesky, Sobol' points |
 //! | [`schema`] | [`Schema`]: units, scales and bounds; [`Actions`]: what may change |
 //! | [`model`] | [`Model`], [`Differentiable`]; [`Linear`] |
-//! | [`noise`] | [`Noise`], [`NoiseOn`], [`Independent`]; [`Gaussian`], [`Effort`], [`Residuals`]; fits from pairs |
+//! | [`noise`] | [`Noise`], [`NoiseOn`], [`Gaussian`], [`Effort`], [`Residuals`]; fits from pairs |
 //! | [`cost`] | [`Cost`], and norms with their exact one-constraint solvers |
 //! | [`theory`] | the paper's theorem and propositions as functions |
-//! | [`invalidation`] | [`InvalidationRate`]: [`Exact`], [`ClosedForm`], [`MonteCarlo`], [`SobolMonteCarlo`], [`SmoothedMonteCarlo`] |
+//! | [`invalidation`] | [`InvalidationRate`]: [`Exact`], [`ClosedForm`], [`MonteCarlo`], … |
 //! | [`recourse`] | [`RecourseMethod`], [`Solver`], [`Worker`]; method `probe` |
 //! | [`engine`] | [`Setup`], [`Engine`], [`Session`]: raw units in, judged [`Answer`]s out |
 //! | [`evaluation`] | metrics that re-score answers from outside |

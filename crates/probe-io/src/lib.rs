@@ -10,7 +10,8 @@
 //!   threads.
 //!
 //! ```
-//! use probe_io::{Batch, Column, Columns, Error, Field, Format, Job, TableReader, TableWriter, run_pipeline};
+//! use probe_io::{Batch, Column, Columns, Error, Field, Format, Job};
+//! use probe_io::{TableReader, TableWriter, run_pipeline};
 //! use std::sync::atomic::AtomicBool;
 //!
 //! let people = std::io::Cursor::new("name,age,income\nAnn,41,1.50\nBob,29,2\n");

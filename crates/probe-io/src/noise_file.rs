@@ -141,7 +141,8 @@ pub fn fit_to_json(features: &[String], fit: &NoiseFit) -> String {
             ("covariance", json!((0..d).map(row).collect::<Vec<_>>())),
             (
                 "fit",
-                json!({"pairs": fit.pairs, "rate": fit.rate, "inflation": fit.inflation, "shrinkage": fit.shrinkage}),
+                json!({"pairs": fit.pairs, "rate": fit.rate, "inflation": fit.inflation,
+                    "shrinkage": fit.shrinkage}),
             ),
         ],
     )

@@ -123,7 +123,9 @@ mod tests {
         }
 
         #[test]
-        fn parsing_agrees_with_the_standard_library(text in "[-+]?[0-9]{0,20}(\\.[0-9]{0,20})?(e[-+]?[0-9]{1,3})?") {
+        fn parsing_agrees_with_the_standard_library(
+            text in "[-+]?[0-9]{0,20}(\\.[0-9]{0,20})?(e[-+]?[0-9]{1,3})?",
+        ) {
             let std = text.parse::<f64>().ok().filter(|v| v.is_finite());
             prop_assert_eq!(parse(text.as_bytes()).map(f64::to_bits), std.map(f64::to_bits));
         }

@@ -181,7 +181,8 @@ proptest! {
         which in any::<Index>(),
         edits in vec((any::<Index>(), any::<u8>(), 1_usize..30, 0_u8..3), 1..4),
     ) {
-        let names = ["xgboost-3.2.0-logistic.json", "xgboost-3.2.0-sampled.ubj", "xgboost-3.2.0-linear.json", "lightgbm-4.7.0-binary.txt"];
+        let names = ["xgboost-3.2.0-logistic.json", "xgboost-3.2.0-sampled.ubj",
+            "xgboost-3.2.0-linear.json", "lightgbm-4.7.0-binary.txt"];
         let bytes = std::fs::read(folder().join(which.get(&names))).unwrap();
         if let Ok(file) = ModelFile::parse(&edited(&bytes, &edits), "m") {
             let row = std::vec![0.25; file.features.len()];

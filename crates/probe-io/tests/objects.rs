@@ -108,7 +108,8 @@ proptest! {
     #[test]
     fn broken_documents_are_no_panic(
         which in any::<Index>(),
-        edits in vec((any::<Index>(), prop_oneof![any::<u8>(), prop::sample::select(b"0-9.e,[]{}\":".to_vec())]), 1..6),
+        edits in vec((any::<Index>(), prop_oneof![any::<u8>(),
+            prop::sample::select(b"0-9.e,[]{}\":".to_vec())]), 1..6),
         end in any::<Index>(),
         cut in any::<bool>(),
     ) {

@@ -271,7 +271,8 @@ impl Writer<'_> {
         match facts.status {
             Status::Certified => {
                 let odds = Odds::at_most(self.certified_rate());
-                let values = context! { yes => self.count(odds.others()), out_of => self.count(odds.out_of) };
+                let values = context! { yes => self.count(odds.others()), out_of =>
+                self.count(odds.out_of) };
                 sentences.push(self.say("sure_certified", values)?);
                 sentences.push(if facts.exact {
                     self.plain("sure_exact")?

@@ -1,11 +1,12 @@
 //! `cargo xtask test`: everything that must hold, installing what it needs.
 
 use crate::shell::{cargo, say, step};
-use crate::{bench, python};
+use crate::{bench, python, tidy};
 use anyhow::Result;
 
 pub(crate) fn run(full: bool) -> Result<()> {
     step("format", cargo().args(["fmt", "--all", "--check"]))?;
+    tidy::run()?;
     let lint = [
         "clippy",
         "--workspace",

@@ -189,7 +189,8 @@ impl Svg {
         format!(
             concat!(
                 r#"<svg{} class="plot" viewBox="{} {} {} {}" width="{}" height="{}" role="img" "#,
-                r#"aria-labelledby="{}-t {}-d"><title id="{}-t">{}</title><desc id="{}-d">{}</desc>{}{}</svg>"#
+                r#"aria-labelledby="{}-t {}-d"><title id="{}-t">{}</title>"#,
+                r#"<desc id="{}-d">{}</desc>{}{}</svg>"#
             ),
             namespace,
             corner,

@@ -1,16 +1,18 @@
-//! Pipelines: a model, the columns it takes, and the steps by which they come from what people
-//! have. Python objects become such a document.
+//! Pipelines: a model, its input columns, and the steps from raw columns to them. The Python
+//! package turns model objects into such documents.
 //!
 //! ```json
-//! {"format": "probe-pipeline", "version": 1, "source": "scikit-learn 1.9.1 Pipeline(StandardScaler, LogisticRegression)",
-//!  "inputs": [{"name": "age"}, {"name": "job", "categories": ["boss", "clerk"], "encoding": "onehot"}],
-//!  "columns": [{"input": 0, "steps": [["subtract", 38.6], ["divide", 13.7]]}, {"input": 1, "category": 1}],
+//! {"format": "probe-pipeline", "version": 1, "source": "scikit-learn 1.9.1 Pipeline(…)",
+//!  "inputs": [{"name": "age"},
+//!             {"name": "job", "categories": ["boss", "clerk"], "encoding": "onehot"}],
+//!  "columns": [{"input": 0, "steps": [["subtract", 38.6], ["divide", 13.7]]},
+//!              {"input": 1, "category": 1}],
 //!  "model": {"format": "probe-model", "version": 1, "kind": "linear", "…": "…"}}
 //! ```
 //!
-//! Steps are in double precision; `["round"]` is to single. `model` is a native model or XGBoost's
-//! JSON, or the text of a file. A column says `"imputed": true` if missing values were replaced
-//! before it: the model then refuses them.
+//! Steps are in double precision; `["round"]` rounds to single. `model` is a native model,
+//! XGBoost's JSON, or the text of a file. A column says `"imputed": true` if missing values were replaced
+//! in training: the model then rejects them.
 
 use super::columns::{Cell, Element, Source, Step};
 use super::order::{Misfit, Order, Raw};

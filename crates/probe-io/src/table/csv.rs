@@ -156,7 +156,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cells_are_those_of_the_csv_crate(text in "([a,b\" ]|\"\"|\n|\r\n){0,60}", rows in 1usize..4) {
+        fn cells_are_those_of_the_csv_crate(text in "([a,b\" ]|\"\"|\n|\r\n){0,60}",
+            rows in 1usize..4) {
             // An open quote is an error here and runs to the end there; a stray CR cannot arise
             // from this alphabet.
             let mut framing = Framing::Csv;
