@@ -151,7 +151,7 @@ fn command(probe: &Path, folder: &Path, people: usize) -> Result<Run> {
     Ok(Run { people, megabytes, watched, bar })
 }
 
-/// The percentages that a terminal was shown beside a bar.
+/// The percentages shown next to a progress bar.
 fn bar_of(shown: &str) -> Bar {
     let mut seen = BTreeSet::new();
     for piece in shown.split('%').filter(|piece| piece.contains(['━', '─'])) {

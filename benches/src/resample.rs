@@ -1,4 +1,4 @@
-//! As many people as are asked for, like those of a table: its rows drawn with replacement, their
+//! Any number of people similar to those of a table: its rows drawn with replacement, their
 //! numbers moved a little, no two alike.
 
 use anyhow::{Result, ensure};

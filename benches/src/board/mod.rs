@@ -1,5 +1,5 @@
 //! Every method on every data set and kind of model, before the same people and rules: who gets an
-//! answer, whether it holds, what it costs against the best that is known, and whether it keeps the
+//! answer, whether it holds, its cost against the best known, and whether it keeps the
 //! rules.
 //!
 //! Rates are counted on plain draws that are scored by the model alone; nothing that a method or

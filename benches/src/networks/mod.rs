@@ -130,7 +130,7 @@ pub(crate) fn plain(subject: &Subject) -> Result<Shallow> {
 struct Pools {
     one: ThreadPool,
     all: ThreadPool,
-    /// Of what is not measured.
+    /// For values that were not measured.
     aside: ThreadPool,
 }
 

@@ -35,7 +35,7 @@ struct OnLines<'a> {
     /// $Wx + b$ of the person, and what each feature does to it.
     origin: Vec<f64>,
     columns: Vec<Vec<f64>>,
-    /// The way up the gradient, to where it is good enough.
+    /// Follows the gradient until the target is reached.
     way_up: Vec<f64>,
 }
 

@@ -170,7 +170,7 @@ pub(super) fn certified(answers: Vec<Answer>) -> Vec<Option<Vec<f64>>> {
         .collect()
 }
 
-/// What is to be told of some answers, for the first people of the subject.
+/// Summary of some answers, for the first people of the subject.
 fn row(
     subject: &Subject,
     r: f64,

@@ -131,7 +131,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             published.text
         ));
         if options.is_full() {
-            // Each as soon as it is there: all of them take an hour.
+            // Written one by one, because all of them take an hour.
             published.store()?;
         }
     }
@@ -232,7 +232,7 @@ fn measure(subject: &Subject, r: f64, options: &Options) -> Result<String> {
     ))
 }
 
-/// Stands for the model in the names of kept results.
+/// Name of the model in cached results.
 fn key_of(model: &Trees) -> u64 {
     let trees = model.trees().iter();
     trees.fold(Key::default(), |key, tree| key.values(&tree.threshold).values(&tree.value)).finish()

@@ -1,4 +1,4 @@
-//! Tables in and out, and what is said beside them.
+//! Tables in and out, and messages.
 
 use probe_service::Voice;
 use pyo3::prelude::*;
@@ -14,7 +14,7 @@ pub(crate) fn reader(name: &str, table: PyTable) -> PyResult<TableReader> {
     TableReader::from_arrow(name, &schema, batches).map_err(|error| raise(error.into()))
 }
 
-/// Collects what is said while an engine is made: notes, then warnings.
+/// Collects messages while an engine is built: notes, then warnings.
 #[derive(Debug, Default)]
 pub(crate) struct Listener {
     said: Mutex<(Vec<String>, Vec<String>)>,

@@ -78,7 +78,7 @@ pub(crate) struct Engine {
 /// of progress.
 #[derive(FromPyObject)]
 struct How {
-    /// Columns that texts tell of people.
+    /// Id columns of letters and records.
     ids: Vec<String>,
     ignore_extra: bool,
     threads: usize,
@@ -153,7 +153,7 @@ impl Engine {
         self.meta.to_string()
     }
 
-    /// Features as people have them, and whether each keeps whole numbers whole.
+    /// Raw features, and whether each keeps integer values.
     #[getter]
     fn features(&self) -> Vec<(String, bool)> {
         let setup = &self.question.setup;
@@ -408,13 +408,13 @@ impl Engine {
         Ok(told.into_inner().unwrap_or_default().into_values().flatten().collect())
     }
 
-    /// The result, or the exception that a function raised on the way.
+    /// The result, or the exception that the model function raised.
     fn checked<T>(&self, result: PyResult<T>) -> PyResult<T> {
         result.map_err(|error| or_raised(&self.raised, error))
     }
 }
 
-/// The exception that a function raised, where that is what the error tells of.
+/// The exception of the model function, if the error comes from one.
 fn or_raised(raised: &Raised, error: PyErr) -> PyErr {
     Python::attach(|py| {
         let text = error.value(py).to_string();

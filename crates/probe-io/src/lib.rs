@@ -4,7 +4,7 @@
 //! - [`ModelFile`], [`load_schema`], [`load_noise`]: structured documents; errors name file and
 //!   JSON path.
 //! - [`TableReader`] → [`Chunks`] → [`Chunk`]: CSV, JSON Lines, JSON and Parquet in bounded memory.
-//! - [`read_pairs`]: what people were told and what they did.
+//! - [`read_pairs`]: pairs of advised and implemented values.
 //! - [`TableWriter`]: the same formats out, whole or not at all.
 //! - [`run_pipeline`]: reader, workers and writer, in order, with the same bytes for any number of
 //!   threads.

@@ -12,7 +12,7 @@ pub(crate) fn parse(text: &[u8]) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Whether `text` stands for a missing value: nothing but spaces and tabs, or NaN in any case.
+/// Whether `text` is a missing value: only spaces and tabs, or NaN in any case.
 pub(crate) fn is_missing(text: &[u8]) -> bool {
     let text = trim(text);
     text.is_empty() || text.eq_ignore_ascii_case(b"nan")

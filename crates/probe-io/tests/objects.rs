@@ -82,7 +82,7 @@ fn documents_say_what_they_are() {
     let schema = file.schema.unwrap();
     assert_eq!(schema.names(), ["age", "income", "debt", "job", "grade", "code", "owner"]);
     assert_eq!(schema.feature("owner").unwrap().categories, ["False", "True"]);
-    // A number that an imputer stands before must be there.
+    // An imputed number must not be missing.
     assert!(file.model.refuses_missing(1).is_some());
     assert!(of("logistic.json").schema.is_none());
 }

@@ -279,7 +279,7 @@ fn prose_is_written_with_what_stands_around_it() {
     assert!(encoder.encode(&Batch::Objects(Vec::new())).is_err());
     writer.finish().unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "<a|b|c>");
-    // Nobody to write to: what stands around is still there.
+    // Without letters, the text around them is still written.
     TableWriter::create_prose(&path, prose()).unwrap().finish().unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "<>");
     let table = TableWriter::create(&path, Format::Csv, vec![Field::integer("row")], None).unwrap();

@@ -1,4 +1,4 @@
-//! Schema files: TOML and JSON, and what is not served yet.
+//! Schema files: TOML and JSON, and what is not supported yet.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 

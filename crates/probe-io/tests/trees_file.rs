@@ -117,7 +117,7 @@ fn faults_of_a_tree_name_tree_and_node() {
         message("[1, -1, 4, -1, -1]", "[1, -1, 3, -1, -1]"),
         "model.json: $.trees[1].right[2]: node 3 is a child of node 2 already: this is not a tree"
     );
-    // A cycle apart from the root, which every node has one way to.
+    // A cycle that the root does not reach.
     let apart = GOOD
         .replace("[2, -1, 3, -1, -1]", "[1, -1, -1, 4, 3, -1, -1]")
         .replace("[1, -1, 4, -1, -1]", "[2, -1, -1, 5, 6, -1, -1]")
@@ -215,7 +215,7 @@ fn another_decision_negates_the_leaves_and_moves_the_cut() {
 
 #[test]
 fn a_model_that_was_made_here_is_written_and_read() {
-    // What nobody uses may be anything in memory; a file has no word for it.
+    // Unused values may be anything in memory; a file cannot hold them.
     let stump = Tree {
         feature: vec![0, 7, 7],
         threshold: vec![0.1, f64::NAN, f64::INFINITY],

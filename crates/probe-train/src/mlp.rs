@@ -40,7 +40,7 @@ pub struct MlpParams {
     pub hidden: Vec<usize>,
     /// Between the layers.
     pub activation: Activation,
-    /// 1: the margin. 2: softmax logits, as the paper's networks have them. The margins are of the
+    /// 1: the margin. 2: softmax logits, as in the paper's networks. The margins are of the
     /// same kind.
     pub outputs: usize,
     /// Passes over the rows, at most.

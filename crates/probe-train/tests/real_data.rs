@@ -1,4 +1,4 @@
-//! Networks and trees on real data, where it is there: in `PROBE_DATA_DIR`, or in `shared/data`
+//! Networks and trees on real data, if available: in `PROBE_DATA_DIR`, or in `shared/data`
 //! beside the workspace.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]

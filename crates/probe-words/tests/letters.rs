@@ -43,7 +43,7 @@ const DENIED: [f64; 5] = [30_000.0, 20_000.0, 10.0, 1.0, 0.0];
 /// A letter of each status.
 fn cases() -> [(&'static str, Facts); 4] {
     let certified = facts(&engine(SCHEMA, 0.1), DENIED);
-    // A sampled answer that missed its target, with more changes than a letter tells.
+    // A sampled answer that missed its target, with more changes than a letter lists.
     let mut found = certified.clone();
     (found.status, found.reason) = (Status::Found, Some("rate-not-reachable".to_owned()));
     (found.rate, found.rate_upper, found.best_rate, found.exact) =
@@ -100,7 +100,8 @@ fn is_whole_of_a_million(number: f64, rate: f64) -> bool {
     number.fract() == 0.0 && rate < 1e-4 && (off(rate) || off(1.0 - rate))
 }
 
-/// Whether `number` is told by the facts: a value to the bit, a miss to three digits, room never
+/// Whether `number` follows from the facts: a value to the bit, a miss to three digits, a tolerance
+/// never
 /// above what is proven, or a count.
 fn is_backed(number: f64, facts: &Facts) -> bool {
     let value = |value: &Value| matches!(value, Value::Number(v) if *v == number);

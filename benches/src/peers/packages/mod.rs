@@ -35,11 +35,11 @@ const PROBE: &str = "probe";
 struct Peer {
     /// Folder of its requirements: packages that do not go along have environments of their own.
     environment: &'static str,
-    /// The adaptor, and what it is asked for.
+    /// The adapter, and its method.
     package: &'static str,
     method: &'static str,
     name: &'static str,
-    /// Whether it can be told columns that must stay.
+    /// Whether it supports fixed columns.
     keeps: bool,
     /// Models it is made for.
     models: &'static [&'static str],

@@ -11,7 +11,7 @@
 //!
 //! Source: randomised smoothing, Cohen, Rosenfeld and Kolter (ICML 2019, arXiv:1902.02918), Theorem
 //! 1 (by the Neyman–Pearson lemma), and Salman et al. (NeurIPS 2019, arXiv:1906.04584) for the
-//! Lipschitz form. It stands in for Proposition 4 of PROBE (arXiv:2203.06768), which bounds the
+//! Lipschitz form. It replaces Proposition 4 of PROBE (arXiv:2203.06768), which bounds the
 //! rate from above for affine scores only; here the classifier may be a tree, a network or a rule,
 //! and both sides are tight for a half-space.
 //!

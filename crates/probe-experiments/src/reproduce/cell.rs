@@ -7,7 +7,7 @@ use probe_core::{Key, Seed};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Part of every cell's name, besides the crate's version: raise it in a change after which cells
+/// Part of every cell's name, with the crate's version: raise it in a change after which cells
 /// of older programs must not be reused. A kept cell is also tried on a few of its people before it
 /// is used ([`Cell::agrees`]), so that a change of numbers is noticed where this was forgotten.
 const REVISION: u64 = 2;
@@ -66,7 +66,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// A name for files and for people, without what the subject has its own key for.
+    /// A name for files and tables, without the parts that the subject's key has.
     pub fn name(&self) -> String {
         let options: String =
             self.options.iter().map(|o| format!("-{}", o.replace('=', ""))).collect();

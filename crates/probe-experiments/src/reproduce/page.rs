@@ -29,7 +29,7 @@ pub fn page(made: &[(&'static Entry<dyn Experiment>, Made)], about: &str) -> Str
     out + &close_page("Same data, same seed: the same numbers, apart from times.")
 }
 
-/// A table. Words stand on the left of their column, and sentences below their row, so that the
+/// A table. Words are left-aligned, and sentences are below their row, so that the
 /// page is no wider than its numbers.
 fn html(table: &Table) -> String {
     let n = table.header.len() - usize::from(table.sentences);

@@ -76,7 +76,7 @@ fn pictures_in_the_plane_tell_the_truth() {
     assert!(cost(&corner, 0) < cost(&corner, 1) && cost(&corner, 1) < cost(&corner, 2));
     let moons = made("navigation", Inputs::default());
     for (row, target) in [(1, 0.35), (2, 0.2), (3, 0.05)] {
-        // Certificates need room below the target; a quarter of it would be waste.
+        // Certificates need a safety gap; a quarter of the target would be too much.
         assert!(
             rate(&moons, row) <= target && rate(&moons, row) > 0.75 * target,
             "{:?}",

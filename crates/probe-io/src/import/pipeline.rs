@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Steps are in double precision; `["round"]` rounds to single. `model` is a native model,
-//! XGBoost's JSON, or the text of a file. A column says `"imputed": true` if missing values were replaced
+//! XGBoost's JSON, or the text of a file. A column says `"imputed": true` if missing values were
+//! replaced
 //! in training: the model then rejects them.
 
 use super::columns::{Cell, Element, Source, Step};
@@ -35,7 +36,7 @@ const VERSION: u64 = 1;
 /// More weights than a model of people has: what a document asks for must not outgrow it without
 /// limit.
 const MOST_WEIGHTS: usize = 1 << 25;
-/// Characters of `source`, which is one line for people.
+/// Length limit of `source`, which is a single line.
 const MOST_SOURCE: usize = 300;
 
 fn is(bytes: &[u8]) -> bool {
@@ -130,12 +131,12 @@ fn read_model(node: &Node<'_>) -> Result<ModelFile> {
     }
 }
 
-/// What people have.
+/// The raw features.
 struct Features {
     raws: Vec<Raw>,
     /// Numbers of all raw features, then the columns of categories.
     sources: Vec<Source>,
-    /// Of each raw feature, its first source.
+    /// The first source of each raw feature.
     first: Vec<usize>,
 }
 
@@ -267,7 +268,7 @@ fn index(node: &Node<'_>, n: usize, what: &str) -> Result<usize> {
     })
 }
 
-/// From a model of the columns to one of what people have.
+/// Turns a model of encoded columns into a model of raw features.
 struct Moved<'a> {
     features: &'a Features,
     cells: &'a [Cell],
@@ -308,7 +309,7 @@ impl Moved<'_> {
         self.columns.error(error.to_string())
     }
 
-    /// Where the source of a column stands in the model.
+    /// The position of a column's source in the model.
     fn place(&self, column: usize) -> Result<usize> {
         let place = self.order.place[self.features.number(self.cells[column].source)];
         place.ok_or_else(|| self.columns.item(column).error("a column that the model lacks"))
@@ -340,7 +341,7 @@ impl Moved<'_> {
         Ok(layer)
     }
 
-    /// Trees with their cuts on what people have. Where no step is in between, splits stay as they
+    /// Trees with thresholds on raw features. Without steps in between, splits stay as they
     /// are.
     fn trees(&self, inner: &Trees) -> Result<Trees> {
         let rules = inner.rules();
@@ -386,7 +387,7 @@ impl Moved<'_> {
             .map_err(|e| self.fault(&e))
     }
 
-    /// A column as trees see it that round what they compare.
+    /// A column for trees that round values before comparing them.
     fn rounded(&self, cell: &Cell) -> Result<Cell> {
         cell.then(Step::Round).map_err(|what| self.columns.error(what))
     }

@@ -1,7 +1,7 @@
 //! UBJSON, the binary form of JSON that XGBoost writes.
 //!
-//! Memory is bounded by the file's size: a count is believed only where the bytes it promises are
-//! there, and containers whose items take no bytes are refused.
+//! Memory is bounded by the file's size: a count is used only if the promised bytes are
+//! there, and containers whose items take no bytes are rejected.
 
 use crate::error::{Error, Result, excerpt};
 use serde_json::{Map, Number, Value};
@@ -27,7 +27,7 @@ struct Reader<'a> {
     file: &'a str,
 }
 
-/// How a container says what it holds.
+/// The declared content of a container.
 struct Header {
     /// The marker of every item.
     marker: Option<u8>,
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
 
     fn items(&mut self, depth: usize) -> Result<Vec<Value>> {
         let header = self.header()?;
-        // Room is made at once only where the bytes are known to belong to this array alone.
+        // Allocate at once only if the bytes belong to this array alone.
         let mut items = Vec::with_capacity(header.marker.and(header.count).unwrap_or(0));
         while header.count.is_none_or(|count| items.len() < count) {
             let marker = match header.marker {

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every record as its cells, by way of small runs.
+    /// The cells of every record, read in small runs.
     fn ours(text: &[u8], rows: usize) -> Vec<Vec<Vec<u8>>> {
         let input = Box::new(std::io::Cursor::new(text.to_vec()));
         let mut reader = RecordReader::new("t.csv".into(), input, Framing::Csv);

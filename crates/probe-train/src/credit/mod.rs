@@ -120,7 +120,7 @@ impl CreditData {
         names.get(self.person(row)[k] as usize).copied()
     }
 
-    /// One person's target as it would stand in a file: `yes` or `no`.
+    /// One person's target, as in a file: `yes` or `no`.
     pub fn approved_text(&self, row: usize) -> &'static str {
         if self.approved[row] { FAVOURABLE } else { UNFAVOURABLE }
     }

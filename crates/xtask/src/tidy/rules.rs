@@ -94,7 +94,7 @@ fn is_address(line: &str) -> bool {
     (bare.starts_with("https://") || bare.starts_with("http://")) && !bare.contains(' ')
 }
 
-/// Functions that are too long. Relies on `rustfmt`: the closing brace of a function stands on a
+/// Functions that are too long. Relies on `rustfmt`: the closing brace of a function is on a
 /// line of its own with the indentation of the function.
 fn long_functions(text: &str) -> Found {
     let lines: Vec<&str> = text.lines().collect();

@@ -191,7 +191,7 @@ impl Experiment for Navigation {
         let trainer = MlpTrainer::new(params).map_err(probe_train::Error::from)?;
         let rows = Rows::new(&data.rows, 2)?;
         let model = Arc::new(trainer.fit(rows, &names, &data.favourable, seed)?.model);
-        // The middle of the upper moon is a person as good as any.
+        // Any person would do; this one is in the middle of the upper moon.
         let person = [0.0, 1.0];
         let wachter = ask(&model, &Contender::new("wachter"), &person, (sigma, 0.5), seed)?;
         let mut table = vec![row("Wachter", wachter.as_ref())];

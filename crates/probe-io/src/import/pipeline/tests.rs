@@ -163,7 +163,7 @@ fn other_libraries_files_are_models_too() {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
-        // Some are there to be refused.
+        // Some must be rejected.
         let Ok(inner) = ModelFile::parse(text.as_bytes(), "inner") else { continue };
         let n = inner.features.len();
         let inputs: Vec<Value> = (0..n).map(|j| json!({"name": format!("x{j}")})).collect();
@@ -418,7 +418,7 @@ proptest! {
         for (numbers, option, code) in &people {
             rows.push(person(numbers, *option, *code));
         }
-        // On the cuts that were found, and beside them.
+        // On the moved thresholds, and next to them.
         for tree in file.model.as_trees().unwrap().trees() {
             for (at, feature) in splits_of(tree) {
                 for x in [tree.threshold[at], tree.threshold[at].next_up(),

@@ -16,7 +16,7 @@ use std::rc::Rc;
 /// Inputs of an operator; `None` for one that is left out.
 type Inputs<'v> = &'v [Option<Value>];
 
-/// What an operator makes of its inputs, or why it is not read.
+/// The outputs of an operator, or why it is not supported.
 type Made = Result<Vec<Value>, String>;
 
 /// Applies one operator.
