@@ -4,8 +4,7 @@
 //! The reader cuts the input into chunks, workers decode, work and encode, and the calling thread
 //! writes. A fixed number of chunks is in flight at any time: the reader waits for the writer,
 //! however uneven the work. Nothing waits for a reader that waits for input: a run that is
-//! cancelled
-//! or has failed ends at once, even if standard input is still open.
+//! cancelled or has failed ends at once, even if standard input is still open.
 
 use crate::error::{Error, Result};
 use crate::output::{Batch, Encoded, TableWriter};

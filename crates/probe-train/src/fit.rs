@@ -92,8 +92,7 @@ pub struct TrainReport {
 /// The model is fitted in scaled space; with `model_input = "raw"` its weights or cuts are then
 /// turned into raw units. Everything else that `schema` says is kept, features stand in its order;
 /// its target and favourable value are replaced by those of `data`. Without a schema every column
-/// is a
-/// numeric feature that may change.
+/// is a numeric feature that may change.
 ///
 /// Fails on what the learner fails on ([`Logistic::fit`](crate::Logistic::fit),
 /// [`MlpTrainer::fit`](crate::MlpTrainer::fit), [`ForestTrainer::fit`](crate::ForestTrainer::fit),

@@ -2,9 +2,8 @@
 //!
 //! [`fit_model`] does everything: it splits, learns each feature's scale, fits a [`Learner`]'s
 //! model and judges it on rows it has not seen. Its parts can be used alone: [`Split`],
-//! [`Logistic`],
-//! [`MlpTrainer`], [`ForestTrainer`], [`BoostedTrainer`], [`Metrics`]. [`credit`] is the built-in
-//! data set, so that everything can be tried without own data.
+//! [`Logistic`], [`MlpTrainer`], [`ForestTrainer`], [`BoostedTrainer`], [`Metrics`]. [`credit`] is
+//! the built-in data set, so that everything can be tried without own data.
 //!
 //! ```
 //! use probe_core::Seed;

@@ -101,8 +101,7 @@ fn is_whole_of_a_million(number: f64, rate: f64) -> bool {
 }
 
 /// Whether `number` follows from the facts: a value to the bit, a miss to three digits, a tolerance
-/// never
-/// above what is proven, or a count.
+/// never above what is proven, or a count.
 fn is_backed(number: f64, facts: &Facts) -> bool {
     let value = |value: &Value| matches!(value, Value::Number(v) if *v == number);
     let about = |size: f64| (number - size).abs() <= 0.005 * size;

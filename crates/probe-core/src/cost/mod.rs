@@ -3,9 +3,8 @@
 //! Moving feature $j$ by $\delta_j$ is a weighted move $m_j = c_j|\delta_j|$, with $c_j$ its cost
 //! up or down. The cost of a change is the norm of $m$: `l1` adds the moves, `l2` is the root of
 //! their squares, `linf` takes the largest. Each norm also has an exact solver for the cheapest
-//! move that gains a given
-//! score within caps, which is all that an affine model needs, and one step of the search on any
-//! other.
+//! move that gains a given score within caps, which is all that an affine model needs, and one step
+//! of the search on any other.
 
 mod l1;
 mod l2;

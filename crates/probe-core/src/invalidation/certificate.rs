@@ -4,9 +4,8 @@
 //! For observations $X_i \in [0, 1]$ with mean $\Delta$ and stakes $\lambda_i$ that depend on the
 //! past only, $K_n = \prod_i (1 + \lambda_i (r - X_i))$ is a non-negative supermartingale whenever
 //! $\Delta \ge r$, so by Ville's inequality $P(\sup_n K_n \ge 1/\delta) \le \delta$: a test that
-//! stops
-//! at the first $K_n \ge 1/\delta$ and certifies is wrong with probability at most $\delta$,
-//! whenever they stop. Observations must be fresh and independent: none that the search has seen.
+//! stops at the first $K_n \ge 1/\delta$ and certifies is wrong with probability at most $\delta$,
+//! whenever it stops. Observations must be fresh and independent: none that the search has seen.
 //! (Waudby-Smith and Ramdas, arXiv:2010.09686; Shafer, "Testing by betting", 2021.)
 //!
 //! Two bettors: [`Betting`] for conditional rates of a line, whose spread is small; [`Mixture`] for
@@ -107,8 +106,7 @@ impl Betting {
     }
 
     /// Expects observations of this mean and variance, estimated from samples that the certificate
-    /// does
-    /// not use. A wrong expectation costs time, not validity.
+    /// does not use. A wrong expectation costs time, not validity.
     pub fn expecting(rate: f64, mean: f64, variance: f64) -> Result<Self> {
         Self::starting(rate, Moments::expecting(EXPECTATION, mean, variance))
     }

@@ -41,8 +41,7 @@ impl From<probe_core::Error> for Misfit {
 impl Order {
     /// Features in the order of the inputs, a category's columns in their own order. The first
     /// `sources` are the numbers of all `raws`; `used` says of each source whether the model
-    /// depends
-    /// at it.
+    /// depends on it.
     pub(super) fn new(raws: &[Raw], sources: &[Source], used: &[bool]) -> Result<Self, Misfit> {
         let mut order = Self { place: vec![None; sources.len()], names: Vec::new(), schema: None };
         let mut columns_of = vec![Vec::new(); raws.len()];

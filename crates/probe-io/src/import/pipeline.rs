@@ -12,8 +12,7 @@
 //!
 //! Steps are in double precision; `["round"]` rounds to single. `model` is a native model,
 //! XGBoost's JSON, or the text of a file. A column says `"imputed": true` if missing values were
-//! replaced
-//! in training: the model then rejects them.
+//! replaced in training: the model then rejects them.
 
 use super::columns::{Cell, Element, Source, Step};
 use super::order::{Misfit, Order, Raw};

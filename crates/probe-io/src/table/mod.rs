@@ -1,6 +1,5 @@
 //! Tables in: a header first, then owned chunks of rows whose cells are decoded by the workers that
-//! use
-//! them.
+//! use them.
 
 #[cfg(feature = "arrow")]
 mod arrow;

@@ -1,7 +1,6 @@
 //! An ensemble around one noisy point: splits on features without noise are resolved, what the
-//! noise
-//! cannot reach is gone, and each tree that is left has its leaves in order of value, so that the
-//! first and the last of a set of leaves bound what the tree says.
+//! noise cannot reach is gone, and each tree that is left has its leaves in order of value, so that
+//! the first and the last of a set of leaves bound what the tree says.
 
 use super::bits::Bits;
 use super::marginal::{End, Marginals};

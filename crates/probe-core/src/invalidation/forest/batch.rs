@@ -40,8 +40,8 @@ impl RankedErrors {
     }
 }
 
-/// Scores noisy versions of points by an ensemble of trees, many at once: the remaining trees
-/// around a point is found once and then read by all errors.
+/// Scores noisy versions of points by an ensemble of trees, many at once. The trees are
+/// reduced around a point once, and then evaluated for all errors.
 ///
 /// ```
 /// use probe_core::invalidation::{NoisyScores, RankedErrors};
@@ -88,9 +88,8 @@ impl<'a> NoisyScores<'a> {
     }
 
     /// Which versions of `point` the model rejects, with errors acting on the `active` features:
-    /// exactly
-    /// as it scores them one by one. `scores` get approximate scores, with leaves rounded to 16
-    /// bits.
+    /// exactly as it scores them one by one. `scores` get approximate scores, with leaves rounded
+    /// to 16 bits.
     pub fn score_into(
         &mut self,
         point: &[f64],

@@ -226,8 +226,8 @@ impl Deep {
                         );
                 }
                 for (refused, score) in refused.iter_mut().zip(scores) {
-                    // Sizes are powers of two: their sums are exact. NaN counts as no
-                    // yes.
+                    // Sizes are powers of two: their sums are exact. NaN counts as a
+                    // rejection.
                     *refused -= if score > bundle.rounding_error { *size } else { 0.0 };
                 }
             }

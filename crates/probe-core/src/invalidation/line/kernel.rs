@@ -212,8 +212,8 @@ impl<'a> Kernel<'a> {
     }
 
     /// A bound on the rounding error of a score that is zero, on lines around `base` along `rate`
-    /// under
-    /// noise of deviation `sd`. Rounding grows with the number of terms and with their magnitude.
+    /// under noise of deviation `sd`. Rounding grows with the number of terms and with their
+    /// magnitude.
     pub(super) fn rounding_error(
         &self,
         base: &[f64],
