@@ -24,7 +24,7 @@ pub(crate) struct Resampler<'a> {
 }
 
 impl<'a> Resampler<'a> {
-    /// From rows in scaled space, whose columns named `feature=value` stand for categories and stay
+    /// From rows in scaled space, whose columns named `feature=value` are categories and stay
     /// as they are.
     pub(crate) fn new(model: &'a dyn Model, names: &[String], rows: &'a [f64], seed: Seed) -> Self {
         let numeric = names.iter().map(|name| !name.contains('=')).collect();

@@ -140,7 +140,7 @@ mod tests {
         let model = Shallow::of(&mlp, 0.0).unwrap();
         let question = Question { model: &model, person: &[0.0, 0.0], sigma: 0.02, r: 0.2 };
         let point = search(question, &OfflineDraws::new(&model)).unwrap();
-        // Away from the kinks the score is x + y - 1.8 and each way costs the same: any split
+        // Away from the kinks the score is x + y - 1.8 and each direction costs the same: any split
         // between is optimal.
         let needed = 1.8 + upper_quantile(0.2) * 0.02 * 2f64.sqrt();
         let found = cost(&[0.0, 0.0], &point);

@@ -116,7 +116,7 @@ impl Search<'_> {
         (None, lowest)
     }
 
-    /// Every feature both ways; the ways in order of promise: those that reach the target by cost,
+    /// Every feature up and down, the most promising first: those that reach the target by cost,
     /// then the others by the lowest rate that they reach.
     fn singles(&mut self) -> Vec<(f64, Way)> {
         let mut ways: Vec<(f64, Way)> = Vec::new();

@@ -11,7 +11,7 @@ struct Layout {
     titles: &'static [&'static str],
 }
 
-/// Documents that are laid out here; others keep what they have.
+/// Documents whose layout is defined here; others keep their layout.
 const LAYOUTS: [Layout; 3] = [
     Layout {
         path: BENCHMARKS,

@@ -1,6 +1,6 @@
 //! Recourse on trees: how many are certified, whether the certificates hold, what answers cost
-//! against a slow offline search, how fast they come, and how fast exact rates are; beside them the
-//! paper's way and XGBoost's scorer.
+//! against a slow offline search, how fast they come, and how fast exact rates are; for comparison
+//! the paper's approach and XGBoost's scorer.
 
 mod boxes;
 mod distilled;

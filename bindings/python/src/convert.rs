@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use crate::error::{pythonic, raise};
 use probe_io::TableReader;
 
-/// A reader of a table in memory; `name` stands for it in errors.
+/// A reader of a table in memory; `name` is its name in errors.
 pub(crate) fn reader(name: &str, table: PyTable) -> PyResult<TableReader> {
     let (batches, schema) = table.into_inner();
     TableReader::from_arrow(name, &schema, batches).map_err(|error| raise(error.into()))

@@ -1,5 +1,5 @@
 //! Margins of other libraries' models, as we read them, against the library itself: ten thousand
-//! rows each, on thresholds and beside them.
+//! rows each, on thresholds and next to them.
 
 use crate::{folders, python, say};
 use anyhow::{Context as _, Result, ensure};
