@@ -2,7 +2,8 @@
 
     python measure.py MODEL NAMES.txt PEOPLE.f64 R REPEATS
 
-Prints the best time in seconds, megabytes of the process with the people alone, the most megabytes at any time, and a digest of the answers.
+Prints the best time in seconds, megabytes of the process with the people alone, the most megabytes
+at any time, and a digest of the answers.
 """
 
 import hashlib
@@ -32,5 +33,7 @@ for _ in range(int(repeats)):
     answers = engine.recourse(frame, progress=False)
     best = min(best, time.perf_counter() - start)
 most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-digest = hashlib.sha256(np.ascontiguousarray(answers[names].to_numpy(dtype=np.float64)).tobytes()).hexdigest()
+digest = hashlib.sha256(
+    np.ascontiguousarray(answers[names].to_numpy(dtype=np.float64)).tobytes()
+).hexdigest()
 print(best, before / 1e6, most / 1e6, digest)

@@ -1,12 +1,16 @@
-"""A tuned, batched PyTorch search for robust recourse before a linear model: everybody at once, float32, one thread.
+"""A tuned, batched PyTorch search for robust recourse before a linear model: everybody at once,
+float32, one thread.
 
-The rate of a point x is the tail of m(x) = (w . x + b) / (sigma * |w|), so that the answer is the least l1 change with m >= z_r.
+The rate of a point x is the tail of m(x) = (w . x + b) / (sigma * |w|), so that the answer is the
+least l1 change with m >= z_r.
 
-- By descent, as one would write it who has the closed-form margin and nothing else (the search of tuned.py without its sampling): Adam
-  with one scale per person and a soft threshold (proximal l1) on the hinge of z_r - m, a fixed number of steps, the cheapest
-  iterate with m >= z_r. People are taken in blocks that stay in the cache, which is half as fast again as all of them in one piece.
-- With --closed-form, as one would write it who knows the solution: the whole change goes to the column with the largest weight; with bounds, columns
-  are filled in the order of their weights, by one sort and one cumulative sum for everybody.
+- By descent, as one would write it who has the closed-form margin and nothing else (the search of
+  tuned.py without its sampling): Adam with one scale per person and a soft threshold (proximal l1)
+  on the hinge of z_r - m, a fixed number of steps, the cheapest iterate with m >= z_r. People are
+  taken in blocks that stay in the cache, which is half as fast again as all of them in one piece.
+- With --closed-form, as one would write it who knows the solution: the whole change goes to the
+  column with the largest weight; with bounds, columns are filled in the order of their weights, by
+  one sort and one cumulative sum for everybody.
 """
 
 import argparse
@@ -44,7 +48,11 @@ def search(people, g, offset, target, steps):
         square.mul_(BETAS[1]).add_(short, alpha=(1 - BETAS[1]) * float(largest) ** 2)
         size = STEP * decay**t / (square / (1 - BETAS[1] ** t)).sqrt_().add_(1e-8)
         y = change.addcmul_(size, mean, value=1 / (1 - BETAS[0] ** t))
-        x = torch.nn.functional.softshrink(y / (size * PENALTY * largest), 1.0).mul_(size * PENALTY * largest).add_(people)
+        x = (
+            torch.nn.functional.softshrink(y / (size * PENALTY * largest), 1.0)
+            .mul_(size * PENALTY * largest)
+            .add_(people)
+        )
     return best_x, torch.isfinite(best)
 
 
@@ -75,7 +83,9 @@ def main():
     parser.add_argument("--sigma", type=float, required=True)
     parser.add_argument("--closed-form", action="store_true")
     parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument("--bounds", type=float, nargs=2, default=(None, None), help="for the closed form")
+    parser.add_argument(
+        "--bounds", type=float, nargs=2, default=(None, None), help="for the closed form"
+    )
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)

@@ -1,23 +1,37 @@
-"""The paper's procedure (arXiv:2203.06768) before a linear model or a network, one person at a time.
+"""The paper's procedure (arXiv:2203.06768) for a linear model or a network, one person at a time.
 
-All variants take steps of Adam with amsgrad on lambda1 * relu(rate~ - r) + lambda2 * (p(x) - 1)^2 + lambda3 * |x - x0|_1, where p is the softmax
-probability; all but the first stop when their rate is at most r and the point is favourable.
+All variants take steps of Adam with amsgrad on
+lambda1 * relu(rate~ - r) + lambda2 * (p(x) - 1)^2 + lambda3 * |x - x0|_1, where p is the softmax
+probability. All but the first stop when their rate is at most r and the point is favourable.
 
-released      Algorithm 1 as the authors' program runs it in their experiments: rate~ is the closed form, lambda1 = 3, cross-entropy in the place of the squared
-              miss, lambda3 = 0.01, steps of 0.001. 200 steps are taken whatever they find, each followed by 10,000 fresh samples, whose rate nobody looks at
-              but the last; where that is not below r + 0.01 or the point is not favourable, lambda3 goes down by 0.1, also below zero, where it rewards
-              distance, and 200 more steps follow from where the last ones ended. The program ends after 30 seconds; here, after 10,000 steps.
-mended        The same idea without these slips, so that it is not beaten for them: every step's rate is looked at and the first success ends the search; acceptance is at r;
-              lambda3 goes from 1 down to 0 and no further; steps of 0.07, the default of the function that the program calls.
-stated        Algorithm 1 with the settings of the text: lambda1 = 2, lambda2 = 1, every lambda3 of {0, 0.25, 0.5, 0.75, 1} is run and the cheapest
-              success kept; the rate is estimated on 10,000 samples after each step.
-closed-form   As stated, but the loop ends by the closed form, as Algorithm 1 is printed: no samples at all.
-monte-carlo   Algorithm 2 with the settings of the text: rate~ is the mean of 1 - sigmoid(t * f) over 10,000 fresh samples in each step, the
-              gradient goes through all of them, and the same mean ends the loop.
+released      Algorithm 1 as the authors' program runs it in their experiments. rate~ is the closed
+              form, lambda1 = 3, cross-entropy replaces the squared miss, lambda3 = 0.01, steps of
+              0.001. It always takes 200 steps and draws 10,000 fresh samples after each, but uses
+              only the last rate. If that is not below r + 0.01, or the point is not favourable,
+              lambda3 decreases by 0.1 (also below zero, where it rewards distance), and 200 more
+              steps follow from the last point. The program stops after 30 seconds; here, after
+              10,000 steps.
+fixed         The released code with its bugs fixed, so that the comparison is fair: the rate is
+              checked after every step and the first success ends the search; acceptance is at r;
+              lambda3 goes from 1 down to 0 and no further; steps of 0.07, the default of the
+              function that the program calls.
+stated        Algorithm 1 with the settings of the text: lambda1 = 2, lambda2 = 1. Every lambda3 of
+              {0, 0.25, 0.5, 0.75, 1} is run and the cheapest success is kept. The rate is estimated
+              on 10,000 samples after each step.
+closed-form   As stated, but the loop ends by the closed form, as Algorithm 1 is printed, without
+              samples.
+monte-carlo   Algorithm 2 with the settings of the text: rate~ is the mean of 1 - sigmoid(t * f)
+              over 10,000 fresh samples in each step, the gradient goes through all of them, and the
+              same mean ends the loop.
 
-The text does not give step size, optimiser, temperature t, or the number of steps after which a lambda3 is given up. As stated they are: 0.01, with
-which our reproduction has the paper's rates (docs/reproduction.md); Adam as in the released code, which is faster than plain descent; t = 10 over the deviation
-of f under the noise around the person; 500 steps. The text's loss would pull the score to 0, where nobody reaches a rate below one half; the released one is taken.
+The text does not give the step size, the optimiser, the temperature t, or the number of steps per
+lambda3. The variants "stated" and later use:
+- a step of 0.01, with which our reproduction has the paper's rates (docs/reproduction.md);
+- Adam as in the released code, which is faster than plain descent;
+- t = 10 over the standard deviation of f under the noise around the person;
+- 500 steps.
+The text's loss would pull the score to 0, where nobody reaches a rate below one half, so the
+released loss is used.
 """
 
 import argparse
@@ -28,8 +42,8 @@ from common import Timer, load_model, load_people, write_result
 
 SAMPLES = 10_000
 SHARPNESS = 10.0
-# Of the released program: steps between two looks, looks, step, first lambda3, and how far it falls
-# from look to look.
+# Of the released program: steps between two checks, number of checks, step size, first lambda3, and
+# how much lambda3 decreases at each check.
 LOOK, LOOKS, STEP, LAMBDA3, FALL = 200, 50, 0.001, 0.01, 0.1
 
 
@@ -45,9 +59,15 @@ class Variant:
     through_samples: bool = False
 
 
-STATED = {"weight": 2.0, "step": 0.01, "lambdas": (1.0, 0.75, 0.5, 0.25, 0.0), "steps": 500, "first": False}
+STATED = {
+    "weight": 2.0,
+    "step": 0.01,
+    "lambdas": (1.0, 0.75, 0.5, 0.25, 0.0),
+    "steps": 500,
+    "first": False,
+}
 VARIANTS = {
-    "mended": Variant(3.0, 0.07, (1.0, 0.75, 0.5, 0.25, 0.1, 0.05, 0.01, 0.0), 300, True),
+    "fixed": Variant(3.0, 0.07, (1.0, 0.75, 0.5, 0.25, 0.1, 0.05, 0.01, 0.0), 300, True),
     "stated": Variant(**STATED),
     "closed-form": Variant(**STATED, sampled=False),
     "monte-carlo": Variant(**STATED, through_samples=True),
@@ -74,7 +94,13 @@ class Search:
     """One person's search, with what it costs in steps."""
 
     def __init__(self, model, variant, sigma, r, generator):
-        self.model, self.variant, self.sigma, self.r, self.generator = model, variant, sigma, r, generator
+        self.model, self.variant, self.sigma, self.r, self.generator = (
+            model,
+            variant,
+            sigma,
+            r,
+            generator,
+        )
         self.steps = self.lost = 0
 
     def rate(self, x, temperature):
@@ -106,7 +132,11 @@ class Search:
                 self.steps += step
                 return x.detach()
             miss = (torch.sigmoid(score) - 1) ** 2
-            loss = self.variant.weight * (rate - self.r).clamp_min(0) + miss + lambda3 * (x - person).abs().sum()
+            loss = (
+                self.variant.weight * (rate - self.r).clamp_min(0)
+                + miss
+                + lambda3 * (x - person).abs().sum()
+            )
             adam.zero_grad()
             loss.backward()
             adam.step()
@@ -132,9 +162,14 @@ class Search:
                 adam.step()
                 # As there: a distribution with a covariance made for every step, and nothing that
                 # keeps PyTorch from preparing a gradient that nobody asks for.
-                normal = torch.distributions.MultivariateNormal(torch.zeros_like(person), torch.eye(len(person)))
+                normal = torch.distributions.MultivariateNormal(
+                    torch.zeros_like(person), torch.eye(len(person))
+                )
                 noise = normal.sample((SAMPLES,))
-                accepted = torch.sigmoid(self.model.score(x * torch.ones_like(noise) + self.sigma * noise)) > 0.5
+                accepted = (
+                    torch.sigmoid(self.model.score(x * torch.ones_like(noise) + self.sigma * noise))
+                    > 0.5
+                )
                 seen = 1 - accepted.to(x.dtype).mean()
             self.steps += LOOK
             with torch.no_grad():
@@ -147,7 +182,10 @@ class Search:
         if self.variant is None:
             return self.released(person)
         with torch.no_grad():
-            temperature = SHARPNESS / self.model.score(noise_around(person, self.sigma, self.generator)).std().item()
+            temperature = (
+                SHARPNESS
+                / self.model.score(noise_around(person, self.sigma, self.generator)).std().item()
+            )
         found = []
         for lambda3 in self.variant.lambdas:
             point = self.descend(person, lambda3, temperature)
@@ -176,14 +214,17 @@ def main():
         generator = torch.Generator().manual_seed(0)
         return Search(model, VARIANTS.get(options.variant), options.sigma, options.rate, generator)
 
-    new().recourse(people[0])  # warm-up: PyTorch loads what it differentiates and steps with on first use, which takes a second
+    # Warm-up: PyTorch loads parts of itself on first use, which takes a second.
+    new().recourse(people[0])
     search = new()
     with Timer() as timer:
         answers = [search.recourse(person) for person in people]
     points = torch.stack([person if x is None else x for person, x in zip(people, answers)])
     found = torch.tensor([x is not None for x in answers])
     steps = f"{search.steps / len(people):.0f}"
-    note = f"{steps} step{'' if steps == '1' else 's'} a person, {100 * search.lost / search.steps:.0f} % of them without success"
+    plural = "" if steps == "1" else "s"
+    lost = 100 * search.lost / search.steps
+    note = f"{steps} step{plural} a person, {lost:.0f} % of them without success"
     write_result(options.out, points, found, timer, note)
 
 

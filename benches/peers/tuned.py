@@ -1,16 +1,19 @@
 """A tuned, batched PyTorch search for robust recourse: everybody at once, float32, one thread.
 
-1. Closed-form margin m(x) = f(x) / (sigma * |grad f(x)|), whose gradient is grad f / (sigma * |grad f|) almost everywhere on a
-   relu network: two matrix products, no autograd.
-2. Adam with a soft threshold (proximal l1) on the hinge of z_r - m, with two penalties at a time, each a share of the largest
-   gradient entry, so that one or a few features move. The cheapest iterate with m >= z_r is kept.
-3. The change is stretched or shrunk until the rate on 4,096 Sobol samples is r. Plainly: by one bisection for everybody at once, to a
-   thousandth of the change. With --secants: by safeguarded secant steps on the probit of the rate, which is nearly linear, the
-   first on 1,024 samples, for those who are not there yet.
+1. Closed-form margin m(x) = f(x) / (sigma * |grad f(x)|), whose gradient is grad f / (sigma * |grad
+   f|) almost everywhere on a relu network: two matrix products, no autograd.
+2. Adam with a soft threshold (proximal l1) on the hinge of z_r - m, with two penalties at a time,
+   each a share of the largest gradient entry, so that one or a few features move. The cheapest
+   iterate with m >= z_r is kept.
+3. The change is stretched or shrunk until the rate on 4,096 Sobol samples is r. Plainly: by one
+   bisection for everybody at once, to a thousandth of the change. With --secants: by safeguarded
+   secant steps on the probit of the rate, which is nearly linear, the first on 1,024 samples, for
+   those who are not there yet.
 4. Whoever has no answer yet is searched again for a larger margin.
 
-Settings were tuned on Adult, COMPAS and Give Me Some Credit at r = 0.35 and 0.05: 80 steps from 0.08 with decay 0.95, penalties
-0.8 and 0.5. Six penalties with 1,000 steps and three rounds cost 30 times the time and save 0.1 to 2.7 % of the cost.
+Settings were tuned on Adult, COMPAS and Give Me Some Credit at r = 0.35 and 0.05: 80 steps from
+0.08 with decay 0.95, penalties 0.8 and 0.5. Six penalties with 1,000 steps and three rounds cost 30
+times the time and save 0.1 to 2.7 % of the cost.
 
 A linear model is taken for a network of two units.
 """
@@ -39,7 +42,9 @@ def margin(net, x, sigma):
 
 
 def search(net, people, sigma, target, penalties, steps, step):
-    """For each person the cheapest iterate whose margin is at least its target, and its cost (infinite where there is none)."""
+    """For each person the cheapest iterate whose margin is at least its target, and its cost
+    (infinite where there is none).
+    """
     n, k = len(people), len(penalties)
     origin, target = people.repeat(k, 1), target.repeat(k)
     share = torch.tensor(penalties, dtype=people.dtype).repeat_interleave(n)[:, None]
@@ -68,7 +73,9 @@ def search(net, people, sigma, target, penalties, steps, step):
 
 
 def refused_share(pre, images, v, c):
-    """The share of samples on which f <= 0: v . max(p + e, 0) = v . max(e, -p) + v . p saves one pass over memory."""
+    """The share of samples on which f <= 0: v . max(p + e, 0) = v . max(e, -p) + v . p saves one
+    pass over memory.
+    """
     level, low, share = -(c + pre @ v), -pre, torch.empty(len(pre), dtype=pre.dtype)
     step = max(2, PIECE // len(v))
     for i in range(0, len(pre), step):
@@ -83,7 +90,9 @@ def fused_share(pre, images, v, c):
 
 
 def land(net, people, points, sigma, r, images, rate):
-    """How far along each change the rate on the samples is r, from above; infinite where it is not reached."""
+    """How far along each change the rate on the samples is r, from above; infinite where it is not
+    reached.
+    """
     z, n = upper_quantile(r), len(people)
     start, way = torch.addmm(net.b, people, net.w.T), (points - people) @ net.w.T
     _, g = margin(net, points, sigma)
@@ -113,7 +122,9 @@ def land(net, people, points, sigma, r, images, rate):
         inside = torch.where((new > a) & (new < b), new, middle)
         outside = new.clamp(min=0.3 * now, max=2.0 * now)
         t[active] = torch.where(between, inside, outside)
-        done = (good & (share >= r - 1.5 / len(images))) | (between & (b - a < 1e-3 * b)) | (now > 50)
+        done = (
+            (good & (share >= r - 1.5 / len(images))) | (between & (b - a < 1e-3 * b)) | (now > 50)
+        )
         active = active[~done]
         if len(active) == 0:
             break
@@ -145,9 +156,15 @@ def recourse(net, people, sigma, r, images, rate, secants):
     n = len(people)
     answer, found = people.clone(), torch.zeros(n, dtype=torch.bool)
     left = torch.arange(n)
-    for extra, penalties, steps in ((0.0, PENALTIES, STEPS), (0.5, (0.6, 0.3), 160), (1.5, (0.4, 0.2, 0.1), 400)):
+    for extra, penalties, steps in (
+        (0.0, PENALTIES, STEPS),
+        (0.5, (0.6, 0.3), 160),
+        (1.5, (0.4, 0.2, 0.1), 400),
+    ):
         target = torch.full((len(left),), upper_quantile(r) + extra)
-        points, cost = search(net, people[left], sigma, target, penalties, steps, STEP * (1 + extra))
+        points, cost = search(
+            net, people[left], sigma, target, penalties, steps, STEP * (1 + extra)
+        )
         some = torch.isfinite(cost)
         rows, points = left[some], points[some]
         if secants:
@@ -171,8 +188,14 @@ def main():
     parser.add_argument("out")
     parser.add_argument("--rate", type=float, required=True)
     parser.add_argument("--sigma", type=float, required=True)
-    parser.add_argument("--secants", action="store_true", help="land by secants instead of a bisection")
-    parser.add_argument("--compile", action="store_true", help="fuse the sampling by torch.compile, where that works")
+    parser.add_argument(
+        "--secants", action="store_true", help="land by secants instead of a bisection"
+    )
+    parser.add_argument(
+        "--compile",
+        action="store_true",
+        help="fuse the sampling by torch.compile, where that works",
+    )
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
@@ -195,7 +218,15 @@ def main():
         sobol = torch.quasirandom.SobolEngine(people.shape[1], scramble=True, seed=1)
         uniform = sobol.draw(SAMPLES, dtype=torch.float64).clamp_(1e-9, 1 - 1e-9)
         noise = torch.special.ndtri(uniform).to(torch.float32) * options.sigma
-        return recourse(net, people, options.sigma, options.rate, (noise @ net.w.T).contiguous(), rate, options.secants)
+        return recourse(
+            net,
+            people,
+            options.sigma,
+            options.rate,
+            (noise @ net.w.T).contiguous(),
+            rate,
+            options.secants,
+        )
 
     run()  # warm-up
     timers = []

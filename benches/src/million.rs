@@ -24,7 +24,7 @@ const SIGMA: f64 = 0.1;
 const RATE: f64 = 0.1;
 const PEOPLE: usize = 1_000_000;
 const AUDITED: usize = 1_000;
-/// How often memory is looked at.
+/// How often memory is measured.
 const EVERY: Duration = Duration::from_millis(20);
 
 /// Options of `probe-bench million`.
@@ -53,7 +53,7 @@ pub(crate) struct Run {
     pub(crate) bar: Option<Bar>,
 }
 
-/// What was seen of the progress bar.
+/// Percentages that the progress bar showed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Bar {
     /// Different percentages.
@@ -151,7 +151,7 @@ fn command(probe: &Path, folder: &Path, people: usize) -> Result<Run> {
     Ok(Run { people, megabytes, watched, bar })
 }
 
-/// The percentages that a terminal was shown beside a bar.
+/// The percentages shown next to a progress bar.
 fn bar_of(shown: &str) -> Bar {
     let mut seen = BTreeSet::new();
     for piece in shown.split('%').filter(|piece| piece.contains(['━', '─'])) {

@@ -1,4 +1,4 @@
-//! As many people as are asked for, like those of a table: its rows drawn with replacement, their
+//! Any number of people similar to those of a table: its rows drawn with replacement, their
 //! numbers moved a little, no two alike.
 
 use anyhow::{Result, ensure};
@@ -24,7 +24,7 @@ pub(crate) struct Resampler<'a> {
 }
 
 impl<'a> Resampler<'a> {
-    /// From rows in scaled space, whose columns named `feature=value` stand for categories and stay
+    /// From rows in scaled space, whose columns named `feature=value` are categories and stay
     /// as they are.
     pub(crate) fn new(model: &'a dyn Model, names: &[String], rows: &'a [f64], seed: Seed) -> Self {
         let numeric = names.iter().map(|name| !name.contains('=')).collect();

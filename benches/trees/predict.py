@@ -1,7 +1,8 @@
 """How fast XGBoost scores noisy samples around points, on the same trees.
 
-Reads a folder: model.json (kind trees of Probe, whose leaves are summed; splits are <=), points.csv and errors.csv. Writes scores.csv with
-the margins of the first points' samples, and out.json with samples scored per second by each way, for each number of threads.
+Reads a folder: model.json (kind trees of Probe, whose leaves are summed; splits are <=), points.csv
+and errors.csv. Writes scores.csv with the margins of the first points' samples, and out.json with
+samples scored per second by each way, for each number of threads.
 """
 
 import argparse
@@ -31,24 +32,41 @@ def as_xgboost(model: dict, leaf, base: float) -> dict:
             if left[i] >= 0:
                 parents[left[i]] = parents[right[i]] = i
         is_leaf = [child < 0 for child in left]
-        conditions = [leaf(v) if end else single_above(t) for end, v, t in zip(is_leaf, tree["value"], tree["threshold"])]
-        trees.append({
-            "base_weights": [0.0] * n,
-            "categories": [], "categories_nodes": [], "categories_segments": [], "categories_sizes": [],
-            "default_left": [0] * n,
-            "id": number,
-            "left_children": left, "right_children": right, "parents": parents,
-            "loss_changes": [0.0] * n, "sum_hessian": [1.0] * n,
-            "split_conditions": conditions,
-            "split_indices": [0 if end else f for end, f in zip(is_leaf, tree["feature"])],
-            "split_type": [0] * n,
-            "tree_param": {"num_deleted": "0", "num_feature": str(len(model["features"])), "num_nodes": str(n),
-                           "size_leaf_vector": "1"},
-        })
+        conditions = [
+            leaf(v) if end else single_above(t)
+            for end, v, t in zip(is_leaf, tree["value"], tree["threshold"])
+        ]
+        trees.append(
+            {
+                "base_weights": [0.0] * n,
+                "categories": [],
+                "categories_nodes": [],
+                "categories_segments": [],
+                "categories_sizes": [],
+                "default_left": [0] * n,
+                "id": number,
+                "left_children": left,
+                "right_children": right,
+                "parents": parents,
+                "loss_changes": [0.0] * n,
+                "sum_hessian": [1.0] * n,
+                "split_conditions": conditions,
+                "split_indices": [0 if end else f for end, f in zip(is_leaf, tree["feature"])],
+                "split_type": [0] * n,
+                "tree_param": {
+                    "num_deleted": "0",
+                    "num_feature": str(len(model["features"])),
+                    "num_nodes": str(n),
+                    "size_leaf_vector": "1",
+                },
+            }
+        )
     return {
         "version": [2, 0, 0],
         "learner": {
-            "attributes": {}, "feature_names": [], "feature_types": [],
+            "attributes": {},
+            "feature_names": [],
+            "feature_types": [],
             "gradient_booster": {
                 "name": "gbtree",
                 "model": {
@@ -58,8 +76,13 @@ def as_xgboost(model: dict, leaf, base: float) -> dict:
                     "trees": trees,
                 },
             },
-            "learner_model_param": {"base_score": repr(base), "boost_from_average": "1",
-                                    "num_class": "0", "num_feature": str(len(model["features"])), "num_target": "1"},
+            "learner_model_param": {
+                "base_score": repr(base),
+                "boost_from_average": "1",
+                "num_class": "0",
+                "num_feature": str(len(model["features"])),
+                "num_target": "1",
+            },
             "objective": {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}},
         },
     }
@@ -75,7 +98,9 @@ def main() -> None:
     model = json.loads((folder / "model.json").read_text())
     n_trees = len(model["trees"])
     if model["aggregate"] == "sum":
-        converted = as_xgboost(model, lambda v: v, model.get("base", 0.0) - model.get("threshold", 0.0))
+        converted = as_xgboost(
+            model, lambda v: v, model.get("base", 0.0) - model.get("threshold", 0.0)
+        )
     else:
         # The mean of probabilities less one half, as a sum.
         converted = as_xgboost(model, lambda v: v / n_trees, -0.5 - model.get("threshold", 0.0))
@@ -92,7 +117,10 @@ def main() -> None:
         booster.set_param({"nthread": threads})
         by_point = [booster.inplace_predict(batch, predict_type="margin") for batch in batches]
         ways = {
-            "inplace_predict": (lambda: batches, lambda batch: booster.inplace_predict(batch, predict_type="margin")),
+            "inplace_predict": (
+                lambda: batches,
+                lambda batch: booster.inplace_predict(batch, predict_type="margin"),
+            ),
             # New matrices each time: predictions of a matrix that was seen before are remembered.
             "predict on a DMatrix": (
                 lambda: [xgb.DMatrix(batch, nthread=threads) for batch in batches],

@@ -1,10 +1,11 @@
-"""Models of scikit-learn, XGBoost and LightGBM as the Python package hands them to the engine, with the margins that the library itself gives.
+"""Models of scikit-learn, XGBoost and LightGBM as the Python package hands them to the engine, with
+the margins that the library itself gives.
 
     python make.py DIR            # 10,000 rows each
-    python make.py DIR --small    # small models, 40 rows each: the fixtures of crates/probe-io/tests/models/objects
+    python make.py DIR --small    # small models, 40 rows each: crates/probe-io/tests/models/objects
 
-Writes NAME.json, a document of the model and of what comes before it, and NAME.csv: the columns of the model, and the margin. Rows also lie on cuts and
-beside them. All data are made up.
+Writes NAME.json, a document of the model and of what comes before it, and NAME.csv: the columns of
+the model, and the margin. Rows also lie on cuts and beside them. All data are made up.
 """
 
 import argparse
@@ -21,7 +22,19 @@ sys.path.insert(0, str(PACKAGE / "tests"))
 sys.modules["probe_recourse"] = types.ModuleType("probe_recourse")
 sys.modules["probe_recourse"].__path__ = [str(PACKAGE / "python" / "probe_recourse")]
 
-from made import ALL, LINEAR, NUMBERS, TREES, boosters, encoders, library_margin, people, rng_of, rows_for, target  # noqa: E402
+from made import (
+    ALL,
+    LINEAR,
+    NUMBERS,
+    TREES,
+    boosters,
+    encoders,
+    library_margin,
+    people,
+    rng_of,
+    rows_for,
+    target,
+)  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler  # noqa: E402
 
@@ -38,7 +51,12 @@ def models():
     for name, model in LINEAR.items():
         yield name, make_pipeline(StandardScaler(), model), NUMBERS, False
     for name, model in last.items():
-        yield f"{name}-scaled", make_pipeline(RobustScaler(), MinMaxScaler((-1, 2)), model), NUMBERS, False
+        yield (
+            f"{name}-scaled",
+            make_pipeline(RobustScaler(), MinMaxScaler((-1, 2)), model),
+            NUMBERS,
+            False,
+        )
     for name in MISSING:
         yield f"{name}-missing", make_pipeline(StandardScaler(), last[name]), NUMBERS, True
     for name in ("logistic", "mlp-tanh", "forest", "boosting", "hist", "xgboost", "lightgbm"):
@@ -63,7 +81,13 @@ def columns_of(made, frame):
 
 def shrunk(model):
     """A model small enough for a fixture."""
-    sizes = {"n_estimators": 4, "max_iter": 4, "max_depth": 3, "num_leaves": 6, "hidden_layer_sizes": (4, 3)}
+    sizes = {
+        "n_estimators": 4,
+        "max_iter": 4,
+        "max_depth": 3,
+        "num_leaves": 6,
+        "hidden_layer_sizes": (4, 3),
+    }
     last = model[-1]
     known = last.get_params()
     few = {key: value for key, value in sizes.items() if key in known and known[key] != ()}

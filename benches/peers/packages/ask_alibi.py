@@ -1,4 +1,6 @@
-"""alibi: its counterfactuals after Wachter and those guided by prototypes, the model as a black box. It has no columns that must stay."""
+"""alibi: its counterfactuals after Wachter and those guided by prototypes, the model as a black
+box. It has no columns that must stay.
+"""
 
 import os
 
@@ -21,9 +23,13 @@ def prepare(problem, method):
     span = (np.zeros((1, d)), np.ones((1, d)))
     predict = problem.classifier.predict_proba
     if method == "counterfactual":
-        explainer = Counterfactual(predict, shape=(1, d), target_proba=0.51, tol=0.01, target_class=1, feature_range=span)
+        explainer = Counterfactual(
+            predict, shape=(1, d), target_proba=0.51, tol=0.01, target_class=1, feature_range=span
+        )
     else:
-        explainer = CounterfactualProto(predict, shape=(1, d), use_kdtree=True, theta=10.0, feature_range=span)
+        explainer = CounterfactualProto(
+            predict, shape=(1, d), use_kdtree=True, theta=10.0, feature_range=span
+        )
         explainer.fit(problem.train)
 
     def ask(person):

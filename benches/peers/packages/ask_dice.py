@@ -1,7 +1,8 @@
 """dice-ml: one counterfactual, by random sampling, the genetic search or the nearest training row.
 
-Afterwards it puts features back one by one, by default in steps of the last decimal that the data have. With ", quick" it is told six decimals for all
-columns and to halve instead of stepping, which is less work for it.
+Afterwards it puts features back one by one, by default in steps of the last decimal that the data
+have. With ", quick" it is told six decimals for all columns and to halve instead of stepping, which
+is less work for it.
 """
 
 import dice_ml
@@ -17,8 +18,12 @@ def prepare(problem, method):
     method, _, quick = method.partition(", ")
     table = pd.DataFrame(problem.train, columns=problem.names)
     table["outcome"] = problem.labels
-    more = {"continuous_features_precision": dict.fromkeys(problem.names, DECIMALS)} if quick else {}
-    data = dice_ml.Data(dataframe=table, continuous_features=problem.names, outcome_name="outcome", **more)
+    more = (
+        {"continuous_features_precision": dict.fromkeys(problem.names, DECIMALS)} if quick else {}
+    )
+    data = dice_ml.Data(
+        dataframe=table, continuous_features=problem.names, outcome_name="outcome", **more
+    )
     model = dice_ml.Model(model=problem.classifier, backend="sklearn")
     dice = dice_ml.Dice(data, model, method=method)
     vary = [problem.names[j] for j in problem.free] if problem.fixed else "all"

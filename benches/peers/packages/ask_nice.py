@@ -1,4 +1,6 @@
-"""NICEx: from the nearest training row with the other decision, feature by feature. It has no columns that must stay."""
+"""NICEx: from the nearest training row with the other decision, feature by feature. It has no
+columns that must stay.
+"""
 
 import numpy as np
 from nice import NICE

@@ -1,4 +1,6 @@
-"""actionable-recourse: the integer program of its authors over a grid of percentiles; linear models only."""
+"""actionable-recourse: the integer program of its authors over a grid of percentiles; linear models
+only.
+"""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +21,12 @@ def prepare(problem, method):
 
     def ask(person):
         builder = recourse.RecourseBuilder(
-            solver=method, action_set=actions, coefficients=weights, intercept=bias, x=person, mip_cost_type="local"
+            solver=method,
+            action_set=actions,
+            coefficients=weights,
+            intercept=bias,
+            x=person,
+            mip_cost_type="local",
         )
         found = builder.fit()
         return person + np.asarray(found["actions"]) if found["feasible"] else None

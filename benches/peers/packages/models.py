@@ -1,6 +1,8 @@
-"""Our model files as what packages take: classifiers with `predict`, `predict_proba` and `classes_`, as scikit-learn has them.
+"""Our model files as what packages take: classifiers with `predict`, `predict_proba` and
+`classes_`, as scikit-learn has them.
 
-Trees become a forest or boosting of scikit-learn itself, with its own compiled scorer, so that nobody is slowed down by a wrapper.
+Trees become a forest or boosting of scikit-learn itself, with its own compiled scorer, so that
+nobody is slowed down by a wrapper.
 """
 
 import json
@@ -46,7 +48,9 @@ class Network(Classifier):
 
 
 class Forest(Classifier):
-    """A forest of scikit-learn whose trees are ours; the score is the mean of their probabilities less one half."""
+    """A forest of scikit-learn whose trees are ours; the score is the mean of their probabilities
+    less one half.
+    """
 
     def __init__(self, forest):
         self.forest = forest
@@ -81,12 +85,16 @@ def load(path):
 
 
 def as_forest(model):
-    """A scikit-learn forest with these trees: a fitted one of the right form whose trees are replaced."""
+    """A scikit-learn forest with these trees: a fitted one of the right form whose trees are
+    replaced.
+    """
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.tree._tree import Tree
 
     d = len(model["features"])
-    forest = RandomForestClassifier(n_estimators=len(model["trees"]), max_depth=1, n_jobs=1, random_state=0)
+    forest = RandomForestClassifier(
+        n_estimators=len(model["trees"]), max_depth=1, n_jobs=1, random_state=0
+    )
     forest.fit(np.eye(max(d, 2), d), np.arange(max(d, 2)) % 2)
     for estimator, ours in zip(forest.estimators_, model["trees"]):
         tree = Tree(d, np.array([2], dtype=np.intp), 1)
@@ -95,13 +103,23 @@ def as_forest(model):
         nodes = np.zeros(n, dtype=state["nodes"].dtype)
         left = np.array(ours["left"])
         leaf = left < 0
-        nodes["left_child"], nodes["right_child"] = np.where(leaf, -1, left), np.where(leaf, -1, ours["right"])
+        nodes["left_child"], nodes["right_child"] = (
+            np.where(leaf, -1, left),
+            np.where(leaf, -1, ours["right"]),
+        )
         nodes["feature"] = np.where(leaf, -2, numbers(ours["feature"]).astype(int))
         nodes["threshold"] = np.where(leaf, -2.0, numbers(ours["threshold"]))
         nodes["n_node_samples"], nodes["weighted_n_node_samples"] = 1, 1.0
         p = numbers(ours["value"])
         values = np.stack([1.0 - p, p], axis=1)[:, None, :]
-        tree.__setstate__({"max_depth": depth(ours), "node_count": n, "nodes": nodes, "values": np.ascontiguousarray(values)})
+        tree.__setstate__(
+            {
+                "max_depth": depth(ours),
+                "node_count": n,
+                "nodes": nodes,
+                "values": np.ascontiguousarray(values),
+            }
+        )
         estimator.tree_ = tree
     return forest
 

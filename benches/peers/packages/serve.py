@@ -1,12 +1,15 @@
-"""Asks one package for counterfactuals, for as long as somebody asks: a line of JSON in, a line of JSON out.
+"""Asks one package for counterfactuals until its input ends: one line of JSON in, one line out.
 
     python serve.py PACKAGE METHOD
 
-{"model": path, "train": path, "fixed": [columns]}   gets the package ready: {"version", "seconds", "margins" of the first training rows}
-{"people": [[...]], "seconds": s}                    one person after the other until s processor seconds are spent: {"points", "seconds"
-                                                     of each}; a point is null where the package has no answer
+{"model": path, "train": path, "fixed": [columns]}
+    prepares the package: {"version", "seconds", "margins" of the first training rows}
+{"people": [[...]], "seconds": s}
+    one person after the other until s processor seconds are used: {"points", "seconds" of each};
+    a point is null if the package has no answer
 
-Whatever goes wrong is {"error": "..."}. Everything is in scaled space, columns from 0 to 1; class 1 is favourable.
+An error is {"error": "..."}. Everything is in scaled space, columns from 0 to 1; class 1 is
+favourable.
 """
 
 import argparse
@@ -47,7 +50,13 @@ def load(request):
     table = np.array(rows, dtype=np.float64)
     # Names without signs that tables and formulas trip over.
     names = [f"x{j}" for j in range(len(header) - 1)]
-    return Problem(names, table[:, :-1], table[:, -1].astype(int), models.load(request["model"]), request["fixed"])
+    return Problem(
+        names,
+        table[:, :-1],
+        table[:, -1].astype(int),
+        models.load(request["model"]),
+        request["fixed"],
+    )
 
 
 def answer(ask, people, budget):

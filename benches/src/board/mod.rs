@@ -1,5 +1,5 @@
 //! Every method on every data set and kind of model, before the same people and rules: who gets an
-//! answer, whether it holds, what it costs against the best that is known, and whether it keeps the
+//! answer, whether it holds, its cost against the best known, and whether it keeps the
 //! rules.
 //!
 //! Rates are counted on plain draws that are scored by the model alone; nothing that a method or
@@ -141,7 +141,7 @@ const COLUMNS: &str = "\
 - **with an answer**: recourse accuracy, the share of the people with a point that the model \
 accepts. What follows is about these points.
 - **certified**: share of the people with a certificate (confidence 0.999 each). Where rates are \
-exact, as before linear models, the engine
+exact, as for linear models, the engine
   certifies any method's points that hold; elsewhere this board has only those of `probe` tested, \
 while `probe compare` and `probe recourse` test every method's.
 - **mean rate**: share of plain draws that the model refuses, scored by the model alone. **at most \

@@ -1,4 +1,4 @@
-//! A data set, a model of it, whom it denies and what they may do.
+//! A data set, a model, the people it denies, and what they may change.
 
 use super::{RATE, SEED, SIGMA};
 use anyhow::{Context as _, Result};

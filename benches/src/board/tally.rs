@@ -18,11 +18,11 @@ pub(super) struct Outcome {
     certified: bool,
     /// Why there is no certificate.
     reason: Option<&'static str>,
-    /// What there is to do; `None` where there is nothing.
+    /// The remaining work; `None` if there is none.
     answer: Option<Told>,
 }
 
-/// A point that somebody was given.
+/// An answer of one person.
 pub(super) struct Told {
     /// Whether the model accepts the point itself.
     accepted: bool,
@@ -132,11 +132,11 @@ pub(super) struct Row {
     certified: usize,
     rate: f64,
     holds: f64,
-    /// NaN where nobody has both.
+    /// NaN if no person has both.
     cost: f64,
     changed: f64,
     broken: usize,
-    /// Of those without a certificate, and how many were told each.
+    /// Reasons of people without a certificate, with counts.
     reasons: BTreeMap<&'static str, usize>,
 }
 
@@ -176,7 +176,7 @@ impl Row {
         }
     }
 
-    /// What those without a certificate were told; `None` where there are none.
+    /// Reasons of people without a certificate; `None` if there are none.
     pub(super) fn reasons(&self) -> Option<String> {
         let told: Vec<String> =
             self.reasons.iter().map(|(reason, n)| format!("`{reason}` to {n}")).collect();

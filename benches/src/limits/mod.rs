@@ -1,4 +1,4 @@
-//! How far from what the machine can do: the arithmetic of an answer before a network against a
+//! How far from what the machine can do: the arithmetic of an answer for a network against a
 //! matrix product, sampled rates against noise and scores alone, and files against reading numbers
 //! from memory. What lies between is found by leaving parts out.
 

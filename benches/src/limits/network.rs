@@ -1,4 +1,4 @@
-//! An answer before a network: the least arithmetic that its lines need, against the machine's rate
+//! An answer for a network: the least arithmetic that its lines need, against the machine's rate
 //! in a matrix product.
 
 use crate::networks::Subject;
@@ -173,7 +173,7 @@ fn costs_of<const N: usize>(engines: &[Engine; N], people: &[f64]) -> Result<[Co
 pub(crate) fn render(networks: &[OnNetwork], product: f64) -> String {
     let mut lines = vec![
         format!(
-            "### Arithmetic of an answer before a network\n\n\
+            "### Arithmetic of an answer for a network\n\n\
              One thread, r = {RATE}; the least of {ROUNDS} rounds. A product of {SIZE} × {SIZE} \
              matrices (`matrixmultiply`) makes {:.1} GFLOP/s here. A line needs {PER_UNIT} \
              operations for each hidden unit at the least: to be placed, \

@@ -77,7 +77,7 @@ pub(crate) fn measure(probe: &Path, people: usize) -> Result<OnTable> {
     Ok(OnTable { people, megabytes, bare, ours, answers: solved, cpu, one, all })
 }
 
-/// Every number of the text, in the place of those of the last time.
+/// Replaces the last numbers by every number of the text.
 fn bare_parse(text: &[u8], numbers: &mut Vec<f64>) -> Result<()> {
     numbers.clear();
     let mut reader = csv::Reader::from_reader(text);

@@ -1,4 +1,4 @@
-//! Rates of finished answers, from draws that nothing else has seen.
+//! Rates of finished answers, from fresh draws.
 
 use super::lines::{Bundle, Draws, Shallow};
 use probe_core::{Key, Purpose, Seed};

@@ -42,7 +42,7 @@ impl Cell {
         let engine = subject.engine(sigma, r)?;
         let rows = Rows::new(&subject.people, d)?;
         let mut answers = vec![Answer::new(d); rows.n_rows()];
-        // The clock stands inside the pool: processor time is that of the thread it is asked on.
+        // Measured inside the pool, because processor time is per thread.
         let mut timed = |pool: &ThreadPool| {
             pool.install(|| median_of(5, 2.0, || Ok(engine.recourse_into(rows, &mut answers)?)))
         };

@@ -106,7 +106,7 @@ impl Shallow {
     }
 }
 
-/// Standard normal vectors and what the hidden layer makes of them, $Wz$.
+/// Standard normal vectors and their images under the hidden layer, $Wz$.
 pub(crate) struct Draws {
     z: Vec<f64>,
     images: Vec<f64>,

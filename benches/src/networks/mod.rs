@@ -130,7 +130,7 @@ pub(crate) fn plain(subject: &Subject) -> Result<Shallow> {
 struct Pools {
     one: ThreadPool,
     all: ThreadPool,
-    /// Of what is not measured.
+    /// For values that were not measured.
     aside: ThreadPool,
 }
 
@@ -166,7 +166,7 @@ Neither shares code or random numbers with the solver.
 - **cost**: mean l1 cost. **to offline**: mean cost over that of a slow offline search on the same \
 people (singles, pairs, mixtures of three,
   exchanges; its own lines), and in brackets the worst single person. The offline answers sit at r \
-itself, without room for a certificate.
+itself, without a safety gap for a certificate.
 - **changed**: mean number of changed features, of ours and of the offline answer.
 - **per CPU second**, **all cores**: certified answers per second of processor time on one thread, \
 and per second of the clock on

@@ -35,7 +35,7 @@ struct OnLines<'a> {
     /// $Wx + b$ of the person, and what each feature does to it.
     origin: Vec<f64>,
     columns: Vec<Vec<f64>>,
-    /// The way up the gradient, to where it is good enough.
+    /// Follows the gradient until the target is reached.
     way_up: Vec<f64>,
 }
 
@@ -140,7 +140,7 @@ mod tests {
         let model = Shallow::of(&mlp, 0.0).unwrap();
         let question = Question { model: &model, person: &[0.0, 0.0], sigma: 0.02, r: 0.2 };
         let point = search(question, &OfflineDraws::new(&model)).unwrap();
-        // Away from the kinks the score is x + y - 1.8 and each way costs the same: any split
+        // Away from the kinks the score is x + y - 1.8 and each direction costs the same: any split
         // between is optimal.
         let needed = 1.8 + upper_quantile(0.2) * 0.02 * 2f64.sqrt();
         let found = cost(&[0.0, 0.0], &point);

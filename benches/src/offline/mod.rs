@@ -4,14 +4,15 @@
 //! Minimises $\lVert x' - x\rVert_1$ subject to $\Delta(x') \le r$ and $f(x') > 0$, the rate taken
 //! on fixed samples.
 //!
-//! 1. Every single feature both ways: the first step of a grid that is good enough, then bisection.
-//! 2. All pairs of the most promising features, over shares of the way.
+//! 1. Every single feature, up and down: the first grid step that reaches the target, then
+//! bisection.
+//! 2. All pairs of the most promising features, in several proportions.
 //! 3. Random mixtures of three.
 //! 4. From the best of these: take some of one feature's change back, and let another make up for
 //!    it at less cost, with shrinking amounts, until nothing helps.
 //! 5. On the finest samples the change as a whole is stretched or shrunk until the rate is r.
 //!
-//! It is a search and proves nothing: what it finds is an upper bound on the least cost.
+//! It proves nothing: its result is an upper bound on the lowest cost.
 
 mod stored;
 
@@ -23,7 +24,7 @@ use probe_core::{Key, Purpose, Seed, Stream};
 const FIRST_STEP: f64 = 0.01;
 const GROWTH: f64 = 1.12;
 const FARTHEST: f64 = 20.0;
-/// Signed features that pairs and mixtures are made of.
+/// Features with a direction, which pairs and mixtures combine.
 const PROMISING: usize = 10;
 const MIXTURES: usize = 60;
 /// Candidates that the fourth step starts from, if they cost at most so much more than the best.
@@ -115,7 +116,7 @@ impl Search<'_> {
         (None, lowest)
     }
 
-    /// Every feature both ways; the ways in order of promise: those that reach the target by cost,
+    /// Every feature up and down, the most promising first: those that reach the target by cost,
     /// then the others by the lowest rate that they reach.
     fn singles(&mut self) -> Vec<(f64, Way)> {
         let mut ways: Vec<(f64, Way)> = Vec::new();
@@ -136,7 +137,7 @@ impl Search<'_> {
         ways
     }
 
-    /// All pairs of ways, over shares between them.
+    /// All pairs of directed features, in several proportions.
     fn pairs(&mut self, ways: &[Way]) {
         for (i, &one) in ways.iter().enumerate() {
             for &other in ways[..i].iter().filter(|other| other.feature != one.feature) {
@@ -170,7 +171,7 @@ impl Search<'_> {
         }
     }
 
-    /// Random mixtures of three ways.
+    /// Random mixtures of three directed features.
     fn mixtures(&mut self, ways: &[Way], stream: &mut Stream) {
         for _ in 0..MIXTURES {
             // Exponential shares: uniform on the simplex.

@@ -23,7 +23,7 @@ pub(crate) struct Against {
 
 impl Against {
     /// Compares on `most` of the people, evenly picked, where both have an answer; `None` where
-    /// there are none. `name` stands for model, noise and target; `find` is the search, run for
+    /// there are none. `name` identifies model, noise and target; `find` is the search, run for
     /// people whose results are not kept.
     pub(crate) fn measure(
         name: &str,

@@ -20,7 +20,7 @@ const SEED: Seed = Seed(1);
 /// Above the target by more than this share of it is above; single precision is good for less.
 const CLOSE: f64 = 1e-5;
 
-/// Another way.
+/// A method to compare with.
 struct Way {
     name: &'static str,
     /// What its figures are called.
@@ -61,7 +61,7 @@ const fn way(
     Way { name, id, script, flags, bounds }
 }
 
-/// What was measured of one way.
+/// Measurements of one method.
 struct Row {
     way: &'static Way,
     people: usize,

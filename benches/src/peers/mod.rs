@@ -1,4 +1,4 @@
-//! Other ways to the same answers, in the same run: batched PyTorch searches, the paper's own
+//! Other programs for the same answers, in the same run: batched PyTorch searches, the paper's own
 //! procedure, and packages that a user would try.
 //!
 //! The scripts lie in `benches/peers`. They get model and people as files, and write points with

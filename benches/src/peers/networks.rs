@@ -114,8 +114,8 @@ lines; of 200 answers, evenly picked, where there are more.
 features changed by more than 1e-6.
 - **per CPU second**: with all that is prepared once for everybody: samples of noise and their \
 images, on either side. The last rows show more people, who share it. In each
-  turn everybody is answered several times over, anew, and the median counts: five times by ours, \
-three times by theirs.
+  turn everybody is answered several times, each time from scratch, and the median counts: five \
+times by ours, three times by theirs.
 - **ours is**: how many times as many answers per CPU second.
 ";
 
@@ -170,7 +170,7 @@ pub(super) fn certified(answers: Vec<Answer>) -> Vec<Option<Vec<f64>>> {
         .collect()
 }
 
-/// What is to be told of some answers, for the first people of the subject.
+/// Summary of some answers, for the first people of the subject.
 fn row(
     subject: &Subject,
     r: f64,

@@ -25,13 +25,13 @@ const PEOPLE: usize = 500;
 /// Names, variants of the script, and people: those that take long are asked about few.
 const VARIANTS: [(&str, &str, usize); 5] = [
     ("Algorithm 1 as released", "released", 5),
-    ("Algorithm 1, released, mended", "mended", 20),
+    ("Algorithm 1, released, bugs fixed", "fixed", 20),
     ("Algorithm 1 as stated", "stated", 10),
     ("Algorithm 1 as stated, no samples", "closed-form", 10),
     ("Algorithm 2 as stated", "monte-carlo", 10),
 ];
 
-/// What was measured of one variant before one model.
+/// What was measured for one variant on one model.
 struct Row {
     title: String,
     name: &'static str,
@@ -49,7 +49,7 @@ struct Row {
 /// Rates of points.
 type Rates<'a> = Box<dyn Fn(&[&[f64]]) -> Vec<f64> + 'a>;
 
-/// A model of the paper, and what is needed to measure answers before it.
+/// A model of the paper, and what is needed to measure answers for it.
 struct Case<'a> {
     title: String,
     question: Question<'a>,
@@ -200,8 +200,8 @@ fn render(rows: &[Row]) -> String {
          of 0.001 with 10,000 fresh samples after each, and then one look: below r + 0.01, or λ₃, \
          0.01 at first, falls by 0.1 (below zero, where it rewards distance) and 200 more steps \
          follow; at most 10,000, for its 30 seconds.\n\
-         - **mended**: the same without these slips. λ₁ = 3, steps of 0.07, λ₃ from 1 down to 0; \
-         10,000 fresh samples after each step, and the first success ends the search.\n\
+         - **bugs fixed**: the released code with its bugs fixed. λ₁ = 3, steps of 0.07, λ₃ from 1 \
+         down to 0; 10,000 fresh samples after each step, and the first success ends the search.\n\
          - **as stated**: λ₁ = 2, λ₂ = 1, every λ₃ of {{0, 0.25, 0.5, 0.75, 1}} run for at most \
          500 steps of 0.01 and the cheapest success kept; 10,000 fresh samples after each step.\n\
          - **no samples**: the same, with the closed form in the place of the samples, as \

@@ -1,6 +1,6 @@
 //! Real people in raw form, categories and whole numbers, from `probe train` and `probe recourse`
 //! to the printed row: does every row keep every rule, does it flip when it is read again, and does
-//! its rate hold? Rules and models are read anew, by code that shares nothing with the engine.
+//! its rate hold? Rules and models are read by separate code that shares nothing with the engine.
 
 mod rules;
 mod scorer;
@@ -178,14 +178,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             "# Real people, in raw form\n\nWritten by `cargo xtask bench people`: Adult \
              ({ADULT_ROWS} rows) and COMPAS (all rows) as they are in their files, categories and \
              whole numbers, with immutable features, directions, steps, transitions, relations and \
-             `p_fail` as in [adult.toml](../crates/probe-bench/src/people/adult.toml) and \
-             [compas.toml](../crates/probe-bench/src/people/compas.toml); *r* = {MAX_RATE}, σ = \
+             `p_fail` as in [adult.toml](../benches/src/people/adult.toml) and \
+             [compas.toml](../benches/src/people/compas.toml); *r* = {MAX_RATE}, σ = \
              {SIGMA} of the range of each mutable number. \
              Everybody whom the model denies is counted.\n\n{}\n\n\
              *Rules broken*, *not flipped* and *above r* are found by code that shares nothing \
              with the engine: it reads the printed rows as text, checks every rule, encodes and \
-             scores them anew, and draws {DRAWS} implementations (for each way that changes of \
-             category may fail) for every certified row. \
+             scores them again, and draws {DRAWS} implementations (for each combination of \
+             category changes that may fail) for every certified row. \
              Above means by more than {SIGMAS} standard errors.\n",
             lines.join("\n")
         );

@@ -224,7 +224,7 @@ impl Scorer {
         refused as f64 / n as f64
     }
 
-    /// [`Scorer::refused`] for at most one hidden layer: what is not noisy is summed up once.
+    /// [`Scorer::refused`] for at most one hidden layer: the part without noise is computed once.
     fn refused_by_layers(
         &self,
         layers: &[(Vec<Vec<f64>>, Vec<f64>)],
@@ -309,7 +309,7 @@ enum Child {
     Node(usize),
 }
 
-/// What is left of a tree, node 0 first: noisy column, cut and children.
+/// The remaining tree, node 0 first: noisy column, threshold and children.
 struct Pruned {
     nodes: Vec<(usize, f64, Child, Child)>,
     constant: f64,

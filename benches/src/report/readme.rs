@@ -1,4 +1,4 @@
-//! The README's figures: a template, `readme.md` beside this file, filled with what was measured.
+//! The README's figures: the template `readme.md` in this folder, filled with measured figures.
 
 use super::Figures;
 use super::store::{Entry, Store};
@@ -33,7 +33,7 @@ fn read(root: &Path) -> Result<String> {
     std::fs::read_to_string(root.join(FILE)).with_context(|| format!("cannot read {FILE}"))
 }
 
-/// The template with figures in the place of their names; a name without a figure is an error.
+/// The template with names replaced by figures; a name without a figure is an error.
 fn render(template: &str, store: &Store) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);

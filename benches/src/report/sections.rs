@@ -4,21 +4,21 @@ use crate::{peers, trees};
 use probe_bench::clock;
 use probe_bench::part::BENCHMARKS;
 
-/// A document that is made of sections: what stands before the first, and their order.
+/// A document of sections: its introduction, and the order of its sections.
 struct Layout {
     path: &'static str,
     introduction: fn() -> String,
     titles: &'static [&'static str],
 }
 
-/// Documents that are laid out here; others keep what they have.
+/// Documents whose layout is defined here; others keep their layout.
 const LAYOUTS: [Layout; 3] = [
     Layout {
         path: BENCHMARKS,
         introduction: || {
             format!(
                 "# Benchmarks\n\nWritten by `cargo xtask bench`, on {}; `cargo xtask bench NAME` \
-                 measures one section anew, so that sections may be of different runs. Times \
+                 measures one section again, so sections may come from different runs. Times \
                  differ between machines: compare within a section. Ranges in brackets are the \
                  smallest and the largest of the repeats.\n",
                 clock::machine()
@@ -48,7 +48,7 @@ pub(super) fn find<'a>(document: &'a str, title: &str) -> Option<&'a str> {
         .map(|(_, text)| text)
 }
 
-/// Where a section stands: from the line break before its heading to the one before the next.
+/// The range of a section: from the line break before its heading to the one before the next.
 fn place(document: &str, title: &str) -> Option<(usize, usize)> {
     let heading = format!("\n## {title}\n");
     let start = document.find(&heading)?;
@@ -62,7 +62,7 @@ pub(super) fn replace(document: &str, path: &str, title: &str, text: &str) -> St
     let known = LAYOUTS.iter().find(|known| known.path == path);
     let mut before = document.to_owned();
     if let Some(known) = known {
-        // What the sections share comes first, as this program has it.
+        // The introduction comes from this program.
         let sections = document.find("\n## ").map_or("", |start| &document[start..]);
         before = format!("{}\n{sections}", (known.introduction)().trim_end());
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const FILE: &str = "docs/figures.json";
-/// What the engine is made of.
+/// The sources of the engine.
 const SOURCES: &str = "crates/probe-core/src";
 
 /// Results by the names of their measurements.
@@ -35,7 +35,7 @@ pub(super) struct Entry {
 }
 
 impl Store {
-    /// What is there; nothing where there is no file.
+    /// The stored results; none without a file.
     pub(super) fn load(root: &Path) -> Result<Self> {
         match std::fs::read(root.join(FILE)) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),

@@ -33,7 +33,7 @@ fn what_is_published_is_what_documents_say() {
     assert!(read("README.md").contains("\np99 is 1.2 ms\n"), "{}", read("README.md"));
     assert_eq!(sections::find(&read("docs/x.md"), "Speed").map(str::trim), Some("fast"));
     assert_eq!(differences(root, TEMPLATE).unwrap(), Vec::<String>::new());
-    // A figure that nobody measured cannot be quoted.
+    // A figure that was not measured cannot be quoted.
     let error = publish_below(root, "{{ speed.p50 }}", &part("fast")).unwrap_err();
     assert!(format!("{error:#}").contains("was not measured"), "{error:#}");
 }

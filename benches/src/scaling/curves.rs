@@ -21,7 +21,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// Sizes up to a tenth of the largest, for a look.
+    /// Sizes up to a tenth of the largest, for a quick run.
     fn sizes(&self, all: &[usize]) -> Vec<usize> {
         let most = all.last().copied().unwrap_or(0) / if self.quick { 10 } else { 1 };
         all.iter().copied().filter(|size| *size <= most).collect()

@@ -22,7 +22,7 @@ pub(crate) struct Options {
     only: String,
 }
 
-/// One size, and what it took.
+/// One size, and its measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Point {
     pub(crate) size: f64,
@@ -177,7 +177,7 @@ impl Panel {
         }
     }
 
-    /// A value as the table has it.
+    /// A value as the table prints it.
     fn value(self, value: f64) -> String {
         match self {
             Self::Threads => format!("{value:.2} times as fast"),

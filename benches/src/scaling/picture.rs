@@ -165,7 +165,7 @@ impl Panel {
         }
     }
 
-    /// From what is measured to what the axis tells.
+    /// From measured values to values on the axis.
     fn factor(self) -> f64 {
         match self {
             Self::People | Self::Threads | Self::Lines => 1.0,

@@ -1,5 +1,5 @@
-//! The paper's way on the same models and people: one tree in place of the ensemble, and how its
-//! answers fare on the ensemble.
+//! The paper's approach on the same models and people: one tree in place of the ensemble, and how
+//! its answers fare on the ensemble.
 
 use super::{Plain, SIGMA, Subject};
 use anyhow::{Context as _, Result};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 const DRAWS: usize = 20_000;
 /// People at most: deep trees take long.
 const PEOPLE: [usize; 2] = [200, 50];
-/// As the paper, and with a deeper tree that has seen noise.
+/// As in the paper, and with a deeper tree trained on noisy copies.
 const RECIPES: [(&str, &[&str]); 2] =
     [("depth 8", &["depth=8"]), ("depth 12, 4 noisy copies", &["depth=12", "copies=4"])];
 

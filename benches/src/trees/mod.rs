@@ -1,6 +1,6 @@
 //! Recourse on trees: how many are certified, whether the certificates hold, what answers cost
-//! against a slow offline search, how fast they come, and how fast exact rates are; beside them the
-//! paper's way and XGBoost's scorer.
+//! against a slow offline search, how fast they come, and how fast exact rates are; for comparison
+//! the paper's approach and XGBoost's scorer.
 
 mod boxes;
 mod distilled;
@@ -69,7 +69,7 @@ impl Options {
 enum Section {
     /// Our answers against an offline search, audited
     Answers,
-    /// The paper's way: one distilled tree in place of the ensemble
+    /// The paper's approach: one distilled tree in place of the ensemble
     Distilled,
     /// Samples scored per second, against XGBoost
     Xgboost,
@@ -83,9 +83,12 @@ impl Section {
     fn published(self, text: String) -> Part {
         let (id, command, title) = match self {
             Self::Answers => ("trees_answers", "trees --part answers", "Answers"),
-            Self::Distilled => {
-                ("trees_distilled", "trees --part distilled", "The paper's way: one distilled tree")
-            }
+            Self::Distilled => (
+                "trees_distilled",
+                "trees --part distilled",
+                "The paper's approach: one distilled \
+                    tree",
+            ),
             Self::Xgboost => {
                 ("trees_xgboost", "trees --part xgboost", "Scoring noisy samples, against XGBoost")
             }
@@ -128,7 +131,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             published.text
         ));
         if options.is_full() {
-            // Each as soon as it is there: all of them take an hour.
+            // Written one by one, because all of them take an hour.
             published.store()?;
         }
     }
@@ -183,7 +186,7 @@ draws, scored by walking the trees.
 - **cost**: mean l1 cost. **to offline**: mean cost over that of a slow offline search (singles, \
 pairs, mixtures of three, exchanges; its own draws), and
   in brackets the worst single person. The offline answers sit at r itself, \
-without room for a certificate.
+without a safety gap for a certificate.
 - **ms of processor time**: for one person's certified answer, on one thread; mean over all people.
 ";
 
@@ -229,7 +232,7 @@ fn measure(subject: &Subject, r: f64, options: &Options) -> Result<String> {
     ))
 }
 
-/// Stands for the model in the names of kept results.
+/// Name of the model in cached results.
 fn key_of(model: &Trees) -> u64 {
     let trees = model.trees().iter();
     trees.fold(Key::default(), |key, tree| key.values(&tree.threshold).values(&tree.value)).finish()

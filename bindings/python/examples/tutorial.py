@@ -27,17 +27,19 @@ CATEGORIES = ["workclass", "marital-status", "occupation", "sex"]
 def made_up(n: int = 6000) -> pd.DataFrame:
     """People with the columns of Adult, and an income that follows from them and from luck."""
     draw = np.random.default_rng(0)
-    people = pd.DataFrame({
-        "age": draw.integers(18, 75, n),
-        "workclass": draw.choice(["Private", "Non-Private"], n, p=[0.7, 0.3]),
-        "education-num": draw.integers(4, 17, n),
-        "marital-status": draw.choice(["Married", "Non-Married"], n),
-        "occupation": draw.choice(["Managerial-Specialist", "Other"], n, p=[0.25, 0.75]),
-        "sex": draw.choice(["Male", "Female"], n),
-        "capital-gain": np.where(draw.random(n) < 0.08, draw.integers(1000, 20000, n), 0),
-        "capital-loss": np.where(draw.random(n) < 0.05, draw.integers(500, 3000, n), 0),
-        "hours-per-week": draw.normal(40, 11, n).clip(5, 90).round().astype(int),
-    })
+    people = pd.DataFrame(
+        {
+            "age": draw.integers(18, 75, n),
+            "workclass": draw.choice(["Private", "Non-Private"], n, p=[0.7, 0.3]),
+            "education-num": draw.integers(4, 17, n),
+            "marital-status": draw.choice(["Married", "Non-Married"], n),
+            "occupation": draw.choice(["Managerial-Specialist", "Other"], n, p=[0.25, 0.75]),
+            "sex": draw.choice(["Male", "Female"], n),
+            "capital-gain": np.where(draw.random(n) < 0.08, draw.integers(1000, 20000, n), 0),
+            "capital-loss": np.where(draw.random(n) < 0.05, draw.integers(500, 3000, n), 0),
+            "hours-per-week": draw.normal(40, 11, n).clip(5, 90).round().astype(int),
+        }
+    )
     wealth = (
         0.35 * (people["education-num"] - 10)
         + 0.05 * (people["hours-per-week"] - 40)
@@ -55,17 +57,24 @@ def main(path: str | None = None) -> list[str]:
     columns = NUMBERS + CATEGORIES
     train, test = train_test_split(data, test_size=0.2, random_state=0)
     encode = ColumnTransformer(
-        [("numbers", "passthrough", NUMBERS), ("categories", OneHotEncoder(sparse_output=False), CATEGORIES)]
+        [
+            ("numbers", "passthrough", NUMBERS),
+            ("categories", OneHotEncoder(sparse_output=False), CATEGORIES),
+        ]
     )
-    classifier = make_pipeline(encode, XGBClassifier(n_estimators=60, max_depth=3, learning_rate=0.2, random_state=0))
+    classifier = make_pipeline(
+        encode, XGBClassifier(n_estimators=60, max_depth=3, learning_rate=0.2, random_state=0)
+    )
     classifier.fit(train[columns], train["income"])
     print(f"accuracy {classifier.score(test[columns], test['income']):.3f}")
 
-    # 2. The model, read exactly: scalers and encoders are part of it, so that it takes people as they are.
+    # 2. The model, read exactly: scalers and encoders are part of it, so that it takes people as
+    # they are.
     model = pr.from_sklearn(classifier)
     print(model)
 
-    # 3. What is known of the features. Data tell kinds, scales and steps; what may change, somebody has to say.
+    # 3. What is known of the features. Data tell kinds, scales and steps; what may change, somebody
+    # has to say.
     schema = pr.Schema.infer(train[columns], immutable=["age", "sex", "marital-status"]).updated(
         **{
             "education-num": {"direction": "increase", "unit": "years"},
@@ -75,7 +84,8 @@ def main(path: str | None = None) -> list[str]:
         }
     )
 
-    # 4. Recourse for those who were turned down: at most one attempt in ten may fail, although people miss what they aim at.
+    # 4. Recourse for those who were turned down: at most one attempt in ten may fail, although
+    # people miss what they aim at.
     engine = pr.Engine(model, schema=schema, noise=pr.Gaussian(0.02), max_rate=0.1)
     denied = test[~engine.score(test[columns])["favourable"].to_numpy()][columns].head(10)
     answers = engine.recourse(denied)
@@ -92,6 +102,8 @@ def main(path: str | None = None) -> list[str]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", help="adult.csv; without it, people are made up")
     main(parser.parse_args().data)

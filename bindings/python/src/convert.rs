@@ -1,4 +1,4 @@
-//! Tables in and out, and what is said beside them.
+//! Tables in and out, and messages.
 
 use probe_service::{Diagnostics, Message, Spelling};
 use pyo3::prelude::*;
@@ -8,13 +8,13 @@ use std::sync::Mutex;
 use crate::error::raise;
 use probe_io::TableReader;
 
-/// A reader of a table in memory; `name` stands for it in errors.
+/// A reader of a table in memory; `name` is its name in errors.
 pub(crate) fn reader(name: &str, table: PyTable) -> PyResult<TableReader> {
     let (batches, schema) = table.into_inner();
     TableReader::from_arrow(name, &schema, batches).map_err(|error| raise(error.into()))
 }
 
-/// Collects what is said while an engine is made: notes, then warnings.
+/// Collects messages while an engine is built: notes, then warnings.
 #[derive(Debug, Default)]
 pub(crate) struct Listener {
     said: Mutex<(Vec<String>, Vec<String>)>,

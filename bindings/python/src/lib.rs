@@ -11,7 +11,7 @@ mod sheet;
 
 use pyo3::prelude::*;
 
-/// What `probe_recourse` stands on; not to be used by itself.
+/// Native part of `probe_recourse`; not for direct use.
 #[pymodule]
 fn _probe(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

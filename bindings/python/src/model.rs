@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 /// Where exceptions wait that a function raised while engines worked, by their texts.
 pub(crate) type Raised = Arc<Mutex<BTreeMap<String, PyErr>>>;
 
-/// More of them than anybody asks for.
+/// More than any model needs.
 const MOST: usize = 64;
 
 /// A model.

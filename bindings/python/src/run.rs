@@ -1,4 +1,4 @@
-//! Work that goes on without the interpreter, which is told how far it is and may stop it.
+//! Work without the interpreter's lock, with progress and interrupts.
 
 use crate::error::raise;
 use probe_io::{Batch, Batches, Chunk, Chunks, Field, Job, TableWriter, run_pipeline};
@@ -47,7 +47,7 @@ pub(crate) fn stream<S>(
     PyTable::try_new(batches, schema)
 }
 
-/// The same for work that puts what it makes somewhere itself.
+/// The same for work that stores its own results.
 pub(crate) fn each<S>(
     py: Python<'_>,
     (reader, threads): (Chunks, usize),

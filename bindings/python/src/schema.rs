@@ -30,7 +30,7 @@ impl Schema {
         Ok(Self { schema })
     }
 
-    /// A first schema from data, with what somebody should look at.
+    /// A first schema from data, with notes on what to check.
     #[staticmethod]
     fn infer(
         py: Python<'_>,

@@ -18,7 +18,7 @@ pub(crate) struct Sheet<'py> {
     arrays: Vec<Array<'py>>,
 }
 
-/// The memory of a column, which nobody has touched yet.
+/// The memory of a column, not yet written.
 enum Array<'py> {
     Integers(PyReadwriteArray1<'py, i64>),
     Floats(PyReadwriteArray1<'py, f64>),
@@ -33,7 +33,7 @@ enum Part<'a> {
 /// A table that workers write to, each its own rows.
 pub(crate) struct Parts<'a> {
     fields: &'a [Field],
-    /// What nobody has taken yet, by its first row.
+    /// Parts that are not taken yet, by their first row.
     free: Mutex<BTreeMap<usize, Vec<Part<'a>>>>,
     /// Of each column of texts, those that occur, with their numbers.
     texts: Vec<Mutex<Texts>>,
@@ -97,7 +97,7 @@ impl<'py> Sheet<'py> {
 }
 
 impl<'a> Parts<'a> {
-    /// Writes rows from `first` on, which nobody else writes.
+    /// Writes rows from `first` on; no other thread writes them.
     pub(crate) fn put(&self, first: usize, batch: Batch<'_>) -> Result<()> {
         let Batch::Columns(columns) = batch else { bail!("rows that are no columns") };
         let n_rows = check_columns(&columns, self.fields)?;

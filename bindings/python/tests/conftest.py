@@ -78,13 +78,19 @@ def linear() -> bytes:
 @pytest.fixture(scope="session")
 def network() -> bytes:
     draw = random.Random(7)
-    hidden = [[draw.gauss(0, 0.6) + push for push in (0.1, 1.5, -1.2, -0.2, 0.2, 0.0)] for _ in range(12)]
-    return native("mlp", [(hidden, [draw.gauss(0, 0.2) for _ in range(12)]), ([[0.8] * 12], [-6.0])], "relu")
+    hidden = [
+        [draw.gauss(0, 0.6) + push for push in (0.1, 1.5, -1.2, -0.2, 0.2, 0.0)] for _ in range(12)
+    ]
+    return native(
+        "mlp", [(hidden, [draw.gauss(0, 0.2) for _ in range(12)]), ([[0.8] * 12], [-6.0])], "relu"
+    )
 
 
 @pytest.fixture(scope="session")
 def margins() -> Any:
-    """A function of a document's bytes and a frame, which gives the margins of its rows, or fails with the engine's own words."""
+    """A function of a document's bytes and a frame, which gives the margins of its rows, or fails
+    with the engine's own words.
+    """
 
     def run(document: bytes, frame: Any) -> Any:
         return _parse(document, "the model").margins(frame).to_numpy()
@@ -108,14 +114,25 @@ def probe() -> str:
 
 @pytest.fixture()
 def command(probe: str, tmp_path: Path) -> Any:
-    """Runs the command on a model, a schema and people, and gives the rows of its JSON Lines or of its CSV."""
+    """Runs the command on a model, a schema and people, and gives the rows of its JSON Lines or of
+    its CSV.
+    """
 
     def run(what: str, model: bytes, people: Any, *arguments: str) -> str:
         (tmp_path / "model.json").write_bytes(model)
         (tmp_path / "schema.toml").write_text(SCHEMA)
         people.to_csv(tmp_path / "people.csv", index=False)
         done = subprocess.run(
-            [probe, what, "model.json", "people.csv", "--schema", "schema.toml", "--quiet", *arguments],
+            [
+                probe,
+                what,
+                "model.json",
+                "people.csv",
+                "--schema",
+                "schema.toml",
+                "--quiet",
+                *arguments,
+            ],
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -124,3 +141,7 @@ def command(probe: str, tmp_path: Path) -> Any:
         return done.stdout
 
     return run
+
+
+def engine_of(document: bytes, schema: pr.Schema, **settings: Any) -> pr.Engine:
+    return pr.Engine(_parse(document, "model"), schema=schema, **settings)

@@ -1,4 +1,6 @@
-"""Made-up people, models of them, and margins as the libraries have them: for tests here and for benches/models/objects."""
+"""Made-up people, models of them, and margins as the libraries have them: for tests here and for
+benches/models/objects.
+"""
 
 import json
 import math
@@ -34,7 +36,9 @@ JOBS, GRADES, CODES = ["boss", "clerk", "worker"], ["low", "middle", "high"], [1
 
 
 def people(n, rng, missing=False):
-    """A frame of numbers of different sizes and of categories: texts, whole numbers and truth values."""
+    """A frame of numbers of different sizes and of categories: texts, whole numbers and truth
+    values.
+    """
     frame = pd.DataFrame({
         "age": rng.normal(40, 12, n).round(1),
         "income": rng.lognormal(10, 0.7, n),
@@ -53,7 +57,13 @@ def people(n, rng, missing=False):
 
 def target(frame, rng):
     numbers = frame[NUMBERS].fillna(0.0)
-    score = (numbers["age"] - 40) / 12 + np.log(numbers["income"] + 1) - 10 + 900 * numbers["debt"] + (frame["job"] == "boss")
+    score = (
+        (numbers["age"] - 40) / 12
+        + np.log(numbers["income"] + 1)
+        - 10
+        + 900 * numbers["debt"]
+        + (frame["job"] == "boss")
+    )
     return (score + rng.normal(0, 0.7, len(frame)) > 0).astype(int)
 
 
@@ -67,17 +77,31 @@ def rng_of(test):
 def splits(model):
     """Columns and thresholds of a model inside a document, or of a whole file."""
     if isinstance(model, str):
-        features = [int(j) for line in re.findall(r"^split_feature=(.*)$", model, re.M) for j in line.split()]
-        cuts = [float(t) for line in re.findall(r"^threshold=(.*)$", model, re.M) for t in line.split()]
+        features = [
+            int(j)
+            for line in re.findall(r"^split_feature=(.*)$", model, re.M)
+            for j in line.split()
+        ]
+        cuts = [
+            float(t) for line in re.findall(r"^threshold=(.*)$", model, re.M) for t in line.split()
+        ]
         return list(zip(features, cuts))
     if "learner" in model:
         booster = model["learner"]["gradient_booster"]
         trees = booster.get("gbtree", booster)["model"].get("trees", [])
-        nodes = ((t["split_indices"][i], t["split_conditions"][i], t["left_children"][i]) for t in trees for i in range(len(t["left_children"])))
+        nodes = (
+            (t["split_indices"][i], t["split_conditions"][i], t["left_children"][i])
+            for t in trees
+            for i in range(len(t["left_children"]))
+        )
         return [(j, c) for j, c, left in nodes if left != -1]
     if model.get("kind") != "trees":
         return []
-    nodes = ((t["feature"][i], t["threshold"][i], t["left"][i]) for t in model["trees"] for i in range(len(t["left"])))
+    nodes = (
+        (t["feature"][i], t["threshold"][i], t["left"][i])
+        for t in model["trees"]
+        for i in range(len(t["left"]))
+    )
     return [(j, c) for j, c, left in nodes if left != -1]
 
 
@@ -90,16 +114,27 @@ def around(value):
             x = float(np.nextafter(x, side))
             found.append(x)
     single = np.float32(value)
-    near = [np.nextafter(single, np.float32(-np.inf)), single, np.nextafter(single, np.float32(np.inf))]
+    near = [
+        np.nextafter(single, np.float32(-np.inf)),
+        single,
+        np.nextafter(single, np.float32(np.inf)),
+    ]
     halves = [(float(a) + float(b)) / 2 for a, b in zip(near, near[1:])]
-    return found + [float(x) for x in near] + [float(np.nextafter(h, side)) for h in halves for side in (-math.inf, h, math.inf)]
+    return (
+        found
+        + [float(x) for x in near]
+        + [float(np.nextafter(h, side)) for h in halves for side in (-math.inf, h, math.inf)]
+    )
 
 
 def back(value, steps):
     for step in reversed(steps):
-        value = {"add": lambda x, c: x - c, "subtract": lambda x, c: x + c, "multiply": lambda x, c: x / c, "divide": lambda x, c: x * c}[
-            step[0]
-        ](value, step[1])
+        value = {
+            "add": lambda x, c: x - c,
+            "subtract": lambda x, c: x + c,
+            "multiply": lambda x, c: x / c,
+            "divide": lambda x, c: x * c,
+        }[step[0]](value, step[1])
     return value
 
 
@@ -130,14 +165,24 @@ def rows_for(made, rng, missing, n=N_ROWS):
     """Random people, some of them on cuts and beside them."""
     frame = people(n, rng, missing)
     for name, values in cuts(made).items():
-        values = [x for cut in rng.permutation(sorted(set(values)))[:60] for x in around(float(cut)) if math.isfinite(x)]
+        values = [
+            x
+            for cut in rng.permutation(sorted(set(values)))[:60]
+            for x in around(float(cut))
+            if math.isfinite(x)
+        ]
         where = rng.choice(n, min(len(values), n // 6), replace=False)
         frame.loc[where, name] = rng.permutation(values)[: len(where)]
     return frame
 
 
 def mlp_margin(model, x):
-    act = {"relu": lambda t: np.maximum(t, 0), "tanh": np.tanh, "logistic": lambda t: 1 / (1 + np.exp(-t)), "identity": lambda t: t}
+    act = {
+        "relu": lambda t: np.maximum(t, 0),
+        "tanh": np.tanh,
+        "logistic": lambda t: 1 / (1 + np.exp(-t)),
+        "identity": lambda t: t,
+    }
     for i, (weight, bias) in enumerate(zip(model.coefs_, model.intercepts_)):
         x = x @ weight + bias
         if i + 1 < len(model.coefs_):
@@ -146,7 +191,7 @@ def mlp_margin(model, x):
 
 
 def library_margin(model, frame):
-    """The margin as the library has it."""
+    """The margin that the library computes."""
     if type(model).__name__ == "Pipeline":
         x = model[:-1].transform(frame) if len(model) > 1 else frame
         return library_margin(model[-1], x)
@@ -156,7 +201,9 @@ def library_margin(model, frame):
     if kind == "LGBMClassifier":
         return model.predict(frame, raw_score=True)
     if kind == "MLPClassifier":
-        return mlp_margin(model, np.asarray(frame.todense() if hasattr(frame, "todense") else frame, dtype=float))
+        return mlp_margin(
+            model, np.asarray(frame.todense() if hasattr(frame, "todense") else frame, dtype=float)
+        )
     if hasattr(model, "decision_function"):
         return model.decision_function(frame)
     return model.predict_proba(frame)[:, 1] - 0.5
@@ -170,7 +217,10 @@ LINEAR = {
     "ridge": RidgeClassifier(),
     "perceptron": Perceptron(random_state=0),
     "lda": LinearDiscriminantAnalysis(),
-    **{f"mlp-{act}": MLPClassifier((12, 7), activation=act, max_iter=40, random_state=0) for act in ("relu", "tanh", "logistic", "identity")},
+    **{
+        f"mlp-{act}": MLPClassifier((12, 7), activation=act, max_iter=40, random_state=0)
+        for act in ("relu", "tanh", "logistic", "identity")
+    },
     "mlp-no-hidden": MLPClassifier((), max_iter=40, random_state=0),
 }
 
@@ -188,12 +238,13 @@ TREES = {
 
 def encoders(dense=True):
     extra = {"sparse_threshold": 0} if dense else {}
+    scaler, frequent = StandardScaler(), SimpleImputer(strategy="most_frequent")
     return ColumnTransformer(
         [
-            ("numbers", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), ["income", "age"]),
+            ("numbers", make_pipeline(SimpleImputer(strategy="median"), scaler), ["income", "age"]),
             ("jobs", OneHotEncoder(drop="first", handle_unknown="ignore"), ["job"]),
             ("grades", OrdinalEncoder(categories=[GRADES]), ["grade"]),
-            ("codes", make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()), ["code"]),
+            ("codes", make_pipeline(frequent, OneHotEncoder()), ["code"]),
             ("owner", OneHotEncoder(drop="if_binary"), ["owner"]),
             ("away", "drop", ["years"]),
         ],

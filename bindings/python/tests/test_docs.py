@@ -22,7 +22,10 @@ def test_examples(name: str) -> None:
 
 
 def test_some_examples_are_there() -> None:
-    found = [doctest.DocTestFinder().find(importlib.import_module(name)) for name in ["probe_recourse", *MODULES]]
+    found = [
+        doctest.DocTestFinder().find(importlib.import_module(name))
+        for name in ["probe_recourse", *MODULES]
+    ]
     assert sum(len(test.examples) for tests in found for test in tests) >= 10
 
 
@@ -33,5 +36,10 @@ def test_types() -> None:
     from pathlib import Path
 
     package = Path(__file__).parents[1]
-    done = subprocess.run([sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", "python/probe_recourse"], cwd=package, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", "python/probe_recourse"],
+        cwd=package,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout

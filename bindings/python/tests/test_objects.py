@@ -1,4 +1,6 @@
-"""Models of every library that is read: margins on ten thousand rows against the library's own, and what is refused."""
+"""Models of every library that is read: margins on ten thousand rows against the library's own, and
+what is refused.
+"""
 
 import json
 import math
@@ -111,7 +113,12 @@ def test_trees(margins, name):
 
 @pytest.mark.parametrize("name", TREES)
 def test_trees_behind_a_scaler(margins, name):
-    check(margins, make_pipeline(RobustScaler(), MinMaxScaler((-1, 2)), TREES[name]), NUMBERS, f"{name}-scaled")
+    check(
+        margins,
+        make_pipeline(RobustScaler(), MinMaxScaler((-1, 2)), TREES[name]),
+        NUMBERS,
+        f"{name}-scaled",
+    )
 
 
 def takes(name):
@@ -124,7 +131,13 @@ def takes(name):
 def test_trees_with_missing_values(margins, name):
     if not takes(name):
         pytest.skip("this version takes no missing values")
-    check(margins, make_pipeline(StandardScaler(), TREES[name]), NUMBERS, f"{name}-missing", missing=True)
+    check(
+        margins,
+        make_pipeline(StandardScaler(), TREES[name]),
+        NUMBERS,
+        f"{name}-missing",
+        missing=True,
+    )
 
 
 @pytest.mark.parametrize("name", TAKE_MISSING)
@@ -135,7 +148,9 @@ def test_trees_that_saw_no_missing_values_have_a_way_for_them(margins, name):
     train = people(1500, rng)
     model = TREES[name].fit(train[NUMBERS], target(train, rng))
     frame = people(N_ROWS, rng, missing=True)
-    compare(margins(document(model), frame), library_margin(model, frame[NUMBERS]), f"{name}-unseen")
+    compare(
+        margins(document(model), frame), library_margin(model, frame[NUMBERS]), f"{name}-unseen"
+    )
 
 
 @pytest.mark.parametrize("name", ["logistic", "mlp-tanh", *TREES, "xgboost", "lightgbm"])
@@ -143,44 +158,87 @@ def test_pipelines_of_everything(margins, name):
     last = {**LINEAR, **TREES, **boosters()}[name]
     made = check(margins, make_pipeline(encoders(), last), ALL, f"{name}-columns")
     whole = json.loads(made)
-    assert [column["name"] for column in whole["inputs"]] == ["age", "income", "debt", "job", "grade", "code", "owner"]
-    assert whole["inputs"][3]["categories"] == JOBS and whole["inputs"][5]["categories"] == ["1", "2", "5"]
+    assert [column["name"] for column in whole["inputs"]] == [
+        "age",
+        "income",
+        "debt",
+        "job",
+        "grade",
+        "code",
+        "owner",
+    ]
+    assert whole["inputs"][3]["categories"] == JOBS and whole["inputs"][5]["categories"] == [
+        "1",
+        "2",
+        "5",
+    ]
     assert whole["inputs"][6]["categories"] == ["False", "True"]
 
 
 @pytest.mark.parametrize("name", ["logistic", "forest", "lightgbm"])
 def test_sparse_matrices_in_between(margins, name):
     last = {**LINEAR, **TREES, **boosters()}[name]
-    columns = make_column_transformer((OneHotEncoder(), ["job", "grade", "code"]), (MaxAbsScaler(), ["age"]), sparse_threshold=1.0)
+    columns = make_column_transformer(
+        (OneHotEncoder(), ["job", "grade", "code"]), (MaxAbsScaler(), ["age"]), sparse_threshold=1.0
+    )
     check(margins, make_pipeline(columns, last), ALL, f"{name}-sparse")
 
 
 def test_xgboost_after_a_sparse_matrix_is_refused():
     rng = rng_of("sparse")
     train = people(500, rng)
-    columns = make_column_transformer((OneHotEncoder(), ["job", "grade", "code"]), (MaxAbsScaler(), ["age"]), sparse_threshold=1.0)
+    columns = make_column_transformer(
+        (OneHotEncoder(), ["job", "grade", "code"]), (MaxAbsScaler(), ["age"]), sparse_threshold=1.0
+    )
     model = make_pipeline(columns, boosters()["xgboost"]).fit(train[ALL], target(train, rng))
-    with pytest.raises(UnsupportedError, match="sparse matrix is not supported: XGBoost takes zeros"):
+    with pytest.raises(
+        UnsupportedError, match="sparse matrix is not supported: XGBoost takes zeros"
+    ):
         document(model)
 
 
 def test_scaled_categories_and_positions(margins):
-    columns = ColumnTransformer([("a", OneHotEncoder(sparse_output=False), [4, 5]), ("b", "passthrough", slice(0, 2))])
-    model = make_pipeline(columns, StandardScaler(), FunctionTransformer(), RandomForestClassifier(20, random_state=0))
+    columns = ColumnTransformer(
+        [("a", OneHotEncoder(sparse_output=False), [4, 5]), ("b", "passthrough", slice(0, 2))]
+    )
+    model = make_pipeline(
+        columns, StandardScaler(), FunctionTransformer(), RandomForestClassifier(20, random_state=0)
+    )
     made = check(margins, model, ALL, "scaled-categories")
-    assert [column["name"] for column in json.loads(made)["inputs"]] == ["age", "income", "job", "grade"]
+    assert [column["name"] for column in json.loads(made)["inputs"]] == [
+        "age",
+        "income",
+        "job",
+        "grade",
+    ]
 
 
 def test_one_number_in_several_columns(margins):
-    columns = ColumnTransformer([("a", StandardScaler(), ["age", "debt"]), ("b", MinMaxScaler(), ["age"]), ("c", "passthrough", ["debt"])])
-    for last, name in ((TREES["boosting"], "twice-trees"), (LINEAR["logistic"], "twice-linear"), (LINEAR["mlp-relu"], "twice-network")):
+    columns = ColumnTransformer(
+        [
+            ("a", StandardScaler(), ["age", "debt"]),
+            ("b", MinMaxScaler(), ["age"]),
+            ("c", "passthrough", ["debt"]),
+        ]
+    )
+    for last, name in (
+        (TREES["boosting"], "twice-trees"),
+        (LINEAR["logistic"], "twice-linear"),
+        (LINEAR["mlp-relu"], "twice-network"),
+    ):
         check(margins, make_pipeline(columns, last), ALL, name)
 
 
 @pytest.mark.parametrize("name", ["xgboost", "lightgbm"])
 def test_boosters_alone_and_scaled(margins, name):
     check(margins, boosters()[name], NUMBERS, name, missing=True)
-    check(margins, make_pipeline(StandardScaler(), boosters()[name]), NUMBERS, f"{name}-scaled", missing=True)
+    check(
+        margins,
+        make_pipeline(StandardScaler(), boosters()[name]),
+        NUMBERS,
+        f"{name}-scaled",
+        missing=True,
+    )
 
 
 def test_imputed_models_refuse_missing_values(margins):
@@ -194,7 +252,9 @@ def test_imputed_models_refuse_missing_values(margins):
 def test_xgboost_behind_an_imputer_refuses_missing_values(margins):
     rng = rng_of("imputed")
     train = people(800, rng, missing=True)
-    model = make_pipeline(SimpleImputer(), boosters()["xgboost"]).fit(train[NUMBERS], target(train, rng))
+    model = make_pipeline(SimpleImputer(), boosters()["xgboost"]).fit(
+        train[NUMBERS], target(train, rng)
+    )
     with pytest.raises(ValueError, match="a missing value"):
         margins(document(model), people(50, rng, missing=True))
 
@@ -210,14 +270,27 @@ def test_early_stopping(margins):
     model.fit(train[NUMBERS], y, eval_set=[(held[NUMBERS], z)], verbose=False)
     assert model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
     frame = people(N_ROWS, rng, missing=True)
-    compare(margins(document(model), frame), model.predict(frame[NUMBERS], output_margin=True), "xgboost-stopped")
+    compare(
+        margins(document(model), frame),
+        model.predict(frame[NUMBERS], output_margin=True),
+        "xgboost-stopped",
+    )
     booster = model.get_booster()
     theirs = booster.predict(xgboost.DMatrix(frame[NUMBERS]), output_margin=True)
     compare(margins(document(booster), frame), theirs, "xgboost-booster")
     model = lightgbm.LGBMClassifier(n_estimators=200, learning_rate=0.5, verbose=-1)
-    model.fit(train[NUMBERS], y, eval_set=[(held[NUMBERS], z)], callbacks=[lightgbm.early_stopping(3, verbose=False)])
+    model.fit(
+        train[NUMBERS],
+        y,
+        eval_set=[(held[NUMBERS], z)],
+        callbacks=[lightgbm.early_stopping(3, verbose=False)],
+    )
     assert model.best_iteration_ < 200
-    compare(margins(document(model), frame), model.predict(frame[NUMBERS], raw_score=True), "lightgbm-stopped")
+    compare(
+        margins(document(model), frame),
+        model.predict(frame[NUMBERS], raw_score=True),
+        "lightgbm-stopped",
+    )
     named = document(model.booster_, features=["a b", "c", "d", "e"])
     frame = frame[NUMBERS].set_axis(["a b", "c", "d", "e"], axis=1)
     theirs = model.booster_.predict(frame.to_numpy(), raw_score=True)
@@ -245,29 +318,91 @@ def fitted(model, columns=NUMBERS, classes=2):
 
 
 REFUSED = [
-    (lambda: fitted(LogisticRegression(), classes=3), "LogisticRegression with 3 classes is not supported"),
+    (
+        lambda: fitted(LogisticRegression(), classes=3),
+        "LogisticRegression with 3 classes is not supported",
+    ),
     (lambda: fitted(RandomForestClassifier(3), classes=4), "RandomForestClassifier with 4 classes"),
     (lambda: fitted(boosters()["xgboost"], classes=3), "XGBClassifier with 3 classes"),
     (lambda: fitted(boosters()["lightgbm"], classes=3), "LGBMClassifier with 3 classes"),
     (lambda: fitted(AdaBoostClassifier(n_estimators=3)), "AdaBoostClassifier is not supported"),
-    (lambda: fitted(CalibratedClassifierCV(LogisticRegression())), "CalibratedClassifierCV is not supported"),
+    (
+        lambda: fitted(CalibratedClassifierCV(LogisticRegression())),
+        "CalibratedClassifierCV is not supported",
+    ),
     (lambda: fitted(GridSearchCV(LogisticRegression(), {"C": [1.0]})), "pass its best_estimator_"),
     (lambda: fitted(make_pipeline(PCA(2), LogisticRegression())), "PCA is not supported"),
-    (lambda: fitted(make_pipeline(MinMaxScaler(clip=True), LogisticRegression())), r"MinMaxScaler\(clip=True\)"),
-    (lambda: fitted(make_pipeline(FunctionTransformer(np.log1p), LogisticRegression())), r"FunctionTransformer\(func=log1p\)"),
-    (lambda: fitted(make_pipeline(SimpleImputer(missing_values=0), LogisticRegression())), r"SimpleImputer\(missing_values=0\)"),
-    (lambda: fitted(make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression())), "add_indicator=True"),
-    (lambda: fitted(GradientBoostingClassifier(loss="exponential", n_estimators=2)), "loss='exponential'"),
-    (lambda: fitted(GradientBoostingClassifier(init=LogisticRegression(), n_estimators=2)), "init=LogisticRegression"),
-    (lambda: fitted(HistGradientBoostingClassifier(max_iter=2, categorical_features=[3])), "categorical_features"),
-    (lambda: fitted(make_pipeline(OneHotEncoder(min_frequency=200), LogisticRegression()), ["job", "grade"]), "infrequent"),
-    (lambda: fitted(make_pipeline(ColumnTransformer([("a", OneHotEncoder(), ["code"]), ("b", "passthrough", ["code"])]), LogisticRegression()), ALL),
-     "column 'code' is not supported: it is used both"),
-    (lambda: fitted(make_pipeline(ColumnTransformer([("a", OneHotEncoder(), ["code"]), ("b", OrdinalEncoder(), ["code"])]), LogisticRegression()), ALL),
-     "column 'code' is not supported: it is encoded in two ways"),
-    (lambda: fitted(make_pipeline(ColumnTransformer([("a", StandardScaler(), ["age"])], transformer_weights={"a": 2.0}), LogisticRegression()), ALL),
-     "transformer_weights"),
-]  # fmt: skip
+    (
+        lambda: fitted(make_pipeline(MinMaxScaler(clip=True), LogisticRegression())),
+        r"MinMaxScaler\(clip=True\)",
+    ),
+    (
+        lambda: fitted(make_pipeline(FunctionTransformer(np.log1p), LogisticRegression())),
+        r"FunctionTransformer\(func=log1p\)",
+    ),
+    (
+        lambda: fitted(make_pipeline(SimpleImputer(missing_values=0), LogisticRegression())),
+        r"SimpleImputer\(missing_values=0\)",
+    ),
+    (
+        lambda: fitted(make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression())),
+        "add_indicator=True",
+    ),
+    (
+        lambda: fitted(GradientBoostingClassifier(loss="exponential", n_estimators=2)),
+        "loss='exponential'",
+    ),
+    (
+        lambda: fitted(GradientBoostingClassifier(init=LogisticRegression(), n_estimators=2)),
+        "init=LogisticRegression",
+    ),
+    (
+        lambda: fitted(HistGradientBoostingClassifier(max_iter=2, categorical_features=[3])),
+        "categorical_features",
+    ),
+    (
+        lambda: fitted(
+            make_pipeline(OneHotEncoder(min_frequency=200), LogisticRegression()), ["job", "grade"]
+        ),
+        "infrequent",
+    ),
+    (
+        lambda: fitted(
+            make_pipeline(
+                ColumnTransformer(
+                    [("a", OneHotEncoder(), ["code"]), ("b", "passthrough", ["code"])]
+                ),
+                LogisticRegression(),
+            ),
+            ALL,
+        ),
+        "column 'code' is not supported: it is used both",
+    ),
+    (
+        lambda: fitted(
+            make_pipeline(
+                ColumnTransformer(
+                    [("a", OneHotEncoder(), ["code"]), ("b", OrdinalEncoder(), ["code"])]
+                ),
+                LogisticRegression(),
+            ),
+            ALL,
+        ),
+        "column 'code' is not supported: it is encoded in two ways",
+    ),
+    (
+        lambda: fitted(
+            make_pipeline(
+                ColumnTransformer(
+                    [("a", StandardScaler(), ["age"])], transformer_weights={"a": 2.0}
+                ),
+                LogisticRegression(),
+            ),
+            ALL,
+        ),
+        "transformer_weights",
+    ),
+]
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)))
@@ -302,7 +437,10 @@ def test_categories_in_boosters_are_refused():
     rng = rng_of("categories")
     train = people(400, rng)
     frame, y = train[NUMBERS].assign(job=train["job"].astype("category")), target(train, rng)
-    for model in (xgboost.XGBClassifier(n_estimators=3, tree_method="hist", enable_categorical=True), lightgbm.LGBMClassifier(n_estimators=3, verbose=-1)):
+    for model in (
+        xgboost.XGBClassifier(n_estimators=3, tree_method="hist", enable_categorical=True),
+        lightgbm.LGBMClassifier(n_estimators=3, verbose=-1),
+    ):
         with pytest.raises(UnsupportedError, match="categor"):
             document(model.fit(frame, y))
 
@@ -330,20 +468,54 @@ def settled(net, rng):
 
 def nets():
     nn = torch.nn
-    acts = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": nn.GELU, "silu": nn.SiLU, "softplus": nn.Softplus, "leaky": nn.LeakyReLU}
-    made = {name: nn.Sequential(nn.Linear(4, 9), act(), nn.Dropout(), nn.Linear(9, 6), act(), nn.Linear(6, 1)) for name, act in acts.items()}
+    acts = {
+        "relu": nn.ReLU,
+        "tanh": nn.Tanh,
+        "sigmoid": nn.Sigmoid,
+        "gelu": nn.GELU,
+        "silu": nn.SiLU,
+        "softplus": nn.Softplus,
+        "leaky": nn.LeakyReLU,
+    }
+    made = {
+        name: nn.Sequential(
+            nn.Linear(4, 9), act(), nn.Dropout(), nn.Linear(9, 6), act(), nn.Linear(6, 1)
+        )
+        for name, act in acts.items()
+    }
     made["two"] = nn.Sequential(nn.Linear(4, 9), nn.ReLU(), nn.Linear(9, 2), nn.LogSoftmax(dim=1))
-    made["probability"] = nn.Sequential(nn.Linear(4, 9, bias=False), nn.Sigmoid(), nn.Linear(9, 1), nn.Sigmoid())
-    made["hidden-last"] = nn.Sequential(nn.Linear(4, 9), nn.ReLU(), nn.Linear(9, 1), nn.Sigmoid(), nn.Identity(), nn.Flatten())
+    made["probability"] = nn.Sequential(
+        nn.Linear(4, 9, bias=False), nn.Sigmoid(), nn.Linear(9, 1), nn.Sigmoid()
+    )
+    made["hidden-last"] = nn.Sequential(
+        nn.Linear(4, 9), nn.ReLU(), nn.Linear(9, 1), nn.Sigmoid(), nn.Identity(), nn.Flatten()
+    )
     made["linear"] = nn.Sequential(nn.Flatten(), nn.Linear(4, 3), nn.Identity(), nn.Linear(3, 1))
     layer = lambda n, m: nn.Sequential(nn.Linear(n, m), nn.BatchNorm1d(m), nn.ReLU())
     made["norm"] = nn.Sequential(nn.BatchNorm1d(4), layer(4, 8), layer(8, 5), nn.Linear(5, 1))
-    made["norm-after"] = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.BatchNorm1d(8), nn.Linear(8, 1, bias=False))
+    made["norm-after"] = nn.Sequential(
+        nn.Linear(4, 8), nn.Tanh(), nn.BatchNorm1d(8), nn.Linear(8, 1, bias=False)
+    )
     made["double"] = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1)).double()
     return made
 
 
-NETS = ["relu", "tanh", "sigmoid", "gelu", "silu", "softplus", "leaky", "two", "probability", "hidden-last", "linear", "norm", "norm-after", "double"]
+NETS = [
+    "relu",
+    "tanh",
+    "sigmoid",
+    "gelu",
+    "silu",
+    "softplus",
+    "leaky",
+    "two",
+    "probability",
+    "hidden-last",
+    "linear",
+    "norm",
+    "norm-after",
+    "double",
+]
 
 
 @needs_torch
@@ -353,7 +525,14 @@ def test_torch(margins, name):
     rng = rng_of(name)
     net = settled(nets()[name], rng)
     x = rng.normal(0, 2, (N_ROWS, 4))
-    last = next((i for i, module in enumerate(net) if i > 2 and type(module).__name__ in ("Sigmoid", "LogSoftmax")), None)
+    last = next(
+        (
+            i
+            for i, module in enumerate(net)
+            if i > 2 and type(module).__name__ in ("Sigmoid", "LogSoftmax")
+        ),
+        None,
+    )
     cut = net[:last] if last is not None and name in ("two", "probability", "hidden-last") else net
     with torch.no_grad():
         out = cut(torch.tensor(x, dtype=next(net.parameters()).dtype)).double().numpy()
@@ -380,15 +559,29 @@ def test_torch_refused():
         (nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=1)), "Softmax over 3 outputs"),
         (nn.Sequential(nn.Linear(4, 2), nn.Sigmoid()), "Sigmoid of 2 outputs"),
         (nn.Sequential(nn.Linear(4, 2), nn.Softmax(dim=0)), "dim=0"),
-        (nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1)), "both relu and tanh"),
-        (nn.Sequential(nn.Linear(4, 3), nn.GELU(approximate="tanh"), nn.Linear(3, 1)), "approximate='tanh'"),
+        (
+            nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1)),
+            "both relu and tanh",
+        ),
+        (
+            nn.Sequential(nn.Linear(4, 3), nn.GELU(approximate="tanh"), nn.Linear(3, 1)),
+            "approximate='tanh'",
+        ),
         (nn.Sequential(nn.Linear(4, 3), nn.LeakyReLU(0.2), nn.Linear(3, 1)), "negative_slope=0.2"),
         (nn.Sequential(nn.Linear(4, 3), nn.Softplus(2), nn.Linear(3, 1)), "beta=2"),
-        (nn.Sequential(nn.Linear(4, 3), nn.ELU(), nn.Linear(3, 1)), "torch.nn.ELU is not supported"),
-        (nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3, track_running_stats=False), nn.Linear(3, 1)), "track_running_stats"),
+        (
+            nn.Sequential(nn.Linear(4, 3), nn.ELU(), nn.Linear(3, 1)),
+            "torch.nn.ELU is not supported",
+        ),
+        (
+            nn.Sequential(
+                nn.Linear(4, 3), nn.BatchNorm1d(3, track_running_stats=False), nn.Linear(3, 1)
+            ),
+            "track_running_stats",
+        ),
         (nn.Sequential(nn.Linear(4, 1)).half(), "float16"),
         (nn.Sequential(), "empty"),
-    ]  # fmt: skip
+    ]
     for net, words in cases:
         with pytest.raises(UnsupportedError, match=words):
             document(net)

@@ -45,16 +45,24 @@ def spark() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("kind", "rows"), [("linear", ROWS), ("network", ROWS // 20)])
-def test_answers_are_those_of_one_machine(kind: str, rows: int, request: Any, spark: Any, schema: pr.Schema) -> None:
+def test_answers_are_those_of_one_machine(
+    kind: str, rows: int, request: Any, spark: Any, schema: pr.Schema
+) -> None:
     engine = pr.Engine(_parse(request.getfixturevalue(kind), "model"), schema=schema, max_rate=0.2)
     people = pd.DataFrame(people_of(rows))
     people["when"] = pd.date_range("2024-01-01", periods=rows, freq="min")
-    alone = engine.recourse(people, ids=["id", "when"]).drop(columns="row").sort_values("id", ignore_index=True)
+    alone = (
+        engine.recourse(people, ids=["id", "when"])
+        .drop(columns="row")
+        .sort_values("id", ignore_index=True)
+    )
     for partitions in (8, 3):
         frame = spark.createDataFrame(people).repartition(partitions)
         answers = pr.spark.recourse(frame, engine)
         assert "row" not in answers.columns
-        assert dict(answers.dtypes)["age"] == "bigint" and dict(answers.dtypes)["when"].startswith("timestamp")
+        assert dict(answers.dtypes)["age"] == "bigint" and dict(answers.dtypes)["when"].startswith(
+            "timestamp"
+        )
         spread = answers.toPandas().sort_values("id", ignore_index=True)
         assert list(spread.columns) == list(alone.columns)
         for name in alone.columns:
@@ -65,7 +73,9 @@ def test_answers_are_those_of_one_machine(kind: str, rows: int, request: Any, sp
                 assert ((a == b) | (a.isna() & b.isna())).all(), name
 
 
-def test_a_bad_row_is_named_or_answered_with_why(spark: Any, linear: bytes, schema: pr.Schema) -> None:
+def test_a_bad_row_is_named_or_answered_with_why(
+    spark: Any, linear: bytes, schema: pr.Schema
+) -> None:
     engine = pr.Engine(_parse(linear, "model"), schema=schema)
     plain = people_of(400)
     plain["housing"][123] = "castle"
@@ -107,10 +117,18 @@ def test_functions_of_the_script_are_models(spark: Any) -> None:
     def margin(rows: Any) -> Any:
         return rows[:, 0] - rows[:, 1]
 
-    schema = pr.Schema.parse('version=1\n[[feature]]\nname="a"\nkind="numeric"\nscale=[0.0,2.0]\n[[feature]]\nname="c"\nkind="numeric"\nscale=[0.0,2.0]\n')
+    schema = pr.Schema.parse(
+        "version=1\n"
+        '[[feature]]\nname="a"\nkind="numeric"\nscale=[0.0,2.0]\n'
+        '[[feature]]\nname="c"\nkind="numeric"\nscale=[0.0,2.0]\n'
+    )
     engine = pr.Engine(pr.from_callable(margin, ["a", "c"]), schema=schema, sigma=0.05)
     people = pd.DataFrame({"a": [0.0, 1.0], "c": [1.0, 0.1], "id": [1, 2]})
-    answers = pr.spark.recourse(spark.createDataFrame(people), engine).toPandas().sort_values("id", ignore_index=True)
+    answers = (
+        pr.spark.recourse(spark.createDataFrame(people), engine)
+        .toPandas()
+        .sort_values("id", ignore_index=True)
+    )
     assert list(answers["cost"]) == list(engine.recourse(people, ids="id")["cost"])
     for name in ("row", "status"):
         with pytest.raises(ValueError, match=f"a column '{name}' already"):

@@ -8,7 +8,7 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy)]
 pub struct Took {
     pub wall: f64,
-    /// Of the calling thread; as `wall` where the system does not tell.
+    /// Of the calling thread; `wall` if the system does not report it.
     pub cpu: f64,
 }
 
@@ -48,7 +48,7 @@ pub fn best_of(n: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
     Ok(best)
 }
 
-/// Processor time of this thread so far; `None` where the system does not tell.
+/// Processor time of this thread so far; `None` if the system does not report it.
 fn cpu_seconds() -> Option<f64> {
     // The system books time when a thread is scheduled; without this the last few milliseconds may
     // be missing.
@@ -58,7 +58,7 @@ fn cpu_seconds() -> Option<f64> {
 }
 
 /// Processor time of programs that have ended, which this one started, to a hundredth of a second;
-/// `None` where the system does not tell.
+/// `None` if the system does not report it.
 pub fn cpu_of_children() -> Option<f64> {
     /// Linux counts in these for programs, whatever it counts in itself.
     const TICKS: f64 = 100.0;

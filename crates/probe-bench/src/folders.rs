@@ -8,7 +8,7 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new("."))
 }
 
-/// The folder of real data: `PROBE_DATA_DIR`, or `shared/data` beside the workspace.
+/// The folder of real data: `PROBE_DATA_DIR`, or `shared/data` next to the workspace.
 pub fn data() -> PathBuf {
     std::env::var_os("PROBE_DATA_DIR").map_or_else(|| root().join("../shared/data"), PathBuf::from)
 }

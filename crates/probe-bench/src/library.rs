@@ -145,7 +145,7 @@ fn measure(case: &Case) -> Result<Row> {
     let single = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let (mut all, mut one, mut cpu) = (Vec::new(), Vec::new(), Vec::new());
     let mut timed = |pool: &rayon::ThreadPool| {
-        // The clock stands inside the pool: processor time is that of the thread it is asked on.
+        // Measured inside the pool, because processor time is per thread.
         pool.install(|| time(|| Ok(engine.recourse_into(rows, &mut answers)?)))
             .map(|(_, took)| took)
     };

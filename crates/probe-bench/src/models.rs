@@ -1,5 +1,5 @@
 //! Margins of other libraries' models, as we read them, against the library itself: ten thousand
-//! rows each, on thresholds and beside them.
+//! rows each, on thresholds and next to them.
 
 use crate::{folders, python, say};
 use anyhow::{Context as _, Result, ensure};
@@ -53,7 +53,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// The model files of an environment, made anew.
+/// Makes the model files of an environment; existing ones are replaced.
 fn make(name: &str, script: &str) -> Result<Vec<PathBuf>> {
     let python = python::environment(name).with_context(|| python::needs(name))?;
     let folder = folders::kept(name)?.join("files");

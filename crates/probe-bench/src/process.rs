@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct Watched {
     pub seconds: f64,
-    /// The most memory it held, in KiB; 0 where the system does not tell.
+    /// The most memory it held, in KiB; 0 if the system does not report it.
     pub peak: u64,
 }
 
@@ -29,7 +29,7 @@ pub fn watch_in_terminal(
     every: Duration,
 ) -> Result<Watched> {
     let mut command = Command::new("script");
-    // The shell becomes the program, so that `script` has it as its child.
+    // `exec` replaces the shell, so that the program is a child of `script`.
     command.args(["-qefc", &format!("stty cols 100; exec {line}")]).arg(shown).current_dir(folder);
     let (child, started) = spawn(command.stdin(Stdio::null()).stdout(Stdio::null()))?;
     let file = format!("/proc/{0}/task/{0}/children", child.id());
@@ -64,7 +64,7 @@ fn follow(
     }
 }
 
-/// The most memory a process has held, as the system tells it.
+/// Peak memory of a process, as the system reports it.
 fn high_water(process: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -48,7 +48,8 @@ fn kind(args: &Explain, tables: &Tables) -> Result<Kind> {
         _ => None,
     };
     let Some(form) = args.explain.or(by_ending) else {
-        let what = "the ending stands for no form of letters (txt, md, html, json, jsonl); --explain says which";
+        let what = "the ending stands for no form of letters (txt, md, html, json, jsonl); \
+            --explain says which";
         return Err(Usage::of(flag, what).into());
     };
     // The table has its own format, unless the letters stand in its place.

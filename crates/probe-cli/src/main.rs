@@ -11,7 +11,7 @@ mod run;
 mod usage;
 
 use anyhow::Result;
-use args::{Cli, Command};
+use args::Cli;
 use clap::Parser as _;
 use printer::Printer;
 use probe_service::{ErrorKind, RequestError, Spelling, one_line};
@@ -39,21 +39,7 @@ fn dispatch(cli: Cli, printer: &Printer) -> Result<()> {
     if common.threads > 0 {
         rayon::ThreadPoolBuilder::new().num_threads(common.threads).build_global()?;
     }
-    match command {
-        Command::Demo(args) => commands::demo::run(&args, &common, printer),
-        Command::Train(args) => commands::train::run(&args, &common, printer),
-        Command::Recourse(args) => commands::recourse::run(&args, &common, printer),
-        Command::Frontier(args) => commands::frontier::run(&args, &common, printer),
-        Command::Compare(args) => commands::compare::run(&args, &common, printer),
-        Command::Rate(args) => commands::rate::run(&args, &common, printer),
-        Command::Audit(args) => commands::audit::run(&args, printer),
-        Command::Schema(args) => commands::schema::run(&args, printer),
-        Command::Noise(args) => commands::noise::run(&args, printer),
-        Command::Reproduce(args) => commands::reproduce::run(&args, &common, printer),
-        Command::Data(args) => commands::data::run(&args, printer),
-        Command::Inspect(args) => commands::inspect::run(&args, printer),
-        Command::Completions(args) => commands::completions::run(&args),
-    }
+    commands::run(command, &common, printer)
 }
 
 /// Says what went wrong, in one line, and picks the exit status.

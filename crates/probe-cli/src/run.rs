@@ -162,7 +162,8 @@ impl<'a> Stream<'a> {
         };
         if let (None, Some(ending)) = (Format::of_ending(path), path.extension()) {
             self.printer.warn(&format!(
-                "{}: '.{}' stands for no format (csv, json, jsonl, parquet), so this is CSV; --format says otherwise",
+                "{}: '.{}' stands for no format (csv, json, jsonl, parquet), so this is CSV; \
+                 --format says otherwise",
                 path.display(),
                 ending.display()
             ));
@@ -267,7 +268,8 @@ pub(crate) fn count_rows(ask: &Ask, tables: &Tables) -> Result<u64> {
     if ask.people == Path::new("-") || !twice {
         return Err(Usage::of(
             "--confidence-scope file",
-            "the number of rows must be known first, and this input cannot be read twice; give --rows N",
+            "the number of rows must be known first, and this input cannot be read twice; give \
+             --rows N",
         )
         .into());
     }

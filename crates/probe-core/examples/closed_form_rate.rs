@@ -1,7 +1,7 @@
 //! The invalidation rate of a point: in closed form, and by trying it out.
 //!
 //! For a linear score under Gaussian noise the rate is exact (Theorem 1 of arXiv:2203.06768), also
-//! far out in the tail where sampling sees nothing.
+//! far out in the tail, where samples are all alike.
 //!
 //! ```text
 //! cargo run --release -p probe-core --example closed_form_rate
@@ -16,7 +16,7 @@ use probe_core::{
 fn main() -> Result<()> {
     let model = Linear::new(vec![2.0, -1.0], 0.0, 0.0)?;
     let independent = Gaussian::isotropic(2, 0.1)?;
-    // Whoever misses the first feature upwards tends to miss the second upwards too; both fall
+    // People who overshoot the first feature tend to overshoot the second too; both fall
     // short on average.
     let correlated =
         Gaussian::new(vec![-0.02, 0.01], Covariance::Full(vec![0.01, 0.006, 0.006, 0.01]))?;

@@ -12,7 +12,7 @@ use probe_core::{
 };
 use std::sync::Arc;
 
-/// Small steps along the gradient until the first-order rate is low enough: the shortest way, not
+/// Small steps along the gradient until the first-order rate is low enough: the steepest path, not
 /// the cheapest.
 struct Climb;
 

@@ -1,7 +1,7 @@
 //! A model of your own: implement `Model` and `Differentiable`, and its first-order rate follows.
 //!
-//! The rate is then an approximation, and says so; sampling gives the truth. Recourse for such
-//! models is not there yet: the engine refuses them by name.
+//! The rate is then an approximation, and marked as one; sampling gives the true rate. Recourse for
+//! such models is not supported yet: the engine rejects them.
 //!
 //! Run it with `cargo run --release -p probe-core --example own_model`.
 #![expect(clippy::print_stdout, reason = "an example shows its result")]

@@ -5,7 +5,7 @@ use thiserror::Error as ThisError;
 /// Result with the engine's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An ill-posed question. A question without an answer is not an error: see `Status`.
+/// An ill-posed request. A person without an answer is not an error: see `Status`.
 #[derive(Debug, Clone, PartialEq, ThisError)]
 #[non_exhaustive]
 pub enum Error {
@@ -53,7 +53,7 @@ pub enum Error {
     /// A name that is in no registry.
     #[error("unknown {kind} '{name}' (known: {known})")]
     UnknownName {
-        /// What kind of thing was looked up.
+        /// The kind of entry that was looked up.
         kind: &'static str,
         /// The name that was given.
         name: String,

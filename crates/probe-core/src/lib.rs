@@ -29,7 +29,7 @@
 //! let answers = engine.recourse(Rows::single(&[0.4, 0.3]))?;
 //! assert_eq!(answers[0].status, Status::Certified);
 //! assert!(answers[0].rate <= 0.1 && answers[0].score_after > 0.0);
-//! // The cheapest way is income alone, from 0.4 to 0.72.
+//! // The cheapest change is income alone, from 0.4 to 0.72.
 //! assert_eq!(answers[0].changed, 1);
 //! assert!((answers[0].point[0] - 0.7216).abs() < 1e-4);
 //! # Ok::<(), probe_core::Error>(())
@@ -45,16 +45,16 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`error`] | [`Error`], which names field and value; [`ParamError`] |
-//! | [`rows`] | [`Rows`], [`RowsMut`]: row-major views, the only way tables enter and leave |
+//! | [`rows`] | [`Rows`], [`RowsMut`]: row-major views of tables |
 //! | [`registry`] | names to things: one explicit slice per kind |
 //! | [`seed`] | [`Seed`] to [`Stream`], keyed by purpose and person |
 //! | [`math`] | normal, Student and binomial tails that stay accurate, Cholesky, Sobol' points |
 //! | [`schema`] | [`Schema`]: units, scales and bounds; [`Actions`]: what may change |
 //! | [`model`] | [`Model`], [`Differentiable`]; [`Linear`] |
-//! | [`noise`] | [`Noise`], [`NoiseOn`], [`Independent`]; [`Gaussian`], [`Effort`], [`Residuals`]; fits from pairs |
+//! | [`noise`] | [`Noise`], [`NoiseOn`], [`Gaussian`], [`Effort`], [`Residuals`]; fits from pairs |
 //! | [`cost`] | [`Cost`], and norms with their exact one-constraint solvers |
 //! | [`theory`] | the paper's theorem and propositions as functions |
-//! | [`invalidation`] | [`InvalidationRate`]: [`Exact`], [`ClosedForm`], [`MonteCarlo`], [`SobolMonteCarlo`], [`SmoothedMonteCarlo`] |
+//! | [`invalidation`] | [`InvalidationRate`]: [`Exact`], [`ClosedForm`], [`MonteCarlo`], … |
 //! | [`recourse`] | [`RecourseMethod`], [`Solver`], [`Worker`]; method `probe` |
 //! | [`engine`] | [`Setup`], [`Engine`], [`Session`]: raw units in, judged [`Answer`]s out |
 //! | [`evaluation`] | metrics that re-score answers from outside |

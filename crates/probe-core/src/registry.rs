@@ -14,7 +14,7 @@ pub struct Entry<T: ?Sized + 'static> {
     pub item: &'static T,
 }
 
-/// Finds `name` in `entries`; the error lists what there is.
+/// Finds `name` in `entries`; the error lists all names.
 pub fn lookup<T: ?Sized>(
     kind: &'static str,
     entries: &'static [Entry<T>],

@@ -1,4 +1,4 @@
-//! Row-major views of tables of `f64`: the only way numbers enter and leave the engine.
+//! Row-major views of tables of `f64`, the form in which numbers enter and leave the engine.
 
 use crate::error::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! Deterministic randomness: a stream is named by what it is for and whom it is for, never by row
+//! Deterministic randomness: a stream is named by its purpose and the person's values, never by row
 //! number or thread.
 
 use rand_chacha::ChaCha8Rng;

@@ -428,7 +428,8 @@ fn actions() -> impl Strategy<Value = Actions> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None,
+        ..ProptestConfig::default() })]
 
     #[test]
     fn projections_are_admissible_and_idempotent(

@@ -48,7 +48,7 @@ fn no_layer_uses_one_below_it() {
         let depth =
             depth.unwrap_or_else(|| panic!("module {module} is in no layer: add it to LAYERS"));
         let text = std::fs::read_to_string(&file).expect("a readable source file");
-        // Unit tests may look anywhere.
+        // Unit tests may use any layer.
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for below in &LAYERS[depth + 1..] {
             let uses = |line: &&str| {

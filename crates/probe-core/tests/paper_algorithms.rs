@@ -12,7 +12,7 @@ use std::sync::Arc;
 const METHODS: [&str; 2] = ["probe-gradient", "probe-mc"];
 const D: usize = 6;
 
-/// A random network that refuses the point zero, and people whom it refuses.
+/// A random network that rejects the point zero, and people whom it rejects.
 fn refused(n: usize, activation: Activation) -> (Arc<Mlp>, Vec<f64>) {
     let mut draw = Seed(31).stream(Purpose::Data, 0);
     let layer = |rows: usize, cols: usize, draw: &mut Stream| Dense {

@@ -1,4 +1,5 @@
-//! The Rust examples of the README and of "Get started" are the quick start of the crate docs, which
+//! The Rust examples of the README and of "Get started" are the quick start of the crate docs,
+//! which
 //! runs as a doctest.
 
 use std::path::Path;
@@ -8,7 +9,8 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root.join(path)).expect("a readable file")
 }
 
-/// Checks that the first Rust example of `page` has at least `n_lines` lines, all of the quick start.
+/// Checks that the first Rust example of `page` has at least `n_lines` lines, all of the quick
+/// start.
 fn shows_the_quick_start(page: &str, n_lines: usize) {
     let (text, crate_docs) = (read(page), read("src/lib.rs"));
     let start = text.find("```rust\n").expect("a Rust example") + "```rust\n".len();

@@ -1,4 +1,4 @@
-//! Recourse for a network that may change: certified answers hold when somebody else draws networks
+//! Recourse for a network that may change: certified answers hold on independently drawn networks
 //! and errors.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]

@@ -133,7 +133,7 @@ fn slacks_are_in_raw_units_and_absent_where_nothing_is_proven() {
     }
     let changed = (0..3).filter(|&j| person[j] != answer.point[j]).count();
     assert_eq!(tolerance.at_target.len(), changed);
-    // The bound is the target: nothing to spare, and no zeros that look like a finding.
+    // The bound is the target: there is no tolerance, and none is reported as zero.
     answer.rate_upper = RATE;
     let none = plain.tolerance(&person, &answer).unwrap().unwrap();
     assert!(none.at_target.is_empty() && none.kappa == 0.0);

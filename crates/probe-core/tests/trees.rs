@@ -1,4 +1,4 @@
-//! Recourse on trees, end to end: known answers, certificates that hold when somebody else samples,
+//! Recourse on trees, end to end: known answers, certificates that hold on independent samples,
 //! honest refusals.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
@@ -64,7 +64,7 @@ fn answer(setup: Setup, person: &[f64]) -> Answer {
     answer
 }
 
-/// Like boosting: shallow trees of small steps, most of which like high values.
+/// Like boosting: shallow trees of small steps, most of which prefer high values.
 fn boosted(d: usize, n: usize, stream: &mut Stream) -> Arc<Trees> {
     fn grow(d: usize, depth: usize, merit: f64, stream: &mut Stream) -> Shape {
         if depth == 0 {
@@ -122,7 +122,7 @@ fn the_answer_to_a_corner_is_known() {
     }
 }
 
-/// The stated rate holds when somebody else samples, whatever the noise.
+/// The stated rate holds on independent samples, whatever the noise.
 #[test]
 fn certified_rates_hold_in_an_audit() {
     const DRAWS: usize = 40_000;
@@ -160,7 +160,7 @@ fn certified_rates_hold_in_an_audit() {
     assert!(certified >= 45, "{certified} of 48");
 }
 
-/// Like [`boosted`], but `wild`: leaves differ by more than what splits like.
+/// Like [`boosted`], but `wild`: leaves differ by more than the preference of the splits.
 fn rugged(d: usize, n: usize, wild: f64, stream: &mut Stream) -> Arc<Trees> {
     fn grow(d: usize, depth: usize, merit: f64, wild: f64, stream: &mut Stream) -> Shape {
         if depth == 0 {
@@ -174,8 +174,8 @@ fn rugged(d: usize, n: usize, wild: f64, stream: &mut Stream) -> Arc<Trees> {
     model(d, &shapes, Aggregate::Sum)
 }
 
-/// No slope sees that a feature can be taken back altogether where others go further: where it was
-/// never tried, three of these answers were to be had at less than 0.95 of their cost, one at 0.79.
+/// No slope shows that a change can be dropped if others go further: where that was
+/// never tried, three of these answers were possible at less than 0.95 of their cost, one at 0.79.
 /// Draws of our own say what holds, four standard errors below the target and more.
 #[test]
 fn no_answer_moves_a_feature_that_others_make_up_for() {
@@ -272,7 +272,7 @@ fn a_larger_budget_buys_a_lower_rate() {
 
 #[test]
 fn noise_on_what_changes_counts_only_that() {
-    // Feature 1 is at a cut, but nobody touches it.
+    // Feature 1 is at a threshold, but does not change.
     let shapes = [
         split(0, 0.6, Shape::Leaf(-1.0), Shape::Leaf(1.0)),
         split(1, 0.5, Shape::Leaf(-1.5), Shape::Leaf(0.0)),

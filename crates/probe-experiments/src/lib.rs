@@ -4,7 +4,7 @@
 //! script, no font, no style from elsewhere. The same data gives the same bytes. [`number`] serves
 //! everything that prints text, and [`plot`] is the drawing kit behind the pictures. [`compare`]
 //! runs several methods on the same people. [`paper_data`] has the data and networks of the paper's
-//! experiments, [`reproduce`] its figures and tables, [`sources`] where the data are to be had.
+//! experiments, [`reproduce`] its figures and tables, [`sources`] where to download the data.
 
 pub mod compare;
 pub mod number;

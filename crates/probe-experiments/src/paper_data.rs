@@ -17,7 +17,7 @@ use probe_train::{DEFAULT_TEST_SHARE, Metrics, MlpParams, MlpTrainer, Split};
 use std::path::Path;
 use thiserror::Error as ThisError;
 
-/// Why data or a network of the paper is not to be had.
+/// Why data or a network of the paper is not available.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Error {
@@ -51,7 +51,7 @@ pub enum Error {
         /// What went wrong.
         source: std::io::Error,
     },
-    /// An experiment asks for what it did not announce.
+    /// An experiment needs something that it did not announce.
     #[error("'{0}' was not prepared")]
     NotPrepared(String),
 }
@@ -74,9 +74,9 @@ impl From<probe_core::Error> for Error {
 pub struct PaperData {
     /// A short name, for flags and file names.
     pub name: &'static str,
-    /// The name for people.
+    /// The displayed name.
     pub title: &'static str,
-    /// The file, as the folder of data has it.
+    /// The file in the data folder.
     pub file: &'static str,
     /// Its target column; 1 is favourable.
     pub target: &'static str,

@@ -1,9 +1,10 @@
-//! Audit records: JSON Lines that only grow, each record chained to the one before by its hash.
+//! Audit records: an append-only file of JSON Lines, each record chained to the previous one by
+//! hash.
 //!
 //! A record is one line, `{"seq":0,"prev":"…",…,"hash":"…"}`. Its hash is the SHA-256 of the line
-//! up to `,"hash"`, which has the hash of the record before in it: whoever changes a byte must
-//! change every hash after it. Records that are cut off at the end leave no trace in the file
-//! itself; keep the last hash elsewhere to see that.
+//! up to `,"hash"`, which includes the hash of the previous record: a change of one byte
+//! changes every later hash. Records cut off at the end leave no trace in the file
+//! itself; store the last hash elsewhere to detect that.
 
 use crate::checksum::Checksum;
 use crate::error::{Error, Result};
@@ -12,7 +13,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead as _, BufReader, BufWriter, ErrorKind, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-/// What comes before the first record.
+/// The previous hash of the first record.
 const NOTHING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 /// What separates a record's content from its hash.
 const MARK: &str = ",\"hash\":\"";
@@ -35,8 +36,8 @@ impl Chain {
     }
 }
 
-/// Reads a whole audit file. Fails on the first record that is not what its hash says, or that is
-/// not chained to the one before.
+/// Reads a whole audit file. Fails on the first record whose hash is wrong, or that is
+/// not chained to the previous one.
 pub fn verify_audit(path: impl AsRef<Path>) -> Result<Chain> {
     let name = path.as_ref().display().to_string();
     let file = File::open(path).map_err(|source| Error::io(&name, "read", source))?;
@@ -80,7 +81,7 @@ fn start_of(chain: &Chain) -> String {
     format!("{{\"seq\":{},\"prev\":\"{}\",", chain.records, chain.last)
 }
 
-/// Records of one run, kept aside until it is done.
+/// Records of one run, stored separately until it is done.
 #[derive(Debug)]
 pub struct AuditTrail {
     path: PathBuf,
@@ -91,13 +92,13 @@ pub struct AuditTrail {
 }
 
 impl AuditTrail {
-    /// For records that are to follow those of `path`, which need not exist. Fails unless the chain
+    /// For records that follow those of `path`, which need not exist. Fails unless the chain
     /// there holds.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let name = path.display().to_string();
         let fail = |source| Error::io(&name, "write", source);
-        // A place that cannot be written, or that another run writes to, is found before any work
+        // A file that cannot be written, or that another run uses, is an error before any work
         // is done.
         let file = match OpenOptions::new().append(true).open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -135,7 +136,7 @@ impl AuditTrail {
         self.kept.write_all(&bytes).map_err(|source| Error::io(&name(), "keep records for", source))
     }
 
-    /// Appends what was kept. Fails if somebody else has written since.
+    /// Appends the records. Fails if another program has written in between.
     pub fn commit(self) -> Result<Chain> {
         let Self { path, file, mut chain, kept } = self;
         let name = path.display().to_string();
@@ -219,7 +220,7 @@ mod tests {
             std::fs::write(&path, changed).unwrap();
             assert!(verify_audit(&path).is_err(), "{order:?}");
         }
-        // Cut off at the end: the chain holds, and only its last hash tells.
+        // Cut off at the end: the chain is valid, and only the last hash differs.
         std::fs::write(&path, format!("{}\n{}\n", lines[0], lines[1])).unwrap();
         let cut = verify_audit(&path).unwrap();
         assert!(cut.records == 2 && cut.last != chain.last);
@@ -260,7 +261,7 @@ mod tests {
         assert!(AuditTrail::open(&path).unwrap_err().to_string().contains("another run"));
         first.push(&json!({"row": 1})).unwrap();
         first.commit().unwrap();
-        // Somebody who does not ask.
+        // Another program that ignores the lock.
         let second = AuditTrail::open(&path).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.clone() + "more\n").unwrap();

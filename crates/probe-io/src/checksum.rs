@@ -1,4 +1,4 @@
-//! Content told by its SHA-256.
+//! SHA-256 checksums of content.
 
 use sha2::{Digest, Sha256};
 
@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 /// let mut checksum = probe_io::Checksum::default();
 /// checksum.update(b"a");
 /// checksum.update(b"bc");
-/// assert_eq!(checksum.finish(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+/// let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+/// assert_eq!(checksum.finish(), expected);
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Checksum {

@@ -1,5 +1,5 @@
-//! What a file holds, told by its first bytes: for messages that say what was found, not only what
-//! was not.
+//! The kind of a file, detected from its first bytes, for messages that say what was found
+//! instead.
 
 use crate::error::excerpt;
 use std::fmt;
@@ -58,7 +58,7 @@ pub(crate) fn first_key<'a>(bytes: &'a [u8], known: &[&[u8]]) -> Option<(&'a [u8
     None
 }
 
-/// Looks at the first bytes of a file.
+/// Detects the kind of a file from its first bytes.
 pub(crate) fn recognise(bytes: &[u8]) -> Content {
     let text = without_mark(bytes).trim_ascii_start();
     match text {

@@ -8,7 +8,7 @@ use thiserror::Error as ThisError;
 /// Result with the crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Where a record stands in its file.
+/// The position of a record in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// 0-based row, the header not counted.
@@ -30,7 +30,7 @@ impl fmt::Display for Place {
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// An error of the operating system.
     #[error("{file}: cannot {doing}: {source}")]
     Io {
         /// File as the user named it.
@@ -40,7 +40,7 @@ pub enum Error {
         /// The system's answer.
         source: io::Error,
     },
-    /// Whoever read our standard output went away. Programs end quietly on this one.
+    /// The reader of standard output closed it. Programs ignore this error.
     #[error("standard output was closed by its reader")]
     BrokenPipe,
     /// The caller asked to stop.
@@ -52,7 +52,7 @@ pub enum Error {
         /// File as the user named it.
         file: String,
     },
-    /// A file that is not what it should be, as a whole.
+    /// A file of the wrong kind.
     #[error("{file}: {what}")]
     File {
         /// File as the user named it.
@@ -78,7 +78,7 @@ pub enum Error {
         /// Column name.
         column: String,
     },
-    /// A column that is needed and not there.
+    /// A missing column.
     #[error("{file}: no column '{column}'{hint}")]
     MissingColumn {
         /// File as the user named it.
@@ -88,7 +88,7 @@ pub enum Error {
         /// Empty, or a guess at what was meant.
         hint: String,
     },
-    /// A column that nobody asked for.
+    /// An unexpected column.
     #[error("{file}: unexpected column '{column}': neither a feature nor an id")]
     UnexpectedColumn {
         /// File as the user named it.
@@ -121,7 +121,7 @@ pub enum Error {
         column: String,
         /// The cell's text, shortened where long.
         value: String,
-        /// What it should be.
+        /// The expected value.
         wanted: &'static str,
     },
     /// A cell that holds none of its feature's categories.
@@ -149,7 +149,7 @@ pub enum Error {
         column: String,
         /// The cell's text.
         value: String,
-        /// Why it is refused.
+        /// Why it is rejected.
         why: &'static str,
     },
     /// A record that cannot be understood.
@@ -162,7 +162,7 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
-    /// The engine refused what the file says.
+    /// The engine rejected the content of the file.
     #[error("{file}: {source}")]
     Core {
         /// File as the user named it.
@@ -181,7 +181,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether a file was not there.
+    /// Whether a file is missing.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }

@@ -4,13 +4,14 @@
 //! - [`ModelFile`], [`load_schema`], [`load_noise`]: structured documents; errors name file and
 //!   JSON path.
 //! - [`TableReader`] → [`Chunks`] → [`Chunk`]: CSV, JSON Lines, JSON and Parquet in bounded memory.
-//! - [`read_pairs`]: what people were told and what they did.
+//! - [`read_pairs`]: pairs of advised and implemented values.
 //! - [`TableWriter`]: the same formats out, whole or not at all.
 //! - [`run_pipeline`]: reader, workers and writer, in order, with the same bytes for any number of
 //!   threads.
 //!
 //! ```
-//! use probe_io::{Batch, Column, Columns, Error, Field, Format, Job, TableReader, TableWriter, run_pipeline};
+//! use probe_io::{Batch, Column, Columns, Error, Field, Format, Job};
+//! use probe_io::{TableReader, TableWriter, run_pipeline};
 //! use std::sync::atomic::AtomicBool;
 //!
 //! let people = std::io::Cursor::new("name,age,income\nAnn,41,1.50\nBob,29,2\n");

@@ -3,7 +3,7 @@
 //! `{"version": 1, "features": [..], "mean": [..], "sd": [..]}` is Gaussian, with `"covariance":
 //! [[..]]` instead of `sd` where features are missed together; the mean is zero where it is left
 //! out. `"residuals": [[..], ..]`, one row per observation in the order of `features`, is noise as
-//! it was observed and stands alone. A fit adds `"fit": {"pairs": n, "rate": r, "inflation": k,
+//! it was observed, without other keys. A fit adds `"fit": {"pairs": n, "rate": r, "inflation": k,
 //! "shrinkage": l}`: what the covariance was inflated for.
 
 use crate::error::{Error, Result};
@@ -117,7 +117,7 @@ fn read_gaussian(root: &Node<'_>, n: usize, order: &[usize]) -> Result<Gaussian>
         _ => return Err(root.error("give one of sd or covariance, or residuals")),
     };
     let core = |source| Error::Core { file: root.file().to_owned(), source };
-    // The file is checked as it stands, features that nobody asks for included.
+    // The whole file is checked, including features that are not requested.
     Gaussian::new(mean.clone(), covariance.clone()).map_err(core)?;
     let pick = |values: &[f64]| -> Vec<f64> { order.iter().map(|&i| values[i]).collect() };
     let covariance = match &covariance {
@@ -141,7 +141,8 @@ pub fn fit_to_json(features: &[String], fit: &NoiseFit) -> String {
             ("covariance", json!((0..d).map(row).collect::<Vec<_>>())),
             (
                 "fit",
-                json!({"pairs": fit.pairs, "rate": fit.rate, "inflation": fit.inflation, "shrinkage": fit.shrinkage}),
+                json!({"pairs": fit.pairs, "rate": fit.rate, "inflation": fit.inflation,
+                    "shrinkage": fit.shrinkage}),
             ),
         ],
     )

@@ -12,7 +12,7 @@ pub(crate) fn parse(text: &[u8]) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Whether `text` stands for a missing value: nothing but spaces and tabs, or NaN in any case.
+/// Whether `text` is a missing value: only spaces and tabs, or NaN in any case.
 pub(crate) fn is_missing(text: &[u8]) -> bool {
     let text = trim(text);
     text.is_empty() || text.eq_ignore_ascii_case(b"nan")
@@ -123,7 +123,9 @@ mod tests {
         }
 
         #[test]
-        fn parsing_agrees_with_the_standard_library(text in "[-+]?[0-9]{0,20}(\\.[0-9]{0,20})?(e[-+]?[0-9]{1,3})?") {
+        fn parsing_agrees_with_the_standard_library(
+            text in "[-+]?[0-9]{0,20}(\\.[0-9]{0,20})?(e[-+]?[0-9]{1,3})?",
+        ) {
             let std = text.parse::<f64>().ok().filter(|v| v.is_finite());
             prop_assert_eq!(parse(text.as_bytes()).map(f64::to_bits), std.map(f64::to_bits));
         }

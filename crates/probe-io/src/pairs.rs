@@ -1,4 +1,4 @@
-//! Tables of what people were told to do and what they did, to learn their noise from.
+//! Tables of advised and implemented values, to learn noise from.
 //!
 //! A feature `income` has the columns `income` (prescribed) and `income__implemented`. The residual
 //! is implemented less prescribed, over the feature's scale.

@@ -3,8 +3,8 @@
 //!
 //! The reader cuts the input into chunks, workers decode, work and encode, and the calling thread
 //! writes. A fixed number of chunks is in flight at any time: the reader waits for the writer,
-//! however uneven the work. Nobody waits for a reader that waits for input: a run that is cancelled
-//! or has failed ends at once, though standard input is open still.
+//! however uneven the work. Nothing waits for a reader that waits for input: a run that is
+//! cancelled or has failed ends at once, even if standard input is still open.
 
 use crate::error::{Error, Result};
 use crate::output::{Batch, Encoded, TableWriter};
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::time::Duration;
 
-/// How often a waiting writer looks whether it was cancelled.
+/// How often a waiting writer checks for cancellation.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What a pipeline reads, writes and obeys.
@@ -28,7 +28,7 @@ pub struct Job<'a> {
     pub writer: TableWriter,
     /// Number of workers; 0 for one per core.
     pub threads: usize,
-    /// Set by anyone to stop between chunks; work that takes long may look at it too.
+    /// Set by the caller to stop between chunks; long work may check it too.
     pub cancelled: &'a AtomicBool,
 }
 
@@ -142,7 +142,7 @@ where
                 next += 1;
                 rows_in += n_rows as u64;
                 progress(rows_in);
-                // The reader is gone at the end of the input; the permit is then nobody's.
+                // The reader has ended, so nobody needs the permit.
                 let _ = permit_sender.try_send(());
             }
         }
@@ -160,7 +160,7 @@ where
     Ok(summary)
 }
 
-/// The next chunk for a worker; `None` once there are no more, or nobody wants them.
+/// The next chunk for a worker; `None` at the end, or if the run has stopped.
 fn take(
     chunks: &Mutex<Receiver<(u64, Result<RawChunk>)>>,
     stopped: &AtomicBool,
@@ -175,7 +175,7 @@ fn take(
     None
 }
 
-/// Tells the workers, when the writer leaves, that it has left.
+/// Tells the workers when the writer has ended.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {

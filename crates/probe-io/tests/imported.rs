@@ -1,7 +1,7 @@
-//! Models of other libraries: margins as the library has them, what is refused, and what becomes of
+//! Models of other libraries: margins of the library itself, what is rejected, and the fate of
 //! broken files.
 //!
-//! The files in `tests/models` and the margins beside them are the libraries' own:
+//! The files in `tests/models` and their margins are the libraries' own:
 //! `benches/models/make.py --fixtures` makes them.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
@@ -35,7 +35,7 @@ fn name_of(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()
 }
 
-/// Names, and rows with their margins, of the table beside a model.
+/// Names, and rows with their margins, of the table of a model.
 fn table(model: &Path) -> (Vec<String>, Vec<(Vec<f64>, f64)>) {
     let text = std::fs::read_to_string(model.with_extension("csv")).unwrap();
     let mut lines = text.lines();
@@ -181,7 +181,8 @@ proptest! {
         which in any::<Index>(),
         edits in vec((any::<Index>(), any::<u8>(), 1_usize..30, 0_u8..3), 1..4),
     ) {
-        let names = ["xgboost-3.2.0-logistic.json", "xgboost-3.2.0-sampled.ubj", "xgboost-3.2.0-linear.json", "lightgbm-4.7.0-binary.txt"];
+        let names = ["xgboost-3.2.0-logistic.json", "xgboost-3.2.0-sampled.ubj",
+            "xgboost-3.2.0-linear.json", "lightgbm-4.7.0-binary.txt"];
         let bytes = std::fs::read(folder().join(which.get(&names))).unwrap();
         if let Ok(file) = ModelFile::parse(&edited(&bytes, &edits), "m") {
             let row = std::vec![0.25; file.features.len()];

@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 /// The example of the interface.
-const GOOD: &str = r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["age", "income"],
+const GOOD: &str = r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["age",
+"income"],
  "activation": "relu",
  "layers": [{"weight": [[0.1, 0.2], [0.3, 0.4]], "bias": [0.0, 0.1]},
             {"weight": [[1.0, -1.0], [-1.0, 1.0]], "bias": [0.0, 0.0]}],
@@ -148,7 +149,9 @@ proptest! {
             layer.weight.iter().chain(&layer.bias).map(|v| v.to_bits()).collect::<Vec<_>>()
         };
         let mlp = back.model.as_mlp().unwrap();
-        prop_assert_eq!(mlp.dense().map(bits_of).collect::<Vec<_>>(), layers.iter().map(bits_of).collect::<Vec<_>>());
-        prop_assert_eq!((mlp.activation(), back.model.threshold().to_bits()), (activation, threshold.to_bits()));
+        prop_assert_eq!(mlp.dense().map(bits_of).collect::<Vec<_>>(),
+            layers.iter().map(bits_of).collect::<Vec<_>>());
+        prop_assert_eq!((mlp.activation(), back.model.threshold().to_bits()), (activation,
+            threshold.to_bits()));
     }
 }

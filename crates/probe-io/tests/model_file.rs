@@ -7,7 +7,8 @@ use probe_io::ModelFile;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-const GOOD: &str = r#"{"format": "probe-model", "version": 1, "kind": "linear", "features": ["age", "income", "debt"],
+const GOOD: &str = r#"{"format": "probe-model", "version": 1, "kind": "linear", "features": ["age",
+"income", "debt"],
  "layers": [{"weight": [[0.5, -0.25, 2.0]], "bias": [0.125]}], "threshold": 0.5}"#;
 
 fn parse(text: &str) -> Result<ModelFile, String> {
@@ -172,7 +173,8 @@ fn an_inline_schema_must_know_every_feature() {
     let with = |schema: &str| {
         GOOD.replace("\"threshold\"", &format!("\"schema\": {schema}, \"threshold\""))
     };
-    let schema = r#"{"version": 1, "feature": [{"name": "debt"}, {"name": "age"}, {"name": "income", "min": 0}]}"#;
+    let schema = r#"{"version": 1, "feature": [{"name": "debt"}, {"name": "age"},
+    {"name": "income", "min": 0}]}"#;
     let file = parse(&with(schema)).unwrap();
     assert_eq!(file.schema.unwrap().feature("income").unwrap().min, Some(0.0));
     let lacking = schema.replace("{\"name\": \"age\"}, ", "");
@@ -214,15 +216,18 @@ fn saved_files_are_whole_and_load_again() {
 proptest! {
     #[test]
     fn linear_models_round_trip_bit_for_bit(bits in prop::collection::vec(any::<u64>(), 3..8)) {
-        let numbers: Vec<f64> = bits.iter().map(|&bits| f64::from_bits(bits)).filter(|v| v.is_finite()).collect();
+        let all = bits.iter().map(|&bits| f64::from_bits(bits));
+        let numbers: Vec<f64> = all.filter(|v| v.is_finite()).collect();
         prop_assume!(numbers.len() >= 3);
         let (weights, bias, threshold) = (numbers[2..].to_vec(), numbers[0], numbers[1]);
         let names = (0..weights.len()).map(|j| format!("x{j}")).collect();
-        let file = ModelFile::new(names, Arc::new(Linear::new(weights.clone(), bias, threshold).unwrap()), None).unwrap();
+        let file = ModelFile::new(names, Arc::new(Linear::new(weights.clone(), bias,
+            threshold).unwrap()), None).unwrap();
         let back = ModelFile::parse(file.to_json().unwrap().as_bytes(), "m").unwrap();
         let linear = back.model.as_linear().unwrap();
         let bits_of = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
         prop_assert_eq!(bits_of(linear.weights()), bits_of(&weights));
-        prop_assert_eq!(bits_of(&[linear.bias(), back.model.threshold()]), bits_of(&[bias, threshold]));
+        prop_assert_eq!(bits_of(&[linear.bias(), back.model.threshold()]), bits_of(&[bias,
+            threshold]));
     }
 }

@@ -82,7 +82,7 @@ fn documents_say_what_they_are() {
     let schema = file.schema.unwrap();
     assert_eq!(schema.names(), ["age", "income", "debt", "job", "grade", "code", "owner"]);
     assert_eq!(schema.feature("owner").unwrap().categories, ["False", "True"]);
-    // A number that an imputer stands before must be there.
+    // An imputed number must not be missing.
     assert!(file.model.refuses_missing(1).is_some());
     assert!(of("logistic.json").schema.is_none());
 }
@@ -108,7 +108,8 @@ proptest! {
     #[test]
     fn broken_documents_are_no_panic(
         which in any::<Index>(),
-        edits in vec((any::<Index>(), prop_oneof![any::<u8>(), prop::sample::select(b"0-9.e,[]{}\":".to_vec())]), 1..6),
+        edits in vec((any::<Index>(), prop_oneof![any::<u8>(),
+            prop::sample::select(b"0-9.e,[]{}\":".to_vec())]), 1..6),
         end in any::<Index>(),
         cut in any::<bool>(),
     ) {

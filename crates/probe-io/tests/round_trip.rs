@@ -101,7 +101,8 @@ fn json_documents_hold_meta_and_rows() {
     let document: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     assert_eq!(document["meta"], meta);
     assert_eq!(document["rows"].as_array().unwrap().len(), 3);
-    let expected = json!({"row": 1, "status": "none, \"so far\"", "cost": null, "x": 1e-9, "who": null, "changed": null});
+    let expected = json!({"row": 1, "status": "none, \"so far\"", "cost": null, "x": 1e-9,
+        "who": null, "changed": null});
     assert_eq!(document["rows"][1], expected);
 
     write(&path, fields(), None, &[]);
@@ -131,7 +132,8 @@ fn rows_written_early_are_the_bytes_of_their_values() {
     let folder = tempfile::tempdir().unwrap();
     let rows = [
         json!({ "row": 0, "x": 0.1, "tiny": 5e-324, "large": 1e300, "whole": 3.0, "minus": -0.0 }),
-        json!({ "row": 1, "text": "é \"quoted\" \n", "none": null, "nested": { "a": [1, 2.5, {}] } }),
+        json!({ "row": 1, "text": "é \"quoted\" \n", "none": null, "nested": { "a": [1, 2.5,
+            {}] } }),
         json!({}),
     ];
     let meta = json!({ "r": 0.1 });
@@ -236,12 +238,14 @@ proptest! {
 
     #[test]
     fn floats_and_texts_survive_every_format(
-        rows in prop::collection::vec((any::<u64>(), any::<Option<f64>>(), "[ -~äß\n\r\"]{0,12}"), 1..40),
+        rows in prop::collection::vec((any::<u64>(), any::<Option<f64>>(), "[ -~äß\n\r\"]{0,12}"),
+            1..40),
     ) {
         let directory = tempfile::tempdir().unwrap();
         let fields = vec![Field::float("x"), Field::float("y").optional(), Field::text("who")];
         let xs: Vec<f64> =
-            rows.iter().map(|row| f64::from_bits(row.0)).map(|v| if v.is_finite() { v } else { 0.5 }).collect();
+            rows.iter().map(|row| f64::from_bits(row.0))
+                .map(|v| if v.is_finite() { v } else { 0.5 }).collect();
         let columns = || vec![
             Column::floats(xs.iter().copied()),
             Column::floats(rows.iter().map(|row| Cell::from(row.1.filter(|v| v.is_finite())))),
@@ -275,7 +279,7 @@ fn prose_is_written_with_what_stands_around_it() {
     assert!(encoder.encode(&Batch::Objects(Vec::new())).is_err());
     writer.finish().unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "<a|b|c>");
-    // Nobody to write to: what stands around is still there.
+    // Without letters, the text around them is still written.
     TableWriter::create_prose(&path, prose()).unwrap().finish().unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "<>");
     let table = TableWriter::create(&path, Format::Csv, vec![Field::integer("row")], None).unwrap();

@@ -1,4 +1,4 @@
-//! Schema files: TOML and JSON, and what is not served yet.
+//! Schema files: TOML and JSON, and what is not supported yet.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
@@ -26,7 +26,8 @@ noise = 2500.0
 unit = "EUR"
 "#;
 
-const JSON: &str = r#"{"version": 1, "target": "approved", "favourable": "1", "model_input": "raw", "feature": [
+const JSON: &str = r#"{"version": 1, "target": "approved", "favourable": "1", "model_input": "raw",
+"feature": [
   {"name": "age", "kind": "numeric", "mutable": false},
   {"name": "income", "min": 0, "max": 250000.0, "direction": "increase", "scale": [0.0, 250000.0],
    "noise": 2500.0, "unit": "EUR"}]}"#;

@@ -10,11 +10,14 @@ use std::sync::Arc;
 
 /// A stump on income, and a tree of depth 2. What leaves and splits ignore is -2, as scikit-learn
 /// writes it, or null.
-const GOOD: &str = r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["age", "income"],
+const GOOD: &str = r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["age",
+"income"],
  "split": "<=", "aggregate": "sum", "base": 0.25, "input": "f32",
- "trees": [{"feature": [1, -2, -2], "threshold": [0.5, -2.0, null], "left": [1, -1, -1], "right": [2, -1, -1],
+ "trees": [{"feature": [1, -2, -2], "threshold": [0.5, -2.0, null], "left": [1, -1, -1],
+ "right": [2, -1, -1],
             "value": [null, -1.0, 1.0], "default_left": [true, false, false]},
-           {"feature": [0, 0, 1, 0, 0], "threshold": [30, 0, 0.75, 0, 0], "left": [2, -1, 3, -1, -1],
+           {"feature": [0, 0, 1, 0, 0], "threshold": [30, 0, 0.75, 0, 0], "left": [2, -1, 3, -1,
+           -1],
             "right": [1, -1, 4, -1, -1], "value": [0, 0.5, 0, -0.5, 0.125]}],
  "threshold": 0.0}"#;
 
@@ -114,7 +117,7 @@ fn faults_of_a_tree_name_tree_and_node() {
         message("[1, -1, 4, -1, -1]", "[1, -1, 3, -1, -1]"),
         "model.json: $.trees[1].right[2]: node 3 is a child of node 2 already: this is not a tree"
     );
-    // A cycle apart from the root, which every node has one way to.
+    // A cycle that the root does not reach.
     let apart = GOOD
         .replace("[2, -1, 3, -1, -1]", "[1, -1, -1, 4, 3, -1, -1]")
         .replace("[1, -1, 4, -1, -1]", "[2, -1, -1, 5, 6, -1, -1]")
@@ -212,7 +215,7 @@ fn another_decision_negates_the_leaves_and_moves_the_cut() {
 
 #[test]
 fn a_model_that_was_made_here_is_written_and_read() {
-    // What nobody uses may be anything in memory; a file has no word for it.
+    // Unused values may be anything in memory; a file cannot hold them.
     let stump = Tree {
         feature: vec![0, 7, 7],
         threshold: vec![0.1, f64::NAN, f64::INFINITY],
@@ -246,7 +249,8 @@ proptest! {
         let mut next = numbers.iter().copied().cycle();
         let mut take = || next.next().unwrap();
         // Grown by splitting a leaf at a time.
-        let (mut left, mut right, mut feature, mut leaves) = (vec![-1i64], vec![-1i64], vec![0], vec![0]);
+        let (mut left, mut right, mut feature, mut leaves) = (vec![-1i64], vec![-1i64], vec![0],
+            vec![0]);
         for (which, on, _) in &splits {
             let at = leaves.swap_remove(which % leaves.len());
             let n = left.len();
@@ -282,7 +286,8 @@ proptest! {
             prop_assert_eq!(read, &tree);
         }
         prop_assert_eq!(trees.trees().len(), 2);
-        let found = (trees.rules().base.to_bits(), trees.rules().single, back.model.threshold().to_bits());
+        let found = (trees.rules().base.to_bits(), trees.rules().single,
+            back.model.threshold().to_bits());
         prop_assert_eq!(found, (rules.base.to_bits(), single, threshold.to_bits()));
     }
 }

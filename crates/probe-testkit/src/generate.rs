@@ -1,4 +1,4 @@
-//! Random instances that look for trouble: ties, zero weights, zero room, people outside their
+//! Random difficult instances: ties, zero weights, empty intervals, people outside their
 //! bounds, rates out of reach.
 
 use crate::instance::{Direction, Feature, Group, Instance, Mask, Noise, Spread};

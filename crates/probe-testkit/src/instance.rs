@@ -7,10 +7,10 @@
 //! Where the rate asks for no positive score, $s > 0$ has no least element; it is then read as
 //! $s \ge$ [`Instance::least_score`].
 
-/// Which way a column may move.
+/// The direction in which a column may move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// Both ways.
+    /// Both directions.
     Any,
     /// Up only.
     Increase,
@@ -27,7 +27,7 @@ pub struct Feature {
     pub high: f64,
     /// Whether it may change.
     pub mutable: bool,
-    /// Which way it may change. Not used in a group.
+    /// The direction in which it may change. Not used in a group.
     pub direction: Direction,
     /// Cost of one unit upwards, positive.
     pub cost_up: f64,
@@ -156,7 +156,7 @@ impl Instance {
         self.weights.iter().zip(point).fold(self.bias, |sum, (w, v)| sum + w * v)
     }
 
-    /// The score that stands for "just favourable": $10^{-9}\max(1, |s(x)|)$.
+    /// The score that counts as just favourable: $10^{-9}\max(1, |s(x)|)$.
     pub fn least_score(&self) -> f64 {
         1e-9 * self.score(&self.person).abs().max(1.0)
     }

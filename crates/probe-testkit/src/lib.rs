@@ -5,7 +5,7 @@
 //! accessors. Only the random streams come from the engine.
 //!
 //! - [`Instance`] is one affine recourse problem as plain data, [`Instance::random`] draws one;
-//! - [`reference`](mod@reference) solves it by brute force, several ways;
+//! - [`reference`](mod@reference) solves it by brute force, with several methods;
 //! - [`checker`] says which rules a point breaks, and what it costs and risks;
 //! - [`assert_close!`](crate::assert_close) compares numbers under a stated [`Tolerance`].
 

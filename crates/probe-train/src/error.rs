@@ -16,12 +16,12 @@ pub enum Error {
         /// What was to be done with them.
         what: &'static str,
     },
-    /// A model that tells two classes apart needs both.
+    /// A binary classifier needs rows of both classes.
     #[error("the target has one class only: all {n_rows} rows are {class}")]
     OneClass {
         /// Number of rows.
         n_rows: usize,
-        /// The class that is there.
+        /// The only class in the data.
         class: &'static str,
     },
     /// A score that cannot be compared.

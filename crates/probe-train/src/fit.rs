@@ -42,7 +42,7 @@ impl Default for FitParams {
     }
 }
 
-/// A model, the schema it is to be served with, and how good it is.
+/// A model, its schema, and its quality.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Trained {
@@ -91,8 +91,8 @@ pub struct TrainReport {
 /// feature's range and, where `schema` has none, a min-max scale (width 1 for a constant column).
 /// The model is fitted in scaled space; with `model_input = "raw"` its weights or cuts are then
 /// turned into raw units. Everything else that `schema` says is kept, features stand in its order;
-/// its target and favourable value give way to those of `data`. Without a schema every column is a
-/// numeric feature that may change.
+/// its target and favourable value are replaced by those of `data`. Without a schema every column
+/// is a numeric feature that may change.
 ///
 /// Fails on what the learner fails on ([`Logistic::fit`](crate::Logistic::fit),
 /// [`MlpTrainer::fit`](crate::MlpTrainer::fit), [`ForestTrainer::fit`](crate::ForestTrainer::fit),

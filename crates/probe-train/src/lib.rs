@@ -1,9 +1,9 @@
 //! Training for Probe: from raw rows and a yes/no target to a model that the engine can serve.
 //!
-//! [`fit_model`] is the whole way: it splits, learns each feature's scale, fits a [`Learner`]'s
-//! model and judges it on rows it has not seen. Its parts stand alone: [`Split`], [`Logistic`],
-//! [`MlpTrainer`], [`ForestTrainer`], [`BoostedTrainer`], [`Metrics`]. [`credit`] is the built-in
-//! data set, so that everything can be tried without any data of one's own.
+//! [`fit_model`] does everything: it splits, learns each feature's scale, fits a [`Learner`]'s
+//! model and judges it on rows it has not seen. Its parts can be used alone: [`Split`],
+//! [`Logistic`], [`MlpTrainer`], [`ForestTrainer`], [`BoostedTrainer`], [`Metrics`]. [`credit`] is
+//! the built-in data set, so that everything can be tried without own data.
 //!
 //! ```
 //! use probe_core::Seed;

@@ -48,7 +48,8 @@ impl Default for LogisticParams {
 /// use probe_train::{Logistic, LogisticParams};
 /// let x = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
 /// let favourable = [false, false, true, false, true, true];
-/// let fit = Logistic::new(LogisticParams::default())?.fit(Rows::new(&x, 1)?, &["hours".into()], &favourable)?;
+/// let learner = Logistic::new(LogisticParams::default())?;
+/// let fit = learner.fit(Rows::new(&x, 1)?, &["hours".into()], &favourable)?;
 /// assert!(fit.converged && fit.model.score(&[5.0])? > 0.0);
 /// # Ok::<(), probe_train::Error>(())
 /// ```

@@ -35,7 +35,7 @@ pub(crate) struct Local {
     pub(crate) gradient: Vec<f64>,
     /// Row-major, both triangles.
     pub(crate) hessian: Vec<f64>,
-    /// $\sum_i c_i p_i (1 - p_i)$: what is left of the curvature.
+    /// $\sum_i c_i p_i (1 - p_i)$: the rest of the curvature.
     pub(crate) curvature: f64,
     pub(crate) largest_score: f64,
 }

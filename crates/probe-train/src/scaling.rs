@@ -1,4 +1,4 @@
-//! What training rows say about the features: the range seen, and a min-max scale where the schema
+//! Ranges of features in the training rows, and a min-max scale where the schema
 //! has none.
 
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use probe_core::{
 };
 use std::sync::Arc;
 
-/// Where each of the schema's features stands among the columns `names`.
+/// The position of each of the schema's features among the columns `names`.
 /// Fails unless columns and features are the same names, each once.
 pub(crate) fn match_columns(schema: &Schema, names: &[String]) -> Result<Vec<usize>> {
     let unknown = |kind: &'static str, name: &String, known: &[String]| {

@@ -1,5 +1,5 @@
-//! The paper's Algorithm 1 beside `probe` on a trained network: it gets to a yes, at a multiple of
-//! the cost.
+//! The paper's Algorithm 1 compared with `probe` on a trained network: it gets to a yes, at a
+//! multiple of the cost.
 
 use probe_core::{Engine, Model, Purpose, Rows, Seed, Setup, Status};
 use probe_train::{MlpParams, MlpTrainer};

@@ -1,5 +1,5 @@
-//! Networks and trees on real data, where it is there: in `PROBE_DATA_DIR`, or in `shared/data`
-//! beside the workspace.
+//! Networks and trees on real data, if available: in `PROBE_DATA_DIR`, or in `shared/data`
+//! next to the workspace.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 

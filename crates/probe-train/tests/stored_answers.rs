@@ -160,7 +160,8 @@ fn answers(cell: &Cell, trained: &Trained, data: &credit::CreditData) -> Vec<Str
     found.iter().enumerate().map(|(row, answer)| line(name, row, answer)).collect()
 }
 
-/// All lines: one per model, to tell a change of training from one of the engine, then answers.
+/// All lines: one per model, to distinguish a change of training from one of the engine, then
+/// answers.
 fn table() -> String {
     let data = credit::generate(TRAINING_ROWS, Seed(1));
     let mut models: BTreeMap<(&str, bool), Trained> = BTreeMap::new();

@@ -29,7 +29,7 @@ pub enum Error {
     UnknownPhrase {
         /// Which file.
         file: String,
-        /// As it stands there.
+        /// The text in the template.
         key: String,
         /// The most similar one that there is.
         nearest: String,
@@ -41,7 +41,7 @@ pub enum Error {
         file: String,
         /// The phrase, or the template.
         place: String,
-        /// As it stands there.
+        /// The text in the template.
         placeholder: String,
         /// Those there are.
         known: String,

@@ -18,9 +18,9 @@ pub enum Value {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LeewaySide {
-    /// A lower value is still a yes, if everything else is exactly as told.
+    /// A lower value is still a yes, if everything else is exactly as advised.
     Below,
-    /// A higher value is still a yes, if everything else is exactly as told.
+    /// A higher value is still a yes, if everything else is exactly as advised.
     Above,
     /// Aiming so far off on either side, at this feature alone, keeps the promised rate.
     Either,
@@ -33,7 +33,7 @@ pub struct Leeway {
     pub side: LeewaySide,
     /// How far.
     pub by: f64,
-    /// Whether that is a whole number of steps, and told as it is.
+    /// Whether that is a whole number of steps, and printed as it is.
     pub steps: bool,
 }
 
@@ -81,7 +81,7 @@ pub struct Drift {
 pub enum Stop {
     /// It may not change.
     Immutable,
-    /// It may only move the other way.
+    /// It may only move in the other direction.
     Direction,
     /// Its highest allowed value.
     AtMost(f64),
@@ -109,7 +109,7 @@ pub struct Relief {
     pub feature: Option<String>,
     /// Its unit.
     pub unit: Option<String>,
-    /// What it would have to be.
+    /// The value that it would need.
     pub to: Value,
     /// Whether a number would have to rise to it, or fall.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -182,7 +182,7 @@ pub struct Facts {
     pub reasons: Vec<String>,
     /// How they were found.
     pub reasons_by: Basis,
-    /// What stands in the way, where the goal was missed.
+    /// The limits that prevent an answer, if the goal was missed.
     pub limits: Vec<Limited>,
     /// What would help, where there is no answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -174,7 +174,7 @@ impl<'e> Witness<'e> {
             .collect()
     }
 
-    /// How far each feature is usually missed on the way to `to`; `None` where no noise acts on it,
+    /// The usual miss of each feature at `to`; `None` if no noise acts on it,
     /// and for categories.
     fn misses(&self, person: &[f64], to: &[f64]) -> Result<Vec<Option<f64>>> {
         let (setup, encoding) = (self.engine.setup(), self.encoding());
@@ -226,7 +226,7 @@ impl<'e> Witness<'e> {
         Ok((weights.iter().take(REASONS).map(name).collect(), basis))
     }
 
-    /// What stands in the way, feature by feature, where that is known.
+    /// The limits that prevent an answer, feature by feature, if known.
     fn limits(
         &self,
         session: &mut Session<'_>,

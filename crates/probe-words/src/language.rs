@@ -30,7 +30,7 @@ struct PhraseFile {
     categories: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// A template of the user's: the file's name, as errors tell it, and its text.
+/// A template of the user: the file name for errors, and its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// Name of the file.

@@ -10,7 +10,7 @@ use minijinja::context;
 use probe_core::{Reason, Status};
 use serde::Serialize;
 
-/// Changes that are told, at most.
+/// Most changes with a sentence of their own.
 pub const SHOWN: usize = 4;
 /// Further things that are listed in one sentence, at most.
 const LISTED: usize = 6;
@@ -227,7 +227,8 @@ impl Writer<'_> {
                 LeewaySide::Above => "step_above",
                 LeewaySide::Either => "step_either",
             };
-            // Room for the whole change is said already, and room that rounds to nothing is none.
+            // A tolerance of the whole change is already mentioned, and one that rounds to zero is
+            // none.
             let told = (leeway.side == LeewaySide::Either || !change.spare) && size != "0";
             if told {
                 notes.push(self.say(phrase, context! { room => self.number(&size, unit) })?);
@@ -271,7 +272,8 @@ impl Writer<'_> {
         match facts.status {
             Status::Certified => {
                 let odds = Odds::at_most(self.certified_rate());
-                let values = context! { yes => self.count(odds.others()), out_of => self.count(odds.out_of) };
+                let values = context! { yes => self.count(odds.others()), out_of =>
+                self.count(odds.out_of) };
                 sentences.push(self.say("sure_certified", values)?);
                 sentences.push(if facts.exact {
                     self.plain("sure_exact")?
@@ -309,8 +311,8 @@ impl Writer<'_> {
         self.section("sure", "heading_sure", sentences)
     }
 
-    /// The rate that a certified answer is told with: that asked for where the letter says how far
-    /// one may aim beside it, which holds for no lower one.
+    /// The rate printed for a certified answer: the target if the letter mentions a tolerance,
+    /// which holds for the target only.
     fn certified_rate(&self) -> f64 {
         let beside =
             |change: &Change| change.leeway.is_some_and(|leeway| leeway.side == LeewaySide::Either);
@@ -347,7 +349,7 @@ impl Writer<'_> {
             sentences.push(self.say("none_best", self.no_of(Odds::about(best)))?);
         }
         let mut limits = Vec::new();
-        // What nobody may change says little where something else is at its end.
+        // An immutable feature is no useful reason if another feature is at its limit.
         let is_end = |limited: &&Limited| limited.stop != Stop::Immutable;
         let only_ends = facts.limits.iter().any(|limited| is_end(&limited));
         for limited in facts.limits.iter().filter(|limited| !only_ends || is_end(limited)) {
@@ -405,7 +407,7 @@ impl Writer<'_> {
         }))
     }
 
-    /// Whether the letter is about a further way that there is not.
+    /// Whether the letter is about a further alternative that does not exist.
     fn no_other_way(&self) -> bool {
         self.facts.reason.as_deref() == Some(Reason::NoOtherWay.code())
     }

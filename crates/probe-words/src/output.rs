@@ -28,7 +28,7 @@ impl Layout {
         }
     }
 
-    /// What stands between two letters.
+    /// Text between two letters.
     pub fn separator(self) -> &'static str {
         match self {
             Self::Text => {
@@ -50,7 +50,7 @@ impl Letter {
     }
 }
 
-/// What stands before the first letter and after the last.
+/// Text before the first letter and after the last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pages {
     /// Before the first.
@@ -62,7 +62,7 @@ pub struct Pages {
 impl Pages {
     /// Of a layout.
     pub fn new(language: &Language, layout: Layout) -> Result<Self> {
-        // Private to us: no text has it, so that the page can be cut where the letters go.
+        // A private character that no text contains, to mark where the letters go.
         const HERE: &str = "\u{f8ff}letters\u{f8ff}";
         if layout != Layout::Html {
             return Ok(Self::default());
@@ -84,12 +84,12 @@ impl Pages {
     }
 }
 
-/// A letter for programs: what is known, and what is said about it.
+/// A letter for programs: the facts, and the sentences about them.
 #[derive(Debug, Serialize)]
 pub struct Record<'a> {
-    /// What is known.
+    /// The facts.
     #[serde(flatten)]
     pub facts: &'a Facts,
-    /// What is said.
+    /// The sentences.
     pub letter: &'a Letter,
 }

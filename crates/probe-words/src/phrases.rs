@@ -1,4 +1,4 @@
-//! The phrases of a letter, by name, with what may stand in them.
+//! The phrases of a letter by name, with their placeholders.
 
 /// Every phrase and its placeholders.
 pub(crate) const PHRASES: &[(&str, &[&str])] = &[
@@ -85,14 +85,14 @@ pub(crate) fn placeholders(key: &str) -> Option<&'static [&'static str]> {
     PHRASES.iter().find(|(name, _)| *name == key).map(|(_, known)| *known)
 }
 
-/// The phrase whose name is most like `key`: the one with which it shares most pairs of
+/// The phrase with the name most similar to `key`: the one with which it shares most pairs of
 /// neighbouring letters.
 pub(crate) fn nearest(key: &str) -> &'static str {
     let names = PHRASES.iter().map(|(name, _)| (strsim::sorensen_dice(name, key), *name));
     names.max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |(_, name)| name)
 }
 
-/// The templates of whole letters, with what may stand in them.
+/// The templates of whole letters, with their placeholders.
 pub(crate) const LAYOUTS: &[(&str, &[&str])] = &[
     ("letter.txt", LETTER),
     ("letter.md", LETTER),

@@ -9,8 +9,10 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 const SCHEMA: &str = r#"{"version": 1, "feature": [
-  {"name": "yearly_income", "min": 0, "max": 90000, "step": 500, "direction": "increase", "scale": [0, 100000], "unit": "EUR", "cost": 2},
-  {"name": "debt", "min": 0, "max": 50000, "step": 100, "direction": "decrease", "scale": [0, 50000], "unit": "EUR"},
+  {"name": "yearly_income", "min": 0, "max": 90000, "step": 500, "direction": "increase",
+  "scale": [0, 100000], "unit": "EUR", "cost": 2},
+  {"name": "debt", "min": 0, "max": 50000, "step": 100, "direction": "decrease", "scale": [0,
+  50000], "unit": "EUR"},
   {"name": "housing", "kind": "categorical", "categories": ["rent", "own"], "cost": 0.05},
   {"name": "years", "mutable": false, "scale": [0, 50]}]}"#;
 
@@ -41,7 +43,7 @@ const DENIED: [f64; 5] = [30_000.0, 20_000.0, 10.0, 1.0, 0.0];
 /// A letter of each status.
 fn cases() -> [(&'static str, Facts); 4] {
     let certified = facts(&engine(SCHEMA, 0.1), DENIED);
-    // A sampled answer that missed its target, with more changes than a letter tells.
+    // A sampled answer that missed its target, with more changes than a letter lists.
     let mut found = certified.clone();
     (found.status, found.reason) = (Status::Found, Some("rate-not-reachable".to_owned()));
     (found.rate, found.rate_upper, found.best_rate, found.exact) =
@@ -98,8 +100,8 @@ fn is_whole_of_a_million(number: f64, rate: f64) -> bool {
     number.fract() == 0.0 && rate < 1e-4 && (off(rate) || off(1.0 - rate))
 }
 
-/// Whether `number` is told by the facts: a value to the bit, a miss to three digits, room never
-/// above what is proven, or a count.
+/// Whether `number` follows from the facts: a value to the bit, a miss to three digits, a tolerance
+/// never above what is proven, or a count.
 fn is_backed(number: f64, facts: &Facts) -> bool {
     let value = |value: &Value| matches!(value, Value::Number(v) if *v == number);
     let about = |size: f64| (number - size).abs() <= 0.005 * size;
@@ -121,7 +123,10 @@ fn is_backed(number: f64, facts: &Facts) -> bool {
     };
     let rare = number == 1.0 && facts.rate < 1e-6;
     let rates = [Some(facts.rate), Some(facts.rate_upper), Some(facts.max_rate), facts.best_rate];
-    let limit = |limit: &probe_words::Limited| matches!(limit.stop, probe_words::Stop::AtMost(v) | probe_words::Stop::AtLeast(v) if v == number);
+    let limit = |limit: &probe_words::Limited| {
+        matches!(limit.stop,
+        probe_words::Stop::AtMost(v) | probe_words::Stop::AtLeast(v) if v == number)
+    };
     facts.changes.iter().any(change)
         || facts.drifts.iter().any(|drift| about(drift.usual_miss))
         || rates.into_iter().flatten().any(share)
@@ -138,7 +143,8 @@ proptest! {
 
     #[test]
     fn every_number_is_backed_and_every_change_is_told(
-        income in 0.0..100_000.0_f64, debt in 0.0..50_000.0_f64, years in 0.0..50.0_f64, own: bool, rate in 0.001..0.6_f64,
+        income in 0.0..100_000.0_f64, debt in 0.0..50_000.0_f64, years in 0.0..50.0_f64, own: bool,
+            rate in 0.001..0.6_f64,
     ) {
         let own = f64::from(u8::from(own));
         let facts = facts(&engine(SCHEMA, rate), [income, debt, years, 1.0 - own, own]);
@@ -146,10 +152,12 @@ proptest! {
         for number in numbers(&told) {
             prop_assert!(is_backed(number, &facts), "{number} in:\n{told}\n{facts:?}");
         }
-        prop_assert!(!told.contains("housing=") && !told.contains('{') && !told.contains("NaN"), "{told}");
+        prop_assert!(!told.contains("housing=") && !told.contains('{') && !told.contains("NaN"),
+            "{told}");
         let flat = told.split_whitespace().collect::<Vec<_>>().join(" ");
         for change in &facts.changes {
-            prop_assert!(flat.contains(&change.feature.replace('_', " ")), "{} in:\n{told}", change.feature);
+            prop_assert!(flat.contains(&change.feature.replace('_', " ")), "{} in:\n{told}",
+                change.feature);
         }
         prop_assert_eq!(told.contains("at least"), facts.status == Status::Certified, "{}", told);
     }

@@ -73,7 +73,7 @@ fn measure(what: &str, arguments: &[&str]) -> Result<()> {
         build("command", cargo().args(["build", "--release", "--quiet", "-p", "probe-cli"]))?;
         bench.arg("--probe").arg(target().join("release/probe"));
     }
-    // Building it takes minutes: not for a quick look.
+    // Building it takes minutes, too long for a quick run.
     if (what == "frames" || what == "latency" && !arguments.contains(&"--quick")) && !help {
         bench.arg("--wheel").arg(python::wheel("release")?);
     }
@@ -109,7 +109,7 @@ fn build(name: &str, command: &mut Command) -> Result<()> {
     step(&format!("build of {name}"), command)
 }
 
-/// Tells cargo to work on the studies.
+/// Selects the workspace of the studies.
 const STUDIES: [&str; 2] = ["--manifest-path", "benches/Cargo.toml"];
 
 /// Format, lints and tests of the studies, which are not part of the main workspace.

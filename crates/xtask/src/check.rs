@@ -1,11 +1,12 @@
-//! `cargo xtask test`: everything that must hold, installing what it needs.
+//! `cargo xtask test`: all checks; installs the tools that it needs.
 
 use crate::shell::{cargo, say, step};
-use crate::{bench, python};
+use crate::{bench, python, tidy};
 use anyhow::Result;
 
 pub(crate) fn run(full: bool) -> Result<()> {
     step("format", cargo().args(["fmt", "--all", "--check"]))?;
+    tidy::run()?;
     let lint = [
         "clippy",
         "--workspace",
@@ -35,7 +36,7 @@ fn extras() -> Result<()> {
     bench::test_studies()?;
     // Sets up Python environments with the libraries in the target folder.
     bench::run(&["models"])?;
-    // Needs valgrind, and says so.
+    // Needs valgrind; the error says so.
     bench::run(&["counts"])?;
     step(
         "install cargo-hack and cargo-deny",

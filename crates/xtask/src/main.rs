@@ -9,7 +9,7 @@ mod tidy;
 use anyhow::{Result, bail};
 
 const USAGE: &str = "\
-cargo xtask test            format, lints, tests, doctests, docs, and the Python package
+cargo xtask test            format, tidy, lints, tests, doctests, docs, and the Python package
 cargo xtask test --full     the same, and slow tests, the bench studies, models of other libraries,
                             each feature alone, licences and sources
 cargo xtask test python     the Python package alone

@@ -35,17 +35,17 @@ const PROBE: &str = "probe";
 struct Peer {
     /// Folder of its requirements: packages that do not go along have environments of their own.
     environment: &'static str,
-    /// The adaptor, and what it is asked for.
+    /// The adapter, and its method.
     package: &'static str,
     method: &'static str,
     name: &'static str,
-    /// Whether it can be told columns that must stay.
+    /// Whether it supports fixed columns.
     keeps: bool,
     /// Models it is made for.
     models: &'static [&'static str],
 }
 
-/// Methods of a quick look.
+/// Methods of a quick run.
 const QUICK: [&str; 2] = ["random, quick", "genetic"];
 const ALL: &[&str] = &["linear", "network", "forest"];
 const PEERS: [Peer; 13] = [
@@ -308,7 +308,8 @@ mod tests {
 
     #[test]
     fn people_who_are_asked_again_stand_for_all() {
-        // The first two take 1 s each, the others 4 s: the mean is 3 s, whoever is asked again.
+        // The first two take 1 s each, the others 4 s: the mean is 3 s, whichever people are
+        // repeated.
         let all = [1.0, 1.0, 4.0, 4.0, 5.0];
         assert_eq!(seconds_a_person(&all, None), 3.0);
         assert_eq!(seconds_a_person(&all, Some(&[1.0, 1.0])), 3.0);

@@ -21,7 +21,7 @@ pub(super) struct Server {
     from: Receiver<String>,
 }
 
-/// What it says when it is ready.
+/// Its reply once it is ready.
 #[derive(Deserialize)]
 pub(super) struct Ready {
     pub(super) version: String,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 const SEED: Seed = Seed(0);
 /// Plain draws behind the rate of a point before trees.
 const DRAWS: usize = 100_000;
-/// What nobody can change.
+/// Features that nobody can change.
 const FIXED: [&str; 3] = ["age", "race", "sex"];
 
 type Rates = Box<dyn Fn(&[&[f64]]) -> Vec<(f64, f64)>>;

@@ -1,7 +1,7 @@
-"""Recourse that survives imperfect implementation.
+"""Recourse that holds although nobody carries out advice exactly.
 
-A model said no to a person. Probe finds the cheapest change that turns the no into a yes and keeps it a yes with a probability that the person
-chooses, although nobody carries out advice exactly.
+A model rejected a person. Probe finds the cheapest change that turns the no into a yes, such that
+at most a given share of inexact attempts fails.
 
 >>> import probe_recourse as pr, pyarrow as pa
 >>> model = pr.Model.linear(["income", "debt"], [1.0, -1.0], 0.0)
@@ -14,7 +14,15 @@ chooses, although nobody carries out advice exactly.
 from . import spark
 from ._engine import Engine, ProbeWarning
 from ._frontier import Frontier
-from ._model import Model, from_callable, from_lightgbm, from_sklearn, from_torch, from_xgboost, load
+from ._model import (
+    Model,
+    from_callable,
+    from_lightgbm,
+    from_sklearn,
+    from_torch,
+    from_xgboost,
+    load,
+)
 from ._probe import __version__
 from ._schema import Schema
 from .errors import UnsupportedError

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 
 class Frontier:
-    """The price of certainty for each person: the answer at several rates.
+    """Cost against failure rate: the answer of each person at several rates.
 
-    ``frame`` is the table, of the kind that the people came in: ``row``, ``target_rate``, ``status``, ``reason``, ``cost``, ``rate``,
-    ``rate_upper``, ``changed``, the features, and ids.
+    ``frame`` is the table, of the same library as the people: ``row``, ``target_rate``,
+    ``status``, ``reason``, ``cost``, ``rate``, ``rate_upper``, ``changed``, the features, and ids.
     """
 
     def __init__(self, table: pa.Table, frame: Any, ids: Sequence[str] = ()) -> None:
@@ -32,18 +32,25 @@ class Frontier:
         return self._table.to_pandas()
 
     def plot(self, rows: Sequence[int] | None = None, ax: Any = None) -> Any:
-        """Draws cost against the rate that was asked for, a line for each person (the first ten, or ``rows``), named by the ids; gives the axes.
+        """Plots cost against target rate, one line per person, and returns the axes.
 
-        It takes matplotlib, which comes with the extra ``plot``.
+        Shows the first ten people, or ``rows``; lines are labelled with the ids. Needs matplotlib,
+        which the extra ``plot`` installs.
         """
         try:
             import matplotlib.pyplot as plt
         except ImportError:
-            raise ImportError("a frontier is drawn by matplotlib: pip install 'probe-recourse[plot]', or matplotlib") from None
+            raise ImportError(
+                "a frontier is drawn by matplotlib: pip install 'probe-recourse[plot]', or "
+                "matplotlib"
+            ) from None
         if ax is None:
             _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
         found: dict[int, list[tuple[float, float, str]]] = {}
-        columns = (self._table.column(name).to_pylist() for name in ("row", "target_rate", "cost", "status"))
+        columns = (
+            self._table.column(name).to_pylist()
+            for name in ("row", "target_rate", "cost", "status")
+        )
         for row, rate, cost, status in zip(*columns):
             if cost is not None:
                 found.setdefault(row, []).append((rate, cost, status))
@@ -51,10 +58,24 @@ class Frontier:
         names = self._names()
         for row in wanted:
             points = sorted(found.get(row, []))
-            (line,) = ax.plot([rate for rate, *_ in points], [cost for _, cost, _ in points], label=names.get(row, f"row {row}"), zorder=2)
+            (line,) = ax.plot(
+                [rate for rate, *_ in points],
+                [cost for _, cost, _ in points],
+                label=names.get(row, f"row {row}"),
+                zorder=2,
+            )
             for sure, marker in ((True, "o"), (False, "x")):
-                some = [(rate, cost) for rate, cost, status in points if (status != "found") == sure]
-                ax.scatter([x for x, _ in some], [y for _, y in some], marker=marker, s=24, color=line.get_color(), zorder=3)
+                some = [
+                    (rate, cost) for rate, cost, status in points if (status != "found") == sure
+                ]
+                ax.scatter(
+                    [x for x, _ in some],
+                    [y for _, y in some],
+                    marker=marker,
+                    s=24,
+                    color=line.get_color(),
+                    zorder=3,
+                )
         ax.set_xlabel("share of noisy implementations that may fail (left is safer)")
         ax.set_ylabel("cost")
         ax.set_ylim(bottom=0)
@@ -65,11 +86,14 @@ class Frontier:
         return ax
 
     def _names(self) -> dict[int, str]:
-        """What people are called, by row: their ids, where there are any."""
+        """Labels of people by row: their ids, if there are any."""
         if not self._ids:
             return {}
         columns = (self._table.column(name).to_pylist() for name in self._ids)
-        return {row: ", ".join(map(str, ids)) for row, *ids in zip(self._table.column("row").to_pylist(), *columns)}
+        return {
+            row: ", ".join(map(str, ids))
+            for row, *ids in zip(self._table.column("row").to_pylist(), *columns)
+        }
 
     def __repr__(self) -> str:
         people = len(set(self._table.column("row").to_pylist()))
@@ -85,9 +109,16 @@ def _as_html(table: pa.Table, most: int) -> str:
     """The first rows as a small table."""
 
     def line(cells: Sequence[Any], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape('' if cell is None else str(cell))}</{tag}>" for cell in cells) + "</tr>"
+        return (
+            "<tr>"
+            + "".join(
+                f"<{tag}>{html.escape('' if cell is None else str(cell))}</{tag}>" for cell in cells
+            )
+            + "</tr>"
+        )
 
     rows = [line(list(row.values()), "td") for row in table.slice(0, most).to_pylist()]
     rest = table.num_rows - len(rows)
     more = f"<p>and {rest} rows more</p>" if rest > 0 else ""
-    return f"<table><thead>{line(table.column_names, 'th')}</thead><tbody>{''.join(rows)}</tbody></table>{more}"
+    head, body = line(table.column_names, "th"), "".join(rows)
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{more}"

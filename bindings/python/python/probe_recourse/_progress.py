@@ -1,4 +1,4 @@
-"""Progress of long work, by tqdm where it is there."""
+"""Progress bars, if tqdm is installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ def _watched() -> bool:
 
 @contextmanager
 def progress(wanted: bool | None, total: int) -> Iterator[Callable[[int], None] | None]:
-    """A function to be told how many rows are done. ``wanted`` is ``None`` for: where somebody watches. It appears with the first news."""
+    """Yields a function that takes the number of finished rows, or ``None`` without a bar.
+
+    With ``wanted=None`` there is a bar only in a terminal or notebook. It appears with the first
+    update.
+    """
     if wanted is False or (wanted is None and not _watched()):
         yield None
         return

@@ -1,4 +1,4 @@
-"""Units of features, and what may become of them."""
+"""Schemas: units of features, and how they may change."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _log = logging.getLogger("probe_recourse")
 
 
 def _plain(value: Any) -> Any:
-    """A number of NumPy as JSON has it."""
+    """A NumPy number as a plain Python number."""
     return value.item()
 
 
 class Schema:
-    """What is known of the raw features: units, scales, bounds, categories, and what may change.
+    """What the raw features mean: units, scales, bounds, categories, and what may change.
 
-    The documents are those of the command line (TOML or JSON).
+    The file format is that of the command line (TOML or JSON).
 
     >>> schema = Schema.parse('''
     ... version = 1
@@ -64,14 +64,23 @@ class Schema:
         return cls.parse(json.dumps(document, default=_plain))
 
     @classmethod
-    def infer(cls, data: Any, target: str | None = None, immutable: Sequence[str] = (), ignore: Sequence[str] = ()) -> Schema:
-        """A first schema from data: kinds, scales and steps from the values, immutable what looks as if nobody could change it.
+    def infer(
+        cls,
+        data: Any,
+        target: str | None = None,
+        immutable: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+    ) -> Schema:
+        """Guesses a first schema from data.
 
-        Read it and edit it (:meth:`to_toml`, :meth:`updated`): what may change, and at what cost, data cannot tell. Notes of what was
-        guessed go to the logger ``probe_recourse``. Columns of ``ignore`` are no features.
+        Kinds, scales and steps come from the values. Columns whose names sound like something
+        nobody can change become immutable. Check and edit the result (:meth:`to_toml`,
+        :meth:`updated`): data do not show what may change, or at what cost. Notes on guesses go to
+        the logger ``probe_recourse``. Columns in ``ignore`` are left out.
 
         >>> import pyarrow as pa
-        >>> data = pa.table({"age": [20, 30, 60], "income": [1.5, 2.5, 9.0], "paid": ["no", "yes", "yes"]})
+        >>> columns = {"age": [20, 30, 60], "income": [1.5, 2.5, 9.0], "paid": ["no", "yes", "yes"]}
+        >>> data = pa.table(columns)
         >>> schema = Schema.infer(data, target="paid", immutable=["age"])
         >>> [(name, schema[name]["mutable"]) for name in schema.features]
         [('age', False), ('income', True)]
@@ -79,12 +88,27 @@ class Schema:
         if isinstance(immutable, str):
             raise ValueError("immutable: expected a list of names, found a text")
         left_out = {ignore} if isinstance(ignore, str) else set(ignore)
-        table = to_arrow(data, "data", (lambda name: name not in left_out) if left_out else None).table
+        table = to_arrow(
+            data, "data", (lambda name: name not in left_out) if left_out else None
+        ).table
         for field in table.schema:
             kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-            texts = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-            if not (texts or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
-                raise ValueError(f"data: column '{field.name}' of type {kind} is neither a number, a text nor a truth value; leave it out with ignore")
+            texts = (
+                pa.types.is_string(kind)
+                or pa.types.is_large_string(kind)
+                or pa.types.is_string_view(kind)
+            )
+            if not (
+                texts
+                or pa.types.is_integer(kind)
+                or pa.types.is_floating(kind)
+                or pa.types.is_boolean(kind)
+                or pa.types.is_null(kind)
+            ):
+                raise ValueError(
+                    f"data: column '{field.name}' of type {kind} is neither a number, a text nor a "
+                    "truth value; leave it out with ignore"
+                )
         native, notes = _probe.Schema.infer(table, target, list(immutable))
         for note in notes:
             _log.info(note)
@@ -120,7 +144,7 @@ class Schema:
         raise KeyError(name)
 
     def updated(self, **features: dict[str, Any]) -> Schema:
-        """The schema with some fields of some features changed; ``None`` takes a field away.
+        """A copy with some fields of some features changed; ``None`` removes a field.
 
         >>> schema = Schema.parse('version = 1\\n[[feature]]\\nname = "income"\\nkind = "numeric"')
         >>> schema.updated(income={"direction": "increase", "step": 100})["income"]["direction"]
@@ -150,14 +174,38 @@ class Schema:
         return f"Schema({', '.join(self.features)})"
 
     def _repr_html_(self) -> str:
-        columns = ["name", "kind", "mutable", "direction", "min", "max", "step", "scale", "unit", "categories"]
+        columns = [
+            "name",
+            "kind",
+            "mutable",
+            "direction",
+            "min",
+            "max",
+            "step",
+            "scale",
+            "unit",
+            "categories",
+        ]
         features = self._features()
-        used = [column for column in columns if any(feature.get(column) not in (None, []) for feature in features)]
+        used = [
+            column
+            for column in columns
+            if any(feature.get(column) not in (None, []) for feature in features)
+        ]
         head = "".join(f"<th>{column}</th>" for column in used)
 
         def cell(value: Any) -> str:
-            text = "" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            text = (
+                ""
+                if value is None
+                else ", ".join(map(str, value))
+                if isinstance(value, list)
+                else str(value)
+            )
             return f"<td>{html.escape(text)}</td>"
 
-        body = "".join("<tr>" + "".join(cell(feature.get(column)) for column in used) + "</tr>" for feature in features)
+        body = "".join(
+            "<tr>" + "".join(cell(feature.get(column)) for column in used) + "</tr>"
+            for feature in features
+        )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

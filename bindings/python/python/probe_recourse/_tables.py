@@ -1,4 +1,4 @@
-"""Tables of other libraries: Arrow on the way in, the same kind on the way out."""
+"""Tables of other libraries: converted to Arrow, and results back to the same library."""
 
 from __future__ import annotations
 
@@ -7,22 +7,29 @@ from typing import Any
 
 import pyarrow as pa
 
-# Names, values, and the texts that values are the numbers of, where they are.
+# Names, values, and the categories if the values are category codes.
 Columns = Sequence[tuple[str, Any, "list[str | None] | None"]]
 
 
 class How:
-    """How a table is read and worked on."""
+    """Options for reading and processing a table."""
 
-    def __init__(self, ignore_extra: bool, threads: int, progress: Any, ids: Sequence[str] = ()) -> None:
-        self.ignore_extra, self.threads, self.progress, self.ids = ignore_extra, threads, progress, list(ids)
+    def __init__(
+        self, ignore_extra: bool, threads: int, progress: Any, ids: Sequence[str] = ()
+    ) -> None:
+        self.ignore_extra, self.threads, self.progress, self.ids = (
+            ignore_extra,
+            threads,
+            progress,
+            list(ids),
+        )
 
 
 class Frame:
-    """A table as it came: its Arrow form, and the way back.
+    """A table in Arrow form, and how to convert results back.
 
-    ``gather`` makes one of columns of NumPy, where that spares copies: it gets them as the engine gives them, which features keep whole numbers
-    whole, and ``ids``.
+    ``gather`` builds a result from NumPy columns without copying them. Its arguments are the
+    columns, which features keep integer types, and ``ids``.
     """
 
     def __init__(
@@ -36,12 +43,12 @@ class Frame:
         self.gather = gather
 
     def back(self, result: pa.Table, ids: Sequence[str] = ()) -> Any:
-        """A table of results as the kind that came; ``ids`` are carried through."""
+        """Converts results to the library of the input; ``ids`` are carried through."""
         return self._back(result, list(ids))
 
 
 def to_arrow(frame: Any, name: str = "people", only: Callable[[str], bool] | None = None) -> Frame:
-    """The table as Arrow; ``only`` says which columns are needed, where others are passed over."""
+    """Converts a table to Arrow; ``only`` selects columns, others are ignored."""
     library = type(frame).__module__.split(".")[0]
     bases = [f"{base.__module__.split('.')[0]}.{base.__name__}" for base in type(frame).__mro__]
     if isinstance(frame, (pa.Table, pa.RecordBatch)):
@@ -58,7 +65,8 @@ def to_arrow(frame: Any, name: str = "people", only: Callable[[str], bool] | Non
     if hasattr(frame, "__arrow_c_stream__"):
         return to_arrow(pa.table(frame), name, only)
     raise TypeError(
-        f"{name}: expected a data frame of pandas or polars, or a table of pyarrow, found {type(frame).__module__}.{type(frame).__qualname__}"
+        f"{name}: expected a data frame of pandas or polars, or a table of pyarrow, "
+        f"found {type(frame).__module__}.{type(frame).__qualname__}"
     )
 
 
@@ -77,9 +85,17 @@ def _from_polars(frame: Any, only: Callable[[str], bool] | None) -> Frame:
 
     def back(result: pa.Table, ids: list[str]) -> Any:
         found: Any = polars.from_arrow(carry(result, table, ids))
-        named = [column for column in whole.columns if column in found.columns and column not in ids]
-        kinds = {column: whole.schema[column] for column in named if whole.schema[column] in (polars.Categorical, polars.Enum)}
-        return found.with_columns(polars.col(column).cast(polars.String).cast(kind) for column, kind in kinds.items())
+        named = [
+            column for column in whole.columns if column in found.columns and column not in ids
+        ]
+        kinds = {
+            column: whole.schema[column]
+            for column in named
+            if whole.schema[column] in (polars.Categorical, polars.Enum)
+        }
+        return found.with_columns(
+            polars.col(column).cast(polars.String).cast(kind) for column, kind in kinds.items()
+        )
 
     return Frame(table, back)
 
@@ -89,15 +105,17 @@ def _from_pandas(frame: Any, name: str, only: Callable[[str], bool] | None) -> F
     import pandas
 
     if only is not None:
-        frame = frame[[column for column in frame.columns if isinstance(column, str) and only(column)]]
+        frame = frame[
+            [column for column in frame.columns if isinstance(column, str) and only(column)]
+        ]
     names = [column for column in frame.columns if not isinstance(column, str)]
     if names:
         raise ValueError(f"{name}: the name of a column must be a text, found {names[0]!r}")
     table = _columns(frame)
 
     def typed(result: pa.Table) -> Any:
-        """The columns with the types that they came with."""
-        # Blocks of their own spare a copy; of one chunk they would be views that cannot be written to.
+        """The result with the column types of the input."""
+        # Separate blocks avoid a copy. With a single chunk they would be read-only views.
         several = result.num_columns > 0 and result.column(0).num_chunks > 1
         found = result.to_pandas(split_blocks=several)
         for column in frame.columns:
@@ -106,12 +124,15 @@ def _from_pandas(frame: Any, name: str, only: Callable[[str], bool] | None) -> F
                 continue
             elif isinstance(kind, pandas.CategoricalDtype):
                 found[column] = _category(found[column], kind)
-            elif not isinstance(kind, numpy.dtype) and result.schema.field(column).type == table.schema.field(column).type:
+            elif (
+                not isinstance(kind, numpy.dtype)
+                and result.schema.field(column).type == table.schema.field(column).type
+            ):
                 found[column] = found[column].astype(kind)
         return found
 
     def labelled(found: Any, ids: list[str]) -> Any:
-        """The rows with index and ids of those that they are about."""
+        """The result with the index and the ids of the input rows."""
         _untaken(found.columns, ids)
         rows = None if len(found) == len(frame) else found["row"].to_numpy()
         found.index = frame.index if rows is None else frame.index.take(rows)
@@ -129,14 +150,20 @@ def _from_pandas(frame: Any, name: str, only: Callable[[str], bool] | None) -> F
         others: dict[str, pa.Array] = {}
         for column, values, texts in columns:
             feature = column in whole and column in frame.columns
-            if feature and not (texts is None and isinstance(frame[column].dtype, numpy.dtype) and _stays(table, column, whole)):
+            if feature and not (
+                texts is None
+                and isinstance(frame[column].dtype, numpy.dtype)
+                and _stays(table, column, whole)
+            ):
                 found[column], others[column] = None, _as_arrow(values, texts)
             elif texts is None:
                 found[column] = values
             else:
                 # One object for each text there is.
                 known = pa.array(texts, pa.string()).to_pandas()
-                found[column] = (known.to_numpy() if isinstance(known.dtype, numpy.dtype) else known.array).take(values)
+                found[column] = (
+                    known.to_numpy() if isinstance(known.dtype, numpy.dtype) else known.array
+                ).take(values)
         if others:
             rest = typed(settle_types(pa.table(others), table, whole))
             found.update((column, rest[column].array) for column in others)
@@ -158,13 +185,13 @@ def _untaken(columns: Any, ids: list[str]) -> None:
 
 
 def _stays(people: pa.Table, name: str, whole: dict[str, bool]) -> bool:
-    """Whether a column of floats stays one, by the type that it came with."""
+    """Whether a column of floats keeps its original type."""
     kind = people.schema.field(name).type
     return not ((pa.types.is_integer(kind) or pa.types.is_boolean(kind)) and whole[name])
 
 
 def _category(texts: Any, kind: Any) -> Any:
-    """Texts as the categories that have these names; what is none of them comes after them."""
+    """Texts as categories; new texts are added after the existing categories."""
     import pandas
 
     known = {str(category): category for category in kind.categories}
@@ -174,13 +201,14 @@ def _category(texts: Any, kind: Any) -> Any:
 
 
 def _columns(frame: Any) -> pa.Table:
-    """The columns of a frame, those of plain floats as they lie in memory: NaN stays NaN, which the engine takes for missing."""
+    """The columns of a frame; plain floats are not copied, and NaN stays NaN (missing)."""
     import numpy
 
     plain = [
         column
         for column, kind in zip(frame.columns, frame.dtypes)
-        if isinstance(kind, numpy.dtype) and kind in (numpy.dtype("float64"), numpy.dtype("float32"))
+        if isinstance(kind, numpy.dtype)
+        and kind in (numpy.dtype("float64"), numpy.dtype("float32"))
     ]
     if len(plain) == 0 or not frame.columns.is_unique:
         return pa.Table.from_pandas(frame, preserve_index=False)
@@ -208,13 +236,18 @@ def plain(table: pa.Table, ids: list[str]) -> pa.Table:
     """The table with ``ids`` as numbers or texts."""
     for name in ids:
         at, kind = table.schema.get_field_index(name), table.schema.field(name).type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_dictionary(kind)):
+        if not (
+            pa.types.is_integer(kind)
+            or pa.types.is_floating(kind)
+            or pa.types.is_boolean(kind)
+            or pa.types.is_dictionary(kind)
+        ):
             table = table.set_column(at, name, table.column(at).cast(pa.string()))
     return table
 
 
 def settle_types(result: pa.Table, people: pa.Table, whole: dict[str, bool]) -> pa.Table:
-    """Features with the types they came with, where these can hold what they may become."""
+    """Features with their original types, if these can hold all possible answers."""
     for name in whole:
         if name not in result.column_names:
             continue

@@ -1,4 +1,4 @@
-"""How people miss what they were advised to do. Numbers are standard deviations of each feature, in scaled units."""
+"""Noise: how far people miss the advice. ``sd`` is the standard deviation in scaled units."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from os import PathLike, fspath
 
 
 class Noise:
-    """A distribution of misses; its text is that of ``--noise``."""
+    """A noise distribution; ``str`` gives the value of ``--noise``."""
 
     def __str__(self) -> str:
         raise NotImplementedError
@@ -19,7 +19,7 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Gaussian(Noise):
-    """Normal misses, independent from feature to feature."""
+    """Normal noise, independent for each feature."""
 
     sd: float
 
@@ -29,7 +29,7 @@ class Gaussian(Noise):
 
 @dataclass(frozen=True)
 class Uniform(Noise):
-    """Misses of equal density up to ``sd * sqrt(3)``."""
+    """Uniform noise between ``-sd * sqrt(3)`` and ``sd * sqrt(3)``."""
 
     sd: float
 
@@ -39,7 +39,7 @@ class Uniform(Noise):
 
 @dataclass(frozen=True)
 class Laplace(Noise):
-    """Misses with exponential tails."""
+    """Laplace noise, with exponential tails."""
 
     sd: float
 
@@ -49,7 +49,7 @@ class Laplace(Noise):
 
 @dataclass(frozen=True)
 class StudentT(Noise):
-    """Misses with heavy tails; ``df`` above 2."""
+    """Student's t noise, with heavy tails; ``df`` must be above 2."""
 
     sd: float
     df: float = 4.0
@@ -60,7 +60,10 @@ class StudentT(Noise):
 
 @dataclass(frozen=True)
 class Effort(Noise):
-    """Misses that grow with the change: variance ``sd**2 + (rho * change)**2`` and mean ``a * change``."""
+    """Normal noise that grows with the change.
+
+    Its variance is ``sd**2 + (rho * change)**2`` and its mean ``a * change``.
+    """
 
     sd: float
     rho: float = 0.2
@@ -72,7 +75,7 @@ class Effort(Noise):
 
 @dataclass(frozen=True)
 class NoiseFile(Noise):
-    """Noise of a file, as ``probe noise fit`` writes it: means, deviations, a covariance or residuals."""
+    """Noise from a file, such as ``probe noise fit`` writes."""
 
     path: str | PathLike[str]
 

@@ -1,4 +1,4 @@
-"""Answers on any number of machines: Spark, and what else maps functions over batches of Arrow."""
+"""Answers on many machines: Spark, and other libraries that map functions over Arrow batches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ._engine import Engine, _dumps
 
-# Engines of this process, by what they answer: each worker makes one once. The oldest go where there are many.
+# Engines of this process by key, so that each worker builds an engine once. The oldest are dropped.
 _made: dict[str, Engine] = {}
 MOST = 8
 
@@ -25,14 +25,23 @@ def _kept(key: str, content: Callable[[], bytes]) -> Engine:
 
 
 class Mapper:
-    """Batches of people to batches of answers, without the column ``row``. It can be sent to other machines, where the engine is made once in each
-    process, and works with whatever maps a function over batches of Arrow::
+    """A function from batches of people to batches of answers, without the column ``row``.
+
+    It can be pickled and sent to other machines, where each process builds the engine once. It
+    works with any library that maps a function over Arrow batches::
 
         ray_dataset.map_batches(mapper(engine), batch_format="pyarrow")
         dask_frame.map_partitions(mapper(engine))
     """
 
-    def __init__(self, engine: Engine, ids: Sequence[str] | None, ignore_extra: bool, errors: str, content: Callable[[], bytes] | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        ids: Sequence[str] | None,
+        ignore_extra: bool,
+        errors: str,
+        content: Callable[[], bytes] | None = None,
+    ) -> None:
         self.key, self.ids, self.ignore_extra, self.errors = engine.key, ids, ignore_extra, errors
         self.content = _Content(_dumps(engine)) if content is None else content
 
@@ -40,11 +49,17 @@ class Mapper:
         engine = _kept(self.key, self.content)
         ids = self.ids
         if ids is None:
-            names = people.schema.names if isinstance(people, (pa.Table, pa.RecordBatch)) else list(people.columns)
+            names = (
+                people.schema.names
+                if isinstance(people, (pa.Table, pa.RecordBatch))
+                else list(people.columns)
+            )
             known = set(engine.features)
             ids = [] if self.ignore_extra else [name for name in names if name not in known]
         try:
-            answers = engine.recourse(people, ids=ids, ignore_extra=self.ignore_extra, errors=self.errors, progress=False)
+            answers = engine.recourse(
+                people, ids=ids, ignore_extra=self.ignore_extra, errors=self.errors, progress=False
+            )
         except ValueError as error:
             raise _named(error, engine, people, ids, self.ignore_extra) from None
         return _without_row(answers)
@@ -56,15 +71,19 @@ def _without_row(answers: Any) -> Any:
     return answers.drop(columns="row") if hasattr(answers, "iloc") else answers.drop("row")
 
 
-def _named(error: ValueError, engine: Engine, people: Any, ids: Sequence[str], ignore_extra: bool) -> ValueError:
-    """The error with the ids of its row: numbers of rows mean nothing where a table is in parts."""
+def _named(
+    error: ValueError, engine: Engine, people: Any, ids: Sequence[str], ignore_extra: bool
+) -> ValueError:
+    """The error with the ids of its row, because row numbers of a partition mean nothing."""
     if not ids or not isinstance(people, (pa.Table, pa.RecordBatch)):
         return error
     low, high = 0, people.num_rows
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            engine.recourse(people.slice(low, middle - low), ids=ids, ignore_extra=ignore_extra, progress=False)
+            engine.recourse(
+                people.slice(low, middle - low), ids=ids, ignore_extra=ignore_extra, progress=False
+            )
             low = middle
         except ValueError:
             high = middle
@@ -73,8 +92,17 @@ def _named(error: ValueError, engine: Engine, people: Any, ids: Sequence[str], i
     return type(error)(f"{error} (the row of {named})")
 
 
-def mapper(engine: Engine, *, ids: Sequence[str] | None = None, ignore_extra: bool = False, errors: str = "raise") -> Mapper:
-    """A function from batches of people to batches of answers, for Ray, Dask and their like; see :class:`Mapper`."""
+def mapper(
+    engine: Engine,
+    *,
+    ids: Sequence[str] | None = None,
+    ignore_extra: bool = False,
+    errors: str = "raise",
+) -> Mapper:
+    """A function from batches of people to batches of answers, for Ray or Dask.
+
+    See :class:`Mapper`.
+    """
     return Mapper(engine, ids, ignore_extra, errors)
 
 
@@ -86,18 +114,28 @@ def recourse(
     ignore_extra: bool = False,
     errors: str = "raise",
 ) -> Any:
-    """An answer for each row of a Spark data frame, as another one: the columns of :meth:`Engine.recourse` without ``row``, features, then ids.
+    """Answers each row of a Spark data frame.
 
-    The answers are those of one machine, to the bit, however the rows are spread: they depend on each row's values and the settings alone.
+    The result is a Spark data frame with the columns of :meth:`Engine.recourse` without ``row``.
+    Answers depend only on the values of a row and the settings, so any partitioning gives the same
+    bits.
 
-    :param ids: columns that are carried through; by default all that are no features.
-    :param ignore_extra: leave out columns that are neither features nor ``ids``, instead of refusing them.
-    :param errors: ``raise``, which names the row by its ids, or ``none`` for a row that cannot be read to be answered with status ``none`` and why.
+    :param ids: columns that are carried through; by default all that are not features.
+    :param ignore_extra: leave out columns that are neither features nor ``ids``, instead of
+        raising an error.
+    :param errors: ``raise`` stops at a row that cannot be read and names its ids; ``none`` answers
+        it with status ``none`` and the reason.
     """
     if engine._per_file:
-        raise ValueError("confidence_scope: the rows of a Spark data frame are not counted; say how many there are with rows")
+        raise ValueError(
+            "confidence_scope: the rows of a Spark data frame are not counted; say how many there "
+            "are with rows"
+        )
     if not hasattr(people, "mapInArrow"):
-        raise TypeError(f"people: expected a Spark data frame, found {type(people).__module__}.{type(people).__qualname__}")
+        raise TypeError(
+            "people: expected a Spark data frame, found "
+            f"{type(people).__module__}.{type(people).__qualname__}"
+        )
     known = set(engine.features)
     missing = [name for name in engine.features if name not in people.columns]
     if missing:
@@ -109,14 +147,22 @@ def recourse(
         carried = [ids] if isinstance(ids, str) else list(ids)
         unknown = [name for name in carried if name not in people.columns]
         if unknown:
-            raise ValueError(f"ids: no column '{unknown[0]}' (there are: {', '.join(people.columns)})")
+            raise ValueError(
+                f"ids: no column '{unknown[0]}' (there are: {', '.join(people.columns)})"
+            )
         extra = [name for name in others if name not in carried]
         if extra and not ignore_extra:
-            raise ValueError(f"people: column '{extra[0]}' is neither a feature nor an id; give it as one, or ignore_extra=True")
+            raise ValueError(
+                f"people: column '{extra[0]}' is neither a feature nor an id; give it as one, or "
+                "ignore_extra=True"
+            )
     names = [name for name in people.columns if name in known or name in carried]
     for name in names:
         if "." in name or "`" in name:
-            raise ValueError(f"people: Spark cannot map over a column called '{name}'; rename it to a name without dots and quotes")
+            raise ValueError(
+                f"people: Spark cannot map over a column called '{name}'; rename it to a name "
+                "without dots and quotes"
+            )
     sent = people.select(*names)
     work = Mapper(engine, carried, False, errors, _broadcast(people, engine))
 
@@ -124,16 +170,24 @@ def recourse(
     taken = {"row", *kinds}
     for name in carried:
         if name in taken:
-            raise ValueError(f"ids: the output has a column '{name}' already; rename it, or leave it out with ids and ignore_extra")
+            raise ValueError(
+                f"ids: the output has a column '{name}' already; rename it, or leave it out with "
+                "ids and ignore_extra"
+            )
 
     def answer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             table = work(pa.Table.from_batches([batch]))
-            target = [pa.field(field.name, kinds.get(field.name, field.type)) for field in table.schema]
+            target = [
+                pa.field(field.name, kinds.get(field.name, field.type)) for field in table.schema
+            ]
             try:
                 table = table.cast(pa.schema(target))
             except pa.ArrowInvalid as error:
-                raise ValueError(f"an answer does not fit the type of its column: {error}; cast the column to a wider type") from None
+                raise ValueError(
+                    f"an answer does not fit the type of its column: {error}; cast the column to a "
+                    "wider type"
+                ) from None
             yield from table.to_batches()
 
     from pyspark.sql.types import StructType
@@ -150,7 +204,7 @@ class _Content:
 
 
 def _broadcast(people: Any, engine: Engine) -> Callable[[], bytes] | None:
-    """The engine, sent to each machine once; ``None`` where there is nobody to do that, as in Spark Connect."""
+    """The engine as a Spark broadcast; ``None`` without a Spark context (Spark Connect)."""
     try:
         sent = people.sparkSession.sparkContext.broadcast(_dumps(engine))
     except Exception:
@@ -168,7 +222,7 @@ class _Broadcast:
 
 
 def _fields(people: Any, engine: Engine) -> tuple[list[Any], dict[str, pa.DataType]]:
-    """The columns of the answers before the ids, as Spark and as Arrow have them."""
+    """Spark fields and Arrow types of the answer columns before the ids."""
     from pyspark.sql import types
 
     pairs = [
@@ -187,10 +241,15 @@ def _fields(people: Any, engine: Engine) -> tuple[list[Any], dict[str, pa.DataTy
         for ours, theirs in pairs:
             if isinstance(kind, ours):
                 return theirs
-        raise ValueError(f"people: column '{name}' of type {kind.simpleString()} cannot be read as a feature")
+        raise ValueError(
+            f"people: column '{name}' of type {kind.simpleString()} cannot be read as a feature"
+        )
 
     names = [name for name in people.columns if name in set(engine.features)]
     empty = pa.Table.from_pylist([], schema=pa.schema([(name, arrow(name)) for name in names]))
-    kinds = {field.name: field.type for field in engine.recourse(empty, progress=False).drop_columns(["row"]).schema}
+    kinds = {
+        field.name: field.type
+        for field in engine.recourse(empty, progress=False).drop_columns(["row"]).schema
+    }
     spark_of = {theirs: ours for ours, theirs in pairs}
     return [types.StructField(name, spark_of[kind](), True) for name, kind in kinds.items()], kinds

@@ -76,7 +76,7 @@ pub(super) const KERNELS: &[Kernel] = &[
 
 const D: usize = 20;
 const RATE: f64 = 0.1;
-/// People who are answered in turns.
+/// People who are answered in turn.
 const PEOPLE: usize = 8;
 
 /// Answers so many people, after everybody once: what all share is drawn by then.

@@ -104,7 +104,7 @@ fn count(kernel: &str, units: usize) -> Result<u64> {
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(program)
         .args(["counts", "--kernel", kernel, "--units", &units.to_string()])
-        // A pool of threads that nobody uses would be counted too.
+        // An unused thread pool would be counted too.
         .env("RAYON_NUM_THREADS", "1")
         .stdout(Stdio::null())
         .output()?;

@@ -1,4 +1,4 @@
-//! `benches/counts.json`: instructions as they were, and what they were made by.
+//! `benches/counts.json`: stored instruction counts, with compiler and processor.
 
 use crate::folders;
 use anyhow::{Context as _, Result};
@@ -21,7 +21,7 @@ pub(super) struct Stored {
     pub(super) counts: BTreeMap<String, f64>,
 }
 
-/// What a count is beside the stored one, with the share that it differs by.
+/// A count compared with the stored one, with the relative difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Verdict {
     Unknown,
@@ -60,7 +60,7 @@ impl Stored {
         format!("Compiled by {}, for a processor with {}", self.rustc, self.vectors)
     }
 
-    /// In words, where the others were made by another compiler or for another processor.
+    /// A note if the stored counts are of another compiler or processor.
     pub(super) fn differs_from(&self, other: &Self) -> Option<String> {
         let same =
             self.rustc.is_empty() || (&self.rustc, &self.vectors) == (&other.rustc, &other.vectors);

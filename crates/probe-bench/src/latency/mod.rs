@@ -20,9 +20,9 @@ const SEED: Seed = Seed(8);
 const SIGMA: f64 = 0.1;
 const RATE: f64 = 0.1;
 const D: usize = 20;
-/// People who are answered before anybody is timed: what all share is drawn then.
+/// People answered before timing starts, which draws the shared errors.
 const WARM: usize = 20;
-/// Answers this short are not looked at with the clock of the processor, which takes longer to ask.
+/// Answers this fast are not measured in processor time, because reading that clock takes longer.
 const SHORT: f64 = 5e-5;
 
 /// Options of `probe-bench latency`.

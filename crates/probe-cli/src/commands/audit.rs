@@ -15,7 +15,8 @@ fn verify(args: &AuditVerify, printer: &Printer) -> Result<()> {
     let chain = verify_audit(&args.file)?;
     match &args.expect {
         Some(expected) if *expected != chain.last => bail!(
-            "{}: the last of {} records has the hash {}, not {expected}: records were cut off, or added since",
+            "{}: the last of {} records has the hash {}, not {expected}: records were cut off, or \
+             added since",
             args.file.display(),
             chain.records,
             chain.last
@@ -27,7 +28,8 @@ fn verify(args: &AuditVerify, printer: &Printer) -> Result<()> {
             printer.say(&format!("{} records, none changed", chain.records));
             printer.say(&format!("last hash {}", chain.last));
             printer.note(
-                "records that were cut off at the end cannot be seen in the file: keep the last hash elsewhere, and give it with --expect",
+                "records that were cut off at the end cannot be seen in the file: keep the last \
+                 hash elsewhere, and give it with --expect",
             );
         }
     }

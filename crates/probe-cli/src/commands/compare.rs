@@ -130,7 +130,8 @@ fn print(lines: &[Line], printer: &Printer) {
     ];
     printer.table(&header, &lines.iter().map(row).collect::<Vec<_>>(), &[1, 2, 3, 4, 5, 6, 7, 8]);
     printer.say(
-        "Mean ± standard deviation over people with an answer; cost, 95%: bootstrap interval of the mean.",
+        "Mean ± standard deviation over people with an answer; cost, 95%: bootstrap interval of \
+         the mean.",
     );
 }
 

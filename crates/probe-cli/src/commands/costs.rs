@@ -32,7 +32,8 @@ impl Costs {
                 features.push((name.clone(), columns_of(setup, name, "costs")?));
             } else if !same && !args.table.id.contains(name) && !args.table.ignore_extra {
                 bail!(
-                    "{file}: column '{name}' is no feature of the model (--ignore-extra passes over it)"
+                    "{file}: column '{name}' is no feature of the model (--ignore-extra passes \
+                     over it)"
                 );
             }
         }

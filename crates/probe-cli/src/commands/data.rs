@@ -105,7 +105,8 @@ fn fetch(source: &Source, base: &str, path: &Path, told: &mut dyn FnMut(u64)) ->
         let found = hash.finish();
         if found != source.sha256 {
             bail!(
-                "{address}: {length} bytes with sha256 {found}, not {} bytes with {}; nothing was written",
+                "{address}: {length} bytes with sha256 {found}, not {} bytes with {}; nothing was \
+                 written",
                 source.bytes,
                 source.sha256
             );

@@ -93,7 +93,8 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     page.methods = compare(&engine, people, &answers)?;
     print_methods(&page.methods, printer);
 
-    printer.heading(&format!("6. Applicant {chosen} before a network, trained on the same data"));
+    printer
+        .heading(&format!("6. Applicant {chosen} scored by a network, trained on the same data"));
     let by_network = network_engine.recourse(Rows::single(person))?;
     let told = [
         network::Told {
@@ -424,7 +425,8 @@ fn closing(args: &Demo, printer: &Printer) {
     printer.heading("Written");
     printer.say(&format!("{out}/report.html     the report with pictures: open it in a browser"));
     printer.say(&format!(
-        "{out}/letter.html, letter-de.html    the letter, in English and German; each prints on one page"
+        "{out}/letter.html, letter-de.html    the letter, in English and German; each prints on \
+         one page"
     ));
     printer.say(&format!(
         "{out}/recourse.csv    one answer per person; {out}/frontier.csv the price of certainty"
@@ -434,10 +436,12 @@ fn closing(args: &Demo, printer: &Printer) {
     ));
     printer.say("");
     printer.say(&format!(
-        "  probe train {out}/credit.csv --target approved --schema {out}/schema.toml -o {out}/model.json"
+        "  probe train {out}/credit.csv --target approved --schema {out}/schema.toml -o \
+         {out}/model.json"
     ));
     printer.say(&format!(
-        "  probe train {out}/credit.csv --target approved --schema {out}/schema.toml {} -o {out}/network.json",
+        "  probe train {out}/credit.csv --target approved --schema {out}/schema.toml {} -o \
+         {out}/network.json",
         NETWORK_FLAGS.join(" ")
     ));
     printer.say(&format!(
@@ -445,7 +449,8 @@ fn closing(args: &Demo, printer: &Printer) {
         args.max_rate, args.sigma
     ));
     printer.say(&format!(
-        "  probe recourse {out}/model.json {out}/people.csv -r {} --sigma {} --explain html --language de --templates {out}/names-de.toml -o {out}/letters.html",
+        "  probe recourse {out}/model.json {out}/people.csv -r {} --sigma {} --explain html \
+         --language de --templates {out}/names-de.toml -o {out}/letters.html",
         args.max_rate, args.sigma
     ));
 }

@@ -51,7 +51,8 @@ fn what_is(path: &Path) -> Result<What> {
         }
         if ending.as_deref() == Some("json") && !start.contains("\"rows\"") {
             bail!(
-                "{}: a JSON object that is no model (it has no 'format'), no schema (no 'feature') and no table (an array of objects)",
+                "{}: a JSON object that is no model (it has no 'format'), no schema (no 'feature') \
+                 and no table (an array of objects)",
                 path.display()
             );
         }
@@ -86,7 +87,10 @@ fn inspect_model(file: &ModelFile, printer: &Printer) {
     match &file.schema {
         Some(schema) => print_schema(schema, printer),
         None if file.source.is_some() => {
-            printer.say("no schema: every column is a free number in its own unit (probe schema infer writes a schema from data)");
+            printer.say(
+                "no schema: every column is a free number in its own unit (probe schema \
+                infer writes a schema from data)",
+            );
         }
         None => printer.say("no schema: every column is a free number, used as given"),
     }

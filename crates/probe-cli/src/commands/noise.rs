@@ -59,12 +59,14 @@ fn fit(args: &NoiseFit, printer: &Printer) -> Result<()> {
         ));
         if fit.shrinkage > 0.0 {
             printer.warn(&format!(
-                "fewer than five pairs per feature: correlations were shrunk by {:.0} %, and the rate is not exact",
+                "fewer than five pairs per feature: correlations were shrunk by {:.0} %, and the \
+                 rate is not exact",
                 100.0 * fit.shrinkage
             ));
         } else if fit.has_few_pairs() {
             printer.warn(
-                "fewer than five pairs per feature, and too few to tell by how much to shrink the correlations: they were left as \
+                "fewer than five pairs per feature, and too few to tell by how much to shrink the \
+                 correlations: they were left as \
                  they came out, and the rate is not exact",
             );
         }

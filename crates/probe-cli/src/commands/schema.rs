@@ -8,8 +8,10 @@ use probe_io::{TableReader, infer_schema, schema_to_toml};
 use std::path::Path;
 
 const HEADER: &str = "\
-# A first schema, guessed from data: read and edit it. What may change (mutable), which way (direction: increase, decrease, any), at what
-# cost, and what a category may become (transitions) is for somebody to say who knows the people; see `probe inspect` on this file.
+# A first schema, guessed from data: read and edit it. What may change (mutable), which way \
+(direction: increase, decrease, any), at what
+# cost, and what a category may become (transitions) is for somebody to say who knows the people; \
+see `probe inspect` on this file.
 
 ";
 

@@ -86,7 +86,8 @@ pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<Tr
     holding_output(|| Ok(file.save(&args.output)?))?;
     if says_one_thing(&trained.report) {
         printer.warn(
-            "the model says the same to everybody: it has learnt nothing to give advice from; try --class-weight balanced, and for \
+            "the model says the same to everybody: it has learnt nothing to give advice from; try \
+             --class-weight balanced, and for \
              networks more --epochs or another --lr",
         );
     }
@@ -139,10 +140,12 @@ fn not_numbers(args: &Train, features: &[String], target: &str) -> anyhow::Error
     match &faults[..] {
         [] => anyhow::anyhow!("{}: the file changed while it was read", args.data.display()),
         [(_, error)] => anyhow::anyhow!(
-            "{error} ({drop} the column out; a category needs a schema: probe schema infer makes one)"
+            "{error} ({drop} the column out; a category needs a schema: probe schema infer makes \
+             one)"
         ),
         [(_, first), ..] => anyhow::anyhow!(
-            "{}: {} columns are not numbers: {} (first {first}); {drop} them out; categories need a schema: probe schema infer makes one",
+            "{}: {} columns are not numbers: {} (first {first}); {drop} them out; categories need \
+             a schema: probe schema infer makes one",
             args.data.display(),
             names.len(),
             names.join(", ")

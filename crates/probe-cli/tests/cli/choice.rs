@@ -8,7 +8,8 @@ fn folder(extra: &str, p_fail: f64) -> Folder {
     let folder = Folder::new();
     folder.write(
         "model.json",
-        r#"{"format": "probe-model", "version": 1, "kind": "linear", "features": ["income", "loans", "housing=rent", "housing=own"],
+        r#"{"format": "probe-model", "version": 1, "kind": "linear", "features": ["income",
+        "loans", "housing=rent", "housing=own"],
             "layers": [{"weight": [[3.0, -2.0, 0.0, 2.0]], "bias": [-2.0]}]}"#,
     );
     folder.write(
@@ -103,7 +104,8 @@ fn what_may_fail_counts() {
 #[test]
 fn relations_are_kept_and_explained() {
     let folder = folder(
-        "[[relation]]\nrule = \"income <= 100 * loans\"\n\n[[relation]]\nif = \"housing = own\"\nfixed = [\"loans\"]\n",
+        "[[relation]]\nrule = \"income <= 100 * loans\"\n\n[[relation]]\nif = \"housing = \
+         own\"\nfixed = [\"loans\"]\n",
         0.0,
     );
     let out = recourse(&folder, "--options 3");
@@ -152,7 +154,10 @@ fn people_say_what_they_would_rather_do() {
         .run("recourse model.json people.csv --schema schema.toml --costs wrong.csv")
         .fails(1, &["wrong.csv", "row 1", "positive"]);
     folder.write("both.csv", "income,loans,housing,cost:income\n200,5,rent,0.001\n100,2,rent,\n");
-    let ran = folder.run("recourse model.json both.csv --schema schema.toml --costs both.csv --ignore-extra -r 0.1 --sigma 0.05 --quiet");
+    let ran = folder.run(
+        "recourse model.json both.csv --schema schema.toml --costs both.csv \
+        --ignore-extra -r 0.1 --sigma 0.05 --quiet",
+    );
     assert_ne!(Csv::parse(&ran.text()).get(0, "income"), "200", "{}", ran.err);
 }
 
@@ -172,7 +177,8 @@ fn what_would_help_is_said() {
         out.get(0, "relaxation")
     );
     let ran = folder.run(
-        "recourse model.json people.csv --schema schema.toml -r 0.1 --sigma 0.05 --quiet --relax --format jsonl",
+        "recourse model.json people.csv --schema schema.toml -r 0.1 --sigma 0.05 --quiet --relax \
+         --format jsonl",
     );
     let row: serde_json::Value = serde_json::from_str(ran.text().lines().next().unwrap()).unwrap();
     let all = row["relaxations"].as_array().unwrap();

@@ -53,7 +53,8 @@ fn the_table_has_what_a_hand_worked_example_has() {
 fn settings_reach_their_method_and_files_are_written() {
     let folder = folder();
     let ran = folder.run(&format!(
-        "{ASK} --methods probe,roar --option roar:epsilon=0.01 -o made.json --plot made.svg --threads 1"
+        "{ASK} --methods probe,roar --option roar:epsilon=0.01 -o made.json --plot made.svg \
+         --threads 1"
     ));
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(ran.text().contains("RA") && ran.text().contains("roar"), "{}", ran.text());

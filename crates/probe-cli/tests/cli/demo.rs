@@ -112,7 +112,8 @@ fn the_network_of_the_demo_answers_as_the_command_does() {
     let folder = Folder::new();
     let ran = folder.run("demo --out demo --people 1000");
     let text = ran.text();
-    let network = "train demo/credit.csv --target approved --schema demo/schema.toml --kind mlp --hidden 32 --epochs 30";
+    let network = "train demo/credit.csv --target approved --schema demo/schema.toml --kind mlp \
+        --hidden 32 --epochs 30";
     assert!(text.contains(&network.replace("train ", "  probe train ")), "{text}");
     assert_eq!(folder.run(&format!("{network} -o again.json")).code, Some(0));
     assert_eq!(folder.text("again.json"), folder.text("demo/network.json"));
@@ -134,9 +135,13 @@ fn the_network_of_the_demo_answers_as_the_command_does() {
     assert_eq!(cells("probe")[2], "100%");
     assert!(cost("probe") < cost("probe-gradient") && cost("probe") < cost("probe-mc"), "{text}");
     let report = folder.text("demo/report.html");
-    for word in
-        ["The same person before a network", "probe-gradient", "probe-mc", ", tested", ", exactly"]
-    {
+    for word in [
+        "The same person scored by a network",
+        "probe-gradient",
+        "probe-mc",
+        ", tested",
+        ", exactly",
+    ] {
         assert!(report.contains(word), "no {word}");
     }
 }
@@ -170,7 +175,10 @@ fn the_letter_is_printed_and_written_and_names_no_column() {
         .unwrap()
         .parse()
         .unwrap();
-    let all = folder.run("recourse demo/model.json demo/people.csv -r 0.1 --sigma 0.05 --explain html --language de --templates demo/names-de.toml");
+    let all = folder.run(
+        "recourse demo/model.json demo/people.csv -r 0.1 --sigma 0.05 --explain \
+        html --language de --templates demo/names-de.toml",
+    );
     let article =
         german.split_once("<article").unwrap().1.split_once("</article>").unwrap().0.to_owned();
     assert!(all.text().contains(&article), "{row}: {article}");

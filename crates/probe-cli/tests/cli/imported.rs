@@ -75,11 +75,13 @@ fn a_schema_that_does_not_say_means_raw_values() {
     };
     assert!(agree("model.ubj --schema silent.toml"));
     assert!(!agree("model.ubj --schema scaled.toml"));
-    // A model of our own still takes scaled values: 2 a + b - 2 at (a, b) = (3, 2), scaled to (1, 0.5).
+    // A model of our own still takes scaled values: 2 a + b - 2 at (a, b) = (3, 2), scaled to (1,
+    // 0.5).
     folder.write("own.csv", "a,b\n3,2\n");
     folder.write(
         "own.toml",
-        "version = 1\n[[feature]]\nname = \"a\"\nscale = [1, 3]\n[[feature]]\nname = \"b\"\nscale = [1, 3]\n",
+        "version = 1\n[[feature]]\nname = \"a\"\nscale = [1, 3]\n[[feature]]\nname = \"b\"\nscale \
+         = [1, 3]\n",
     );
     assert_eq!(folder.table("rate model.json own.csv --schema own.toml").number(0, "margin"), 0.5);
 }
@@ -104,7 +106,8 @@ fn the_decision_is_told_from_outside() {
     for ((ours, theirs), (negated, _)) in ask("").into_iter().zip(ask("--favourable-class 0")) {
         assert!((ours - theirs).abs() < 2e-6 && negated == -ours, "{ours} {negated}");
     }
-    let line = "rate model.xgb people.csv --ignore-extra --estimator monte-carlo --samples 8 --threshold-prob 0.4";
+    let line = "rate model.xgb people.csv --ignore-extra --estimator monte-carlo --samples 8 \
+        --threshold-prob 0.4";
     let table = folder.table(line);
     let people = Csv::parse(&folder.text("people.csv"));
     let cut = (0.4_f64 / 0.6).ln();
@@ -118,8 +121,10 @@ fn the_decision_is_told_from_outside() {
 fn a_probability_means_less_one_half_to_forests() {
     let folder = Folder::with_people("a\n0\n1\n");
     // Probabilities 0.55 and 0.65; log-odds of 0.6 would be 0.405, and both would be refused.
-    let forest = r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a"], "split": "<=", "aggregate": "mean",
-        "trees": [{"feature": [0, 0, 0], "threshold": [0.5, 0, 0], "left": [1, -1, -1], "right": [2, -1, -1], "value": [0, 0.55, 0.65]}]}"#;
+    let forest = r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a"],
+    "split": "<=", "aggregate": "mean",
+        "trees": [{"feature": [0, 0, 0], "threshold": [0.5, 0, 0], "left": [1, -1, -1],
+        "right": [2, -1, -1], "value": [0, 0.55, 0.65]}]}"#;
     folder.write("forest.json", forest);
     let favourable = |flags: &str| {
         let table = folder.table(&format!("rate forest.json people.csv {flags}"));

@@ -42,7 +42,8 @@ fn the_paper_s_text_ends_with_a_reason() {
 fn settings_are_reported_and_wrong_ones_are_refused() {
     let folder = folder();
     let ran = folder.run(
-        "recourse model.json people.csv --format json --method probe-gradient --option lambda1=5 --option lambda3=0.5,0",
+        "recourse model.json people.csv --format json --method probe-gradient --option lambda1=5 \
+         --option lambda3=0.5,0",
     );
     let document: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
     assert_eq!(
@@ -78,8 +79,10 @@ fn a_distilled_tree_s_claim_stands_beside_the_model_s_rate() {
     let folder = Folder::with_people("a,b\n0.2,0.35\n0.2,0.9\n");
     folder.write(
         "trees.json",
-        r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a", "b"], "split": "<=", "aggregate": "sum",
-        "trees": [{"feature": [0, 0, 1, 0, 0], "threshold": [0.5, 0, 0.3, 0, 0], "left": [1, -1, 3, -1, -1],
+        r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a", "b"],
+        "split": "<=", "aggregate": "sum",
+        "trees": [{"feature": [0, 0, 1, 0, 0], "threshold": [0.5, 0, 0.3, 0, 0], "left": [1, -1, 3,
+        -1, -1],
         "right": [2, -1, 4, -1, -1], "value": [0, -1, 0, -1, 1]}]}"#,
     );
     let line = "recourse trees.json people.csv --method probe-tree --option depth=1 --format json";

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 /// Favourable where b is above 0.7, or above 0.3 where a is above 0.5; a missing a goes left, c is
 /// not looked at, and of a missing b nobody says where it goes.
-const TREES: &str = r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a", "b", "c"],
+const TREES: &str = r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a",
+"b", "c"],
     "split": "<=", "aggregate": "sum", "trees": [
         {"feature": [0, 0, 0], "threshold": [0.5, 0, 0], "left": [1, -1, -1], "right": [2, -1, -1],
          "value": [0, 0.0, 2.0], "default_left": [true, true, true]},
@@ -54,8 +55,10 @@ fn an_empty_line_of_a_single_column_is_a_missing_value() {
     let folder = Folder::with_people("x\n0.1\n\n0.9\n");
     let model = |missing: &str| {
         format!(
-            r#"{{"format": "probe-model", "version": 1, "kind": "trees", "features": ["x"], "split": "<=", "aggregate": "sum",
-            "trees": [{{"feature": [0, 0, 0], "threshold": [0.5, 0, 0], "left": [1, -1, -1], "right": [2, -1, -1], "value": [0, -1.0, 1.0]{missing}}}]}}"#
+            r#"{{"format": "probe-model", "version": 1, "kind": "trees", "features": ["x"],
+            "split": "<=", "aggregate": "sum",
+            "trees": [{{"feature": [0, 0, 0], "threshold": [0.5, 0, 0], "left": [1, -1, -1],
+            "right": [2, -1, -1], "value": [0, -1.0, 1.0]{missing}}}]}}"#
         )
     };
     folder.write("trees.json", &model(r#", "default_left": [true, true, true]"#));

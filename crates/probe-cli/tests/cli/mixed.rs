@@ -125,7 +125,8 @@ fn answers_keep_every_rule_and_hold_when_they_are_read_again() {
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         let answers = Csv::parse(&folder.text("out.csv"));
         let rated = folder.table(&format!(
-            "rate {name}.json out.csv --from people.csv --ignore-extra --sigma 0.05 --estimator monte-carlo --samples 40000 --quiet"
+            "rate {name}.json out.csv --from people.csv --ignore-extra --sigma 0.05 --estimator \
+             monte-carlo --samples 40000 --quiet"
         ));
         let mut certified = 0;
         for row in 0..people.rows.len() {
@@ -180,7 +181,11 @@ fn categories_have_names_in_json() {
         );
     }
     // And back in: JSON rows of people are read as CSV ones are.
-    folder.write("one.jsonl", "{\"age\":30,\"income\":1000,\"loans\":2,\"housing\":\"rent\",\"degree\":\"none\",\"employed\":\"no\"}\n");
+    folder.write(
+        "one.jsonl",
+        "{\"age\":30,\"income\":1000,\"loans\":2,\"housing\":\"rent\",\
+         \"degree\":\"none\",\"employed\":\"no\"}\n",
+    );
     let again = folder.run("recourse m.json one.jsonl -r 0.1 --sigma 0.05 --quiet");
     assert_eq!(again.code, Some(0), "{}", again.err);
 }
@@ -197,14 +202,16 @@ fn what_is_no_category_is_named() {
     folder.run("recourse m.json gap.csv -r 0.1").fails(1, &["gap.csv", "housing"]);
     folder.write(
         "bad.toml",
-        "version = 1\n[[feature]]\nname = \"a\"\nkind = \"categorical\"\ncategories = [\"x\", \"x\"]\n",
+        "version = 1\n[[feature]]\nname = \"a\"\nkind = \"categorical\"\ncategories = \
+         [\"x\", \"x\"]\n",
     );
     folder.run("inspect bad.toml").fails(1, &["'a'", "category 'x'", "twice"]);
     folder.write("bad.toml", "version = 1\n[[feature]]\nname = \"a\"\nkind = \"categorical\"\n");
     folder.run("inspect bad.toml").fails(1, &["'a'", "categories"]);
     folder.write(
         "bad.toml",
-        "version = 1\n[[feature]]\nname = \"a\"\nkind = \"categorical\"\ncategories = [\"x\", \"y\"]\ntransitions = { z = [\"x\"] }\n",
+        "version = 1\n[[feature]]\nname = \"a\"\nkind = \"categorical\"\ncategories = \
+         [\"x\", \"y\"]\ntransitions = { z = [\"x\"] }\n",
     );
     folder.run("inspect bad.toml").fails(1, &["'z'", "x, y"]);
     folder.write("bad.toml", "version = 1\n[[feature]]\nname = \"a\"\nstep = -1\n");

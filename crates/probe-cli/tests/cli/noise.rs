@@ -2,7 +2,8 @@
 
 use crate::support::{Folder, close, upper_tail};
 
-/// Noise on `a` alone, at a point where `a` may fall short by 0.1: the rate is P(error of a <= -0.1).
+/// Noise on `a` alone, at a point where `a` may fall short by 0.1: the rate is P(error of a <=
+/// -0.1).
 const POINT: &str = "a,b\n1.1,0\n";
 const ON_A: &str = "--immutable b --noise-on mutable";
 
@@ -111,13 +112,16 @@ fn observed_misses_are_drawn_as_they_are() {
     let folder = Folder::with_people(POINT);
     folder.write(
         "noise.json",
-        r#"{"version": 1, "features": ["b", "a"], "residuals": [[0, -0.2], [0, 0.2], [-0.3, 0], [0.1, -0.04]]}"#,
+        r#"{"version": 1, "features": ["b", "a"], "residuals": [[0, -0.2], [0, 0.2], [-0.3, 0],
+        [0.1, -0.04]]}"#,
     );
     // The first and the third row take more than the 0.2 there is to spare.
     let table = folder.table("rate model.json people.csv --noise file:noise.json");
     assert_eq!((table.get(0, "estimator"), table.number(0, "rate")), ("enumeration", 0.5));
-    let table = folder
-        .table("rate model.json people.csv --noise file:noise.json --estimator monte-carlo --samples 40000");
+    let table = folder.table(
+        "rate model.json people.csv --noise file:noise.json --estimator monte-carlo \
+            --samples 40000",
+    );
     assert!((table.number(0, "rate") - 0.5).abs() < 4.0 * (0.25f64 / 40_000.0).sqrt(), "{table:?}");
     folder
         .run("rate model.json people.csv --estimator enumeration")
@@ -128,8 +132,10 @@ fn observed_misses_are_drawn_as_they_are() {
 }
 
 const PAIRS: &str = "who,a,a__implemented,b,b__implemented\n\
-    Ann,1,1.1,10,10\nBob,2,2.3,10,12\nCid,3,3.5,10,11\nDee,1,1.1,10,10\nEve,2,2.3,10,12\nFay,3,3.5,10,11\n\
-    Gus,1,1.1,10,10\nHal,2,2.3,10,12\nIda,3,3.5,10,11\nJon,1,1.1,10,10\nKim,2,2.3,10,12\nLea,3,3.5,10,11\n";
+    Ann,1,1.1,10,10\nBob,2,2.3,10,12\nCid,3,3.5,10,11\nDee,1,1.1,10,10\n\
+    Eve,2,2.3,10,12\nFay,3,3.5,10,11\n\
+    Gus,1,1.1,10,10\nHal,2,2.3,10,12\nIda,3,3.5,10,11\nJon,1,1.1,10,10\n\
+    Kim,2,2.3,10,12\nLea,3,3.5,10,11\n";
 
 #[track_caller]
 fn json(text: &str) -> serde_json::Value {
@@ -144,7 +150,8 @@ fn a_fit_has_the_mean_and_the_inflated_covariance() {
     assert_eq!((ran.code, ran.text().as_str()), (Some(0), ""), "{}", ran.err);
     assert!(ran.err.contains("12 pairs") && ran.err.contains("rate of 0.1"), "{}", ran.err);
     let file = json(&folder.text("noise.json"));
-    // Residuals (0.1, 0), (0.3, 2), (0.5, 1), four times each: mean (0.3, 1), sums of products 0.32, 0.8,
+    // Residuals (0.1, 0), (0.3, 2), (0.5, 1), four times each: mean (0.3, 1), sums of products
+    // 0.32, 0.8,
     // 8 over 11; t_{11,0.9} = 1.36343031802, z = 1.28155156554.
     let kappa = 1.363_430_318_020_5 / 1.281_551_565_544_6 * (13.0f64 / 12.0).sqrt();
     let near = |value: &serde_json::Value, expected: f64| {
@@ -176,7 +183,8 @@ fn a_fit_is_in_scaled_units_and_may_be_the_misses_themselves() {
     folder.write("pairs.csv", PAIRS);
     folder.write(
         "schema.toml",
-        "version = 1\n[[feature]]\nname = \"b\"\nscale = [0, 4]\n[[feature]]\nname = \"age\"\nmutable = false\n\
+        "version = 1\n[[feature]]\nname = \"b\"\nscale = [0, 4]\n[[feature]]\nname \
+         = \"age\"\nmutable = false\n\
          [[feature]]\nname = \"a\"\n",
     );
     let file = json(&folder.run("noise fit pairs.csv --schema schema.toml --residuals").text());

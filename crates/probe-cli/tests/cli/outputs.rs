@@ -33,11 +33,15 @@ fn json_rows_to_the_byte() {
     let first = until_meta(&rows[0]);
     let rate = first.split("\"rate\":").nth(1).unwrap().split(',').next().unwrap();
     let expected = format!(
-        "{{\"row\":0,\"status\":\"found\",\"reason\":\"budget-exhausted\",\"cost\":2.0,\"rate\":{rate},\"rate_upper\":{rate},\
-         \"best_rate\":{rate},\"changed\":1,\"outside_range\":null,\"from\":{{\"a\":-0.5,\"b\":0.25}},\"to\":{{\"a\":1.5,\"b\":0.25}},\
+        "{{\"row\":0,\"status\":\"found\",\"reason\":\"budget-exhausted\",\"cost\":2.0,\
+         \"rate\":{rate},\"rate_upper\":{rate},\
+         \"best_rate\":{rate},\"changed\":1,\"outside_range\":null,\
+         \"from\":{{\"a\":-0.5,\"b\":0.25}},\"to\":{{\"a\":1.5,\"b\":0.25}},\
          \"changes\":{{\"a\":{{\"from\":-0.5,\"to\":1.5,\"delta\":2.0}}}},\
-         \"tolerance\":{{\"at_target_rate\":{{\"a\":{{\"harmful\":\"below\",\"alone\":0.0,\"jointly\":0.0}}}},\
-         \"still_favourable\":{{\"a\":{{\"harmful\":\"below\",\"alone\":0.625,\"jointly\":0.625}}}}}},\"shortfall\":"
+         \"tolerance\":{{\"at_target_rate\":\
+         {{\"a\":{{\"harmful\":\"below\",\"alone\":0.0,\"jointly\":0.0}}}},\
+         \"still_favourable\":{{\"a\":{{\"harmful\":\"below\",\"alone\":0.625,\
+         \"jointly\":0.625}}}}}},\"shortfall\":"
     );
     assert!(first.starts_with(&expected) && first.ends_with(",\"k\":\"x\""), "{first}\n{expected}");
     assert_eq!(
@@ -155,8 +159,10 @@ fn tolerances_that_nobody_will_see_are_spoken_of() {
     let folder = Folder::with_people("a,b\n0,0\n");
     folder.write(
         "network.json",
-        r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "activation": "relu",
-        "layers": [{"weight": [[2, 1], [-2, -1]], "bias": [-2, 2]}, {"weight": [[1, -1]], "bias": [0]}]}"#,
+        r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"],
+        "activation": "relu",
+        "layers": [{"weight": [[2, 1], [-2, -1]], "bias": [-2, 2]}, {"weight": [[1, -1]],
+        "bias": [0]}]}"#,
     );
     let warned = |line: &str| {
         let ran = folder.run(&format!("recourse {line} --tolerance"));

@@ -126,7 +126,8 @@ fn training_repeats_itself() {
 }
 
 /// A network of two features.
-const NETWORK: &str = r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "activation": "relu",
+const NETWORK: &str = r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a",
+"b"], "activation": "relu",
     "layers": [{"weight": [[2.0, 1.0], [-1.0, 0.5], [0.3, -1.2]], "bias": [-0.5, 0.2, 0.1]},
                {"weight": [[1.5, -0.7, 0.4]], "bias": [-2.0]}]}"#;
 

@@ -99,8 +99,10 @@ fn recourse_under_a_shift_without_a_solver_is_refused_by_name() {
     let folder = folder();
     folder.write(
         "network.json",
-        r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "activation": "relu",
-        "layers": [{"weight": [[2.0, 1.0]], "bias": [-2.0]}, {"weight": [[1.0]], "bias": [-1.0]}]}"#,
+        r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"],
+        "activation": "relu",
+        "layers": [{"weight": [[2.0, 1.0]], "bias": [-2.0]}, {"weight": [[1.0]],
+        "bias": [-1.0]}]}"#,
     );
     let ask =
         |model: &str, flags: &str| folder.run(&format!("recourse {model}.json people.csv {flags}"));
@@ -128,7 +130,8 @@ fn networks_that_may_change_are_served_by_samples() {
     let columns: Vec<String> =
         (0..2).map(|row| format!("{},{}\n", table.get(row, "a"), table.get(row, "b"))).collect();
     folder.write("points.csv", &format!("a,b\n{}", columns.concat()));
-    let line = "rate network.json points.csv --model-shift gaussian:0.05 --estimator monte-carlo --samples 40000";
+    let line = "rate network.json points.csv --model-shift gaussian:0.05 --estimator monte-carlo \
+        --samples 40000";
     let rates = folder.table(line);
     for row in 0..2 {
         assert_eq!(table.get(row, "status"), "certified");

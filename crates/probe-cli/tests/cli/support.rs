@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// `2 a + b - 2 > 0`, no schema.
-pub(crate) const MODEL: &str = r#"{"format": "probe-model", "version": 1, "kind": "linear", "features": ["a", "b"],
+pub(crate) const MODEL: &str = r#"{"format": "probe-model", "version": 1, "kind": "linear",
+"features": ["a", "b"],
     "layers": [{"weight": [[2.0, 1.0]], "bias": [-2.0]}]}"#;
 
 /// The standard normal quantile of 0.9.

@@ -202,7 +202,8 @@ fn examples_of_the_help_run_on_the_files_of_the_demo() {
     folder.write("people.csv", &(people.join("\n") + "\n"));
     folder.write(
         "pairs.csv",
-        "income,income__implemented,debt,debt__implemented\n0.42,0.41,0.30,0.33\n0.38,0.39,0.25,0.24\n0.5,0.52,0.1,0.11\n",
+        "income,income__implemented,debt,debt__implemented\n\
+         0.42,0.41,0.30,0.33\n0.38,0.39,0.25,0.24\n0.5,0.52,0.1,0.11\n",
     );
     assert_eq!(folder.run("recourse model.json people.csv -o out.csv").code, Some(0));
     let mut ran = 0;
@@ -322,7 +323,8 @@ fn a_raw_model_without_scales_is_warned_of() {
     let folder = Folder::with_people("a,b\n0,0\n");
     folder.write(
         "schema.toml",
-        "version = 1\nmodel_input = \"raw\"\n[[feature]]\nname = \"a\"\n[[feature]]\nname = \"b\"\n",
+        "version = 1\nmodel_input = \"raw\"\n[[feature]]\nname = \"a\"\n[[feature]]\nname \
+         = \"b\"\n",
     );
     let ran = folder.run("recourse model.json people.csv --schema schema.toml");
     assert_eq!(ran.code, Some(0));

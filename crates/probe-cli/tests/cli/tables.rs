@@ -127,7 +127,8 @@ fn people_and_answers_are_in_raw_units_with_a_schema() {
     let folder = Folder::with_people("a,b\n1000,5\n");
     folder.write(
         "schema.toml",
-        "version = 1\n[[feature]]\nname = \"a\"\nscale = [1000.0, 3000.0]\n[[feature]]\nname = \"b\"\nscale = [5.0, 15.0]\n",
+        "version = 1\n[[feature]]\nname = \"a\"\nscale = [1000.0, 3000.0]\n[[feature]]\nname \
+         = \"b\"\nscale = [5.0, 15.0]\n",
     );
     // Scaled, this is the person at (0, 0): noise on both features, which are mutable.
     let table = folder.table("recourse model.json people.csv --schema schema.toml");

@@ -281,7 +281,8 @@ fn trees_are_the_same_for_any_number_of_threads() {
         let folder = folder();
         let read = |threads: &str, seed: &str| {
             let line = format!(
-                "train data.csv --target approved --kind {kind} {flags} -o t.json --threads {threads} --seed {seed}"
+                "train data.csv --target approved --kind {kind} {flags} -o t.json --threads \
+                 {threads} --seed {seed}"
             );
             assert_eq!(folder.run(&line).code, Some(0));
             std::fs::read(folder.path("t.json")).unwrap()
@@ -331,8 +332,10 @@ fn inspect_names_features_that_are_never_split_on() {
     let folder = folder();
     folder.write(
         "stump.json",
-        r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a", "b", "c"], "split": "<",
-        "aggregate": "vote", "input": "f32", "trees": [{"feature": [1, 0, 0], "threshold": [0.5, 0, 0],
+        r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a", "b", "c"],
+        "split": "<",
+        "aggregate": "vote", "input": "f32", "trees": [{"feature": [1, 0, 0], "threshold": [0.5, 0,
+        0],
         "left": [1, -1, -1], "right": [2, -1, -1], "value": [0, 0, 1]}]}"#,
     );
     let text = folder.run("inspect stump.json").text();

@@ -25,7 +25,7 @@ pub(super) fn fill(items: &[Item], limit: f64, needed: f64, moves: &mut [f64]) -
     rest
 }
 
-/// How far an item with this `gain` and `room` moves where `rest` of what was `needed` is still to
+/// How far an item with this `gain` and `room` moves if `rest` of `needed` is still to
 /// be gained, and what is missing then.
 #[inline]
 pub(crate) fn take(gain: f64, room: f64, rest: f64, needed: f64) -> (f64, f64) {

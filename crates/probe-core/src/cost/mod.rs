@@ -2,9 +2,9 @@
 //!
 //! Moving feature $j$ by $\delta_j$ is a weighted move $m_j = c_j|\delta_j|$, with $c_j$ its cost
 //! up or down. The cost of a change is the norm of $m$: `l1` adds the moves, `l2` is the root of
-//! their squares, `linf` takes the largest. Each norm also knows the cheapest way to gain a given
-//! score within caps, which is all that an affine model needs, and one step of the search on any
-//! other.
+//! their squares, `linf` takes the largest. Each norm also has an exact solver for the cheapest
+//! move that gains a given score within caps, which is all that an affine model needs, and one step
+//! of the search on any other.
 
 mod l1;
 mod l2;
@@ -17,7 +17,7 @@ use crate::error::{Error, Result, require};
 use crate::registry::{Entry, lookup};
 use crate::schema::Group;
 
-/// One feature's room to gain score: a move $u \in [\text{start}, \text{cap}]$ in its helpful
+/// One feature's possible gain of score: a move $u \in [\text{start}, \text{cap}]$ in its helpful
 /// direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Item {
@@ -25,7 +25,7 @@ pub struct Item {
     pub gain: f64,
     /// Cost per unit of move; positive.
     pub weight: f64,
-    /// The move that must be made anyhow (0 but for people who start outside strict bounds).
+    /// The move that is required in any case (0, except for people outside strict bounds).
     pub start: f64,
     /// The furthest move allowed; may be infinite.
     pub cap: f64,

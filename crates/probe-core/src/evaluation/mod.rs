@@ -1,4 +1,4 @@
-//! Measures of answers, re-scored from outside: a metric sees people and answers, never what a
+//! Metrics of answers, scored again: a metric uses people and answers, never what a
 //! method says of itself.
 
 mod effort;

@@ -19,7 +19,7 @@ pub(super) const SAMPLED_INVALIDATION: Entry<dyn Metric> = Entry {
     item: &Sampled,
 };
 
-/// From the exact to the general; the first that serves model and noise is taken.
+/// From the exact to the general; the first that supports model and noise is used.
 const WAYS: [&dyn InvalidationRate; 3] =
     [&Exact { boxes: 1 << 12 }, &LineSampling { lines: 1_024 }, &MonteCarlo { samples: 40_000 }];
 

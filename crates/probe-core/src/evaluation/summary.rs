@@ -12,12 +12,12 @@ pub struct Summary {
     pub metric: &'static str,
     /// Number of people it was defined for.
     pub n: usize,
-    /// Mean; NaN for nobody.
+    /// Mean; NaN without people.
     pub mean: f64,
     /// Standard deviation (n − 1); NaN for fewer than two.
     pub sd: f64,
-    /// Where the mean would lie with other people like these: the middle 95 % of 1,000 bootstrap
-    /// means (Efron 1979). NaN for nobody.
+    /// Bootstrap confidence interval of the mean: the middle 95 % of 1,000 bootstrap
+    /// means (Efron 1979). NaN without people.
     pub interval: [f64; 2],
 }
 

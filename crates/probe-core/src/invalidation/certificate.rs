@@ -1,11 +1,11 @@
-//! Certificates that may be looked at at any time: a bet against "the rate is above $r$" whose
+//! Certificates that may be checked at any time: a bet against "the rate is above $r$" whose
 //! wealth cannot grow if that is so.
 //!
 //! For observations $X_i \in [0, 1]$ with mean $\Delta$ and stakes $\lambda_i$ that depend on the
 //! past only, $K_n = \prod_i (1 + \lambda_i (r - X_i))$ is a non-negative supermartingale whenever
-//! $\Delta \ge r$, so by Ville's inequality $P(\sup_n K_n \ge 1/\delta) \le \delta$: whoever stops
-//! at the first $K_n \ge 1/\delta$ and certifies is wrong with probability at most $\delta$,
-//! whenever they stop. Observations must be fresh and independent: none that the search has seen.
+//! $\Delta \ge r$, so by Ville's inequality $P(\sup_n K_n \ge 1/\delta) \le \delta$: a test that
+//! stops at the first $K_n \ge 1/\delta$ and certifies is wrong with probability at most $\delta$,
+//! whenever it stops. Observations must be fresh and independent: none that the search has seen.
 //! (Waudby-Smith and Ramdas, arXiv:2010.09686; Shafer, "Testing by betting", 2021.)
 //!
 //! Two bettors: [`Betting`] for conditional rates of a line, whose spread is small; [`Mixture`] for
@@ -16,7 +16,7 @@ use crate::error::{Result, require};
 
 /// A running bet against "the mean is at least r".
 pub trait Bet {
-    /// Takes several fresh observations in [0, 1] with the same stakes; the wealth is looked at
+    /// Takes several fresh observations in [0, 1] with the same stakes; the wealth is checked
     /// after the last.
     fn observe_all(&mut self, observations: &[f64]);
 
@@ -105,8 +105,8 @@ impl Betting {
         Self::starting(rate, Moments::expecting(1.0, rate, rate * (1.0 - rate)))
     }
 
-    /// Expects observations of this mean and variance, as told by samples that the certificate does
-    /// not see. A wrong expectation costs time, not validity.
+    /// Expects observations of this mean and variance, estimated from samples that the certificate
+    /// does not use. A wrong expectation costs time, not validity.
     pub fn expecting(rate: f64, mean: f64, variance: f64) -> Result<Self> {
         Self::starting(rate, Moments::expecting(EXPECTATION, mean, variance))
     }
@@ -188,7 +188,7 @@ impl Mixture {
         Ok(Self { factors, ones: 0.0, n: 0.0, best: 0.0 })
     }
 
-    /// Puts most of the money on a mean that samples which the certificate does not see have told.
+    /// Puts most of the stake on a mean estimated from samples that the certificate does not use.
     /// A wrong one costs time, not validity.
     pub fn expecting(rate: f64, mean: f64) -> Result<Self> {
         const ON_IT: f64 = 0.75;
@@ -205,7 +205,7 @@ impl Mixture {
         (libm::log(share), libm::log1p(rate * (1.0 - share) / (1.0 - rate)), money)
     }
 
-    /// Takes `ones` ones among `n` fresh draws at once: the wealth is looked at only after all of
+    /// Takes `ones` ones among `n` fresh draws at once: the wealth is checked only after all of
     /// them.
     pub fn observe_many(&mut self, ones: u64, n: u64) {
         self.ones += ones as f64;

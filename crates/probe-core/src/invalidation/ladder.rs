@@ -1,4 +1,4 @@
-//! How far below the target a rate is known to be: bets on lower and lower bounds, beside the one
+//! Certified bounds below the target: bets on a sequence of lower bounds, in addition to the one
 //! on the target itself.
 //!
 //! Rungs $r > u_1 > u_2 > \dots$ are fixed before the first observation, and each has a bet of its
@@ -10,7 +10,7 @@
 use super::certificate::{Bet, Betting};
 use crate::error::Result;
 
-/// Shares of the way from the expected rate up to the target at which there is a rung.
+/// Positions of the rungs, as shares of the distance from the expected rate to the target.
 const RUNGS: [f64; 6] = [0.85, 0.7, 0.5, 0.35, 0.25, 0.15];
 
 /// Bets on bounds below a target, the highest first.

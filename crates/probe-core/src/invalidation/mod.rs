@@ -102,7 +102,7 @@ impl Estimate {
     }
 }
 
-/// A way to compute or estimate the rate.
+/// A method to compute or estimate the rate.
 pub trait InvalidationRate: Send + Sync {
     /// The name users type.
     fn name(&self) -> &'static str;
@@ -111,7 +111,7 @@ pub trait InvalidationRate: Send + Sync {
     fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream)
     -> Result<Estimate>;
 
-    /// The same estimator with at least so many draws, where it draws and can be told.
+    /// The same estimator with at least so many draws, if the number can be set.
     fn with_samples(&self, samples: usize) -> Option<Box<dyn InvalidationRate>> {
         let _ = samples;
         None

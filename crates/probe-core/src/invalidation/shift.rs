@@ -14,7 +14,7 @@
 //!
 //! The rate is $\frac12 - \frac1\pi\int_0^\infty \operatorname{Im}\phi(s)\,ds/s$ (Gil-Pelaez 1951),
 //! summed by the midpoint rule with step $h$, whose error is the mass further than $2\pi/h$ from
-//! zero (Davies 1973): here at least forty standard deviations, so that what is left is rounding,
+//! zero (Davies 1973): here at least forty standard deviations, so that only rounding remains,
 //! about $10^{-15}$ absolute. The gradient is the same sum with $\partial\ln\phi/\partial x_j =
 //! (isw_j - Ax_j)/(1 + Av_j)$.
 //!
@@ -231,7 +231,7 @@ impl ShiftedRate {
     fn worst_margin(&self, rho: f64, sigma: f64, point: &[f64]) -> f64 {
         let plane = Plane::new(self, point);
         if plane.norm <= rho && self.offset <= 0.0 {
-            // Weights may vanish, and nobody is left above the cut-off.
+            // Weights may vanish, and nobody is above the threshold.
             return f64::NEG_INFINITY;
         }
         let mut z = plane.value(plane.norm, 0.0) / (sigma * plane.norm);

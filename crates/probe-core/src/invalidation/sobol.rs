@@ -10,7 +10,7 @@
 //! points help and is not proved where they do not.
 //!
 //! Points go through the quantile function of each feature, and for a full covariance through its
-//! factor; noise without either is refused. See L'Ecuyer, *Randomized quasi-Monte Carlo: an
+//! factor; noise without either is rejected. See L'Ecuyer, *Randomized quasi-Monte Carlo: an
 //! introduction for practitioners* (MCQMC 2016), for the method.
 
 use super::{Estimate, InvalidationRate, Query, n_refused};

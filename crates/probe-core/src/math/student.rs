@@ -6,7 +6,7 @@
 //! $$P(T > x) = \frac{x f(x)}{\nu} K(z; \tfrac\nu2, \tfrac12) \quad (x \gtrsim \sqrt3), \qquad
 //! P(0 < T \le x) = x f(x) K(1 - z; \tfrac12, \tfrac\nu2) ,$$
 //!
-//! so only $\Gamma(\frac{\nu+1}2)/\Gamma(\frac\nu2)$ is needed besides, once per $\nu$: no
+//! so only $\Gamma(\frac{\nu+1}2)/\Gamma(\frac\nu2)$ is needed in addition, once per $\nu$: no
 //! logarithms of large gamma values are subtracted. Source: *Numerical Recipes*, section 6.4, for
 //! the fraction (modified Lentz); Abramowitz and Stegun 6.1.49 for the ratio.
 
@@ -14,7 +14,7 @@ use crate::error::{Result, require};
 use crate::math::normal;
 use std::f64::consts::PI;
 
-/// The most degrees of freedom served; there the density is the normal one to about $10^{-6}$.
+/// The most degrees of freedom supported; there the density is the normal one to about $10^{-6}$.
 pub const MAX_DF: f64 = 1e6;
 
 /// Student's $t$.
@@ -120,7 +120,7 @@ const PER_UNIT: usize = 128;
 const TABLE_END: f64 = 16.0;
 
 impl QuickStudentT {
-    /// Tails below this are too thin for the table to tell quantiles.
+    /// Tails below this are too thin for quantiles from the table.
     const LEAST: f64 = 1e-3;
 
     /// The table of a distribution with at least one degree of freedom.
@@ -150,7 +150,7 @@ impl QuickStudentT {
         (if x < 0.0 { 1.0 - tail } else { tail }, density)
     }
 
-    /// [`StudentT::upper_quantile`], to the same precision: the table tells the tail to a share of
+    /// [`StudentT::upper_quantile`], to the same precision: the table gives the tail to a share of
     /// $2\cdot10^{-8}$, and one step of Newton's is left.
     pub fn upper_quantile(&self, p: f64) -> f64 {
         if p > 0.5 {

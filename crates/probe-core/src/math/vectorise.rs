@@ -1,6 +1,6 @@
 //! Loops compiled for the vector units that the machine turns out to have.
 
-/// Runs `work` compiled for the widest vector instructions at hand.
+/// Runs `work` compiled for the widest available vector instructions.
 ///
 /// The same operations run in the same order: products and sums are not fused, so the bits are
 /// those of the plain loop on every machine. Whatever is called inside must be inlined

@@ -45,7 +45,7 @@ impl Linear {
         self.bias
     }
 
-    /// The model with its decision told from outside: `negate` if its class 0 is the favourable
+    /// The model with another decision: `negate` if its class 0 is the favourable
     /// one, and another cut-off. A tie stays unfavourable. Fails unless the cut-off is finite.
     pub fn with_decision(&self, negate: bool, threshold: Option<f64>) -> Result<Self> {
         let sign = if negate { -1.0 } else { 1.0 };

@@ -55,7 +55,7 @@ pub trait Model: Send + Sync {
         Some("only models of kind trees, with default directions, take missing values")
     }
 
-    /// Gradients, where the model has them.
+    /// Gradients, if the model has them.
     fn as_differentiable(&self) -> Option<&dyn Differentiable> {
         None
     }
@@ -70,7 +70,7 @@ pub trait Model: Send + Sync {
         None
     }
 
-    /// Trees, where the model is made of them.
+    /// The trees, if the model consists of trees.
     fn as_trees(&self) -> Option<&Trees> {
         None
     }

@@ -1,4 +1,4 @@
-//! Noise that grows with the effort: who is asked for more misses by more.
+//! Noise that grows with the effort: a larger change is missed by more.
 //!
 //! For a prescribed change $\delta = x' - x$, independently over features,
 //!
@@ -7,7 +7,7 @@
 //! with $\rho$ the relative error of carrying out a change and $a$ the systematic part: $a < 0$
 //! where people stop short, $a > 0$ where they overdo it. For each move it is Gaussian, so rates of
 //! given points have the same closed form; see [`Noise::at`]. It differs from point to point, so a
-//! solver that takes the noise for fixed cannot serve it and refuses.
+//! solver for fixed noise rejects it.
 
 use super::{Covariance, Gaussian, Noise, NoiseFamily, check_options};
 use crate::error::{Error, Result, require};

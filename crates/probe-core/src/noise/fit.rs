@@ -47,7 +47,7 @@ pub struct NoiseFit {
 }
 
 impl NoiseFit {
-    /// Whether there are too few pairs to tell how features are missed together.
+    /// Whether there are too few pairs to estimate correlations.
     pub fn has_few_pairs(&self) -> bool {
         let d =
             (0..self.noise.mean().len()).filter(|&j| self.noise.covariance_of(j, j) > 0.0).count();
@@ -83,7 +83,7 @@ pub fn fit_gaussian(residuals: Rows<'_>, rate: f64) -> Result<NoiseFit> {
             / (count - 1.0)
     };
     let sd: Vec<f64> = (0..d).map(|j| covariance_of(j, j).sqrt()).collect();
-    // Features that are always met have no correlations to tell.
+    // Features without misses have no correlations.
     let varying = sd.iter().filter(|sd| **sd > 0.0).count();
     let shrinkage =
         if n < PAIRS_PER_FEATURE * varying { shrinkage(residuals, &mean, &sd) } else { 0.0 };
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_fit_to_draws_holds_for_any_direction() {
-        // The whole way: fits to ten draws of correlated noise, a linear score, the closed form,
+        // End to end: fits to ten draws of correlated noise, a linear score, the closed form,
         // the true rate.
         let truth =
             Gaussian::new(vec![0.1, -0.2], Covariance::Full(vec![0.04, 0.01, 0.01, 0.09])).unwrap();

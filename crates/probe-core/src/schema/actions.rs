@@ -7,11 +7,11 @@ use super::relation::Tie;
 use crate::error::{Result, require};
 use serde::{Deserialize, Serialize};
 
-/// Which way a feature may move.
+/// The direction in which a feature may move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// Both ways.
+    /// Both directions.
     #[default]
     Any,
     /// Up only.
@@ -20,7 +20,7 @@ pub enum Direction {
     Decrease,
 }
 
-/// One feature's room, in scaled space.
+/// One feature's limits, in scaled space.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FeatureLimits {
     /// Lowest admissible value; −∞ for none.
@@ -29,7 +29,7 @@ pub struct FeatureLimits {
     pub high: f64,
     /// Whether it may change at all.
     pub mutable: bool,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
 }
 
@@ -96,7 +96,7 @@ impl Grid {
     }
 }
 
-/// What a search is confined to, besides what a person may change.
+/// A further restriction of a search, in addition to what a person may change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Restriction {
     /// An interval per feature, also where the person is outside of it.
@@ -158,7 +158,7 @@ impl Actions {
         Self::new(vec![FeatureLimits::default(); n_features])
     }
 
-    /// One room per feature.
+    /// Limits of each feature.
     pub fn new(rooms: Vec<FeatureLimits>) -> Self {
         let n = rooms.len();
         Self {
@@ -371,7 +371,7 @@ impl Actions {
     }
 
     /// Intersects every number's bounds with `[low, high]`; categories have none.
-    /// Fails if that leaves a feature without room.
+    /// Fails if that leaves a feature without an admissible value.
     pub fn intersect(&mut self, low: f64, high: f64) -> Result<()> {
         require(low <= high, "bounds", "LO,HI with LO at most HI", low)?;
         for (room, _) in
@@ -383,7 +383,7 @@ impl Actions {
         self.check()
     }
 
-    /// Feature `j`'s room.
+    /// Feature `j`'s limits.
     pub fn room(&self, j: usize) -> &FeatureLimits {
         &self.rooms[j]
     }
@@ -403,7 +403,7 @@ impl Actions {
         self.strict
     }
 
-    /// Whether each feature may be looked at by itself, and staying what one is is always allowed.
+    /// Whether features are independent of each other, and not moving is always allowed.
     pub(crate) fn is_plain(&self) -> bool {
         let rules = self.strict || self.confined.is_some() || self.max_changes.is_some();
         !rules && self.groups.is_empty() && self.ties.is_empty()

@@ -29,7 +29,7 @@ pub struct Encoding {
 
 impl Encoding {
     /// For a model with these column names. Fails if a column belongs to no feature of `schema`, or
-    /// an option of a category cannot be told by the columns there are.
+    /// the columns cannot represent an option of a category.
     pub fn new(schema: &Schema, names: &[String]) -> Result<Self> {
         let mut features: Vec<&Feature> = Vec::new();
         let mut sources = Vec::with_capacity(names.len());

@@ -1,4 +1,4 @@
-//! The schema of a data set, as it stands in schema files and inside model files.
+//! The schema of a data set, as in schema files and model files.
 
 use super::actions::{Actions, Direction, FeatureLimits, Grid};
 use super::relation::Relation;
@@ -65,10 +65,10 @@ pub struct Feature {
     /// Range seen in training; bounds the recourse where `min` or `max` does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<[f64; 2]>,
-    /// Values a person can be told: multiples of this.
+    /// Answers are multiples of this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
-    /// Which way it may move; for categories with an order, along it.
+    /// The direction in which it may move; for ordered categories, along the order.
     pub direction: Direction,
     /// Cost of one unit of scaled change.
     pub cost: f64,
@@ -158,7 +158,7 @@ impl Feature {
         }
     }
 
-    /// What a person can be told multiples of; `None` for any value.
+    /// Answers are multiples of this; `None` for any value.
     pub fn step(&self) -> Option<f64> {
         self.step.or((self.kind == Kind::Integer).then_some(1.0))
     }

@@ -1,7 +1,7 @@
 //! What holds between features: sums and orders, features that move together, and features that
 //! stay while something holds.
 //!
-//! A [`Relation`] stands in a schema, about features in raw units; a [`Tie`] is the same about
+//! A [`Relation`] of a schema is about features in raw units; a [`Tie`] is the same about
 //! columns in scaled space.
 
 use super::actions::Actions;
@@ -10,7 +10,7 @@ use super::feature::{Feature, Kind};
 use crate::error::{Error, Result, require};
 use serde::{Deserialize, Serialize};
 
-/// A relation between features, as it stands in a schema: a `rule`, or features that move
+/// A relation between features of a schema: a `rule`, or features that move
 /// `together`, or features that are `fixed` if something holds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -37,7 +37,7 @@ pub struct Relation {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tie {
     /// A weighted sum of columns is at most `limit`, or at most what it is for the person, if that
-    /// is more. Where it is `equal`, it stays what it is for the person.
+    /// is more. If it is `equal`, it keeps the person's value.
     Sum {
         /// Columns and weights.
         terms: Vec<(usize, f64)>,
@@ -58,7 +58,7 @@ pub enum Tie {
 /// A condition on an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Condition {
-    /// A group has an option, or has it not.
+    /// Whether a group has an option.
     Option {
         /// The group.
         group: usize,
@@ -109,7 +109,7 @@ impl Tie {
         }
     }
 
-    /// How much a sum may still grow from where the person is; `None` for what is no sum.
+    /// How much a sum may still grow from the person's value; `None` for other relations.
     pub fn room(&self, from: &[f64]) -> Option<f64> {
         match self {
             Self::Sum { equal: true, .. } => Some(0.0),

@@ -78,7 +78,8 @@ pub struct Bound {
 /// ```
 /// use probe_core::{Gaussian, Linear, theory::{BoundKind, Step, upper_bound}};
 /// let (model, noise) = (Linear::new(vec![1.0, 1.0], -1.0, 0.0)?, Gaussian::isotropic(2, 0.1)?);
-/// let step = Step { model: &model, noise: &noise, active: &[true, true], factual: &[0.0, 0.0], point: &[1.0, 0.2] };
+/// let step = Step { model: &model, noise: &noise, active: &[true, true], factual: &[0.0, 0.0],
+/// point: &[1.0, 0.2] };
 /// assert_eq!(upper_bound(&step)?.kind, BoundKind::Theorem);
 /// # Ok::<(), probe_core::Error>(())
 /// ```

@@ -3,7 +3,7 @@
 //!
 //! PROBE is Pawelczyk et al., *Probabilistically Robust Recourse* (ICLR 2023, arXiv:2203.06768).
 //! Where a statement of the paper holds only under conditions that it leaves out, the functions
-//! here ask for those conditions or say in their return type what is left of the claim.
+//! here require those conditions, or their return type says what still holds.
 //! `docs/notation.md` lists the symbols and the errata with their tests.
 //!
 //! Throughout, the score has its cut-off folded in: favourable iff $s(x) > 0$, a tie is refused,

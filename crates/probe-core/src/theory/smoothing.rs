@@ -11,7 +11,7 @@
 //!
 //! Source: randomised smoothing, Cohen, Rosenfeld and Kolter (ICML 2019, arXiv:1902.02918), Theorem
 //! 1 (by the Neyman–Pearson lemma), and Salman et al. (NeurIPS 2019, arXiv:1906.04584) for the
-//! Lipschitz form. It stands in for Proposition 4 of PROBE (arXiv:2203.06768), which bounds the
+//! Lipschitz form. It replaces Proposition 4 of PROBE (arXiv:2203.06768), which bounds the
 //! rate from above for affine scores only; here the classifier may be a tree, a network or a rule,
 //! and both sides are tight for a half-space.
 //!
@@ -34,7 +34,8 @@ use crate::math::normal::{upper_quantile, upper_tail};
 ///
 /// ```
 /// use probe_core::{math::normal::upper_quantile, theory::least_distance};
-/// // Refused in 90 % of noisy attempts; a rate of 5 % is at least this far away, whatever the model.
+/// // Refused in 90 % of noisy attempts; a rate of 5 % is at least this far away, whatever the
+/// model.
 /// let distance = least_distance(0.1, 0.05, upper_quantile(0.9))?;
 /// assert!((distance - 0.1 * (1.6448536269514727 + 1.2815515655446004)).abs() < 1e-15);
 /// # Ok::<(), probe_core::Error>(())

@@ -195,7 +195,7 @@ fn the_finest_grid_loses_nobody_and_a_finer_one_is_refused() {
 #[test]
 fn the_library_charges_shifts_in_percentiles() {
     // 1.2 x0 + x1 > 0.5 from 0 in quarters. By l1 x0 = 0.5 is cheapest. Nobody is between 0 and
-    // 0.75 in x1: going there passes nobody.
+    // 0.75 in x1: a move there passes nobody.
     let model = linear(&[1.2, 1.0], -0.5);
     let ask = |options: &[&str]| {
         let mut asked = setup(&model, "ar", options);

@@ -26,7 +26,7 @@ fn surrogates_follow_a_curved_score_across_its_boundary() {
     assert_near(&found.point, &[0.51, 0.5], 1e-12);
 }
 
-/// An ensemble of shallow trees, most of which like high values.
+/// An ensemble of shallow trees, most of which prefer high values.
 fn boosted(d: usize, n: usize, stream: &mut Stream) -> Arc<dyn Model> {
     let mut trees = Vec::new();
     for _ in 0..n {
@@ -108,8 +108,8 @@ fn trees_are_served_and_limits_never_help() {
             }
         }
     }
-    // Nearly everybody who can be served is, for little more than the least; one surrogate alone
-    // does not do.
+    // Nearly everybody who can have an answer has one, for little more than the lowest cost; one
+    // surrogate alone does not do.
     assert!(possible >= 30, "{possible}");
     assert!(20 * answered >= 19 * possible, "{answered} of {possible}");
     assert!(first < answered && limited_to_one <= answered, "{first} {limited_to_one} {answered}");
@@ -118,7 +118,7 @@ fn trees_are_served_and_limits_never_help() {
 
 #[test]
 fn categories_are_drawn_as_categories() {
-    // Yes where the second of three categories is taken; draws around 0 and 1 would see that only
+    // Yes where the second of three categories is taken; draws around 0 and 1 would show that only
     // by chance.
     let tree = Tree {
         feature: vec![1, 0, 0],

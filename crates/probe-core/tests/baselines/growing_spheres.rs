@@ -75,7 +75,7 @@ fn the_library_tosses_coins_for_what_is_zero_or_one() {
     // 0.95^450 = 1e-10).
     let tossed = answer(asked(&["version=library"]), &[0.0; 2]);
     assert!(tossed.point[0] == 1.0 && tossed.point[1].abs() < 0.01, "{tossed:?}");
-    // As the paper has it every feature moves freely, at most to the end of the first layer that
+    // As in the paper, every feature moves freely, at most to the end of the first layer that
     // reaches the boundary at 0.354.
     let free = answer(asked(&[]), &[0.0; 2]);
     assert!(free.cost.unwrap() < 0.65, "{free:?}");
@@ -116,7 +116,7 @@ fn models_without_a_gradient_are_served_or_refused_by_name() {
     let model: Arc<dyn Model> = Arc::new(Trees::new(2, vec![tree], rules, 0.0).unwrap());
     let found = answer(setup(&model, "growing-spheres", &[]), &[0.45, 0.3]);
     assert!(found.point[0] > 0.5 && found.point[0] < 0.6 && found.point[1] == 0.3, "{found:?}");
-    // A surrogate that sees the step leads over it, if farther than need be.
+    // A surrogate that covers the step leads over it, but farther than necessary.
     let found = answer(setup(&model, "ar-lime", &["spread=0.5"]), &[0.45, 0.3]);
     assert!(found.status == Status::Found || found.status == Status::Certified, "{found:?}");
     for method in ["wachter", "arar", "dice"] {

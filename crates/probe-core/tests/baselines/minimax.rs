@@ -20,7 +20,8 @@ fn of_the_first(answer: &Answer, others: usize) -> f64 {
 
 #[test]
 fn arar_adds_the_dual_norm_of_the_weights() {
-    // |w| = 5. The worst score is 4 x0 - 1 - 5 ε; the second feature gains 3 · S(-s) < λ where the first one balances.
+    // |w| = 5. The worst score is 4 x0 - 1 - 5 ε; where the first feature balances, the second one
+    // gains 3 · S(-s) < λ.
     let model = linear(&[4.0, 3.0], -1.0);
     for (epsilon, lambda) in [(0.0, 1.0), (0.01, 1.0), (0.2, 1.0), (0.2, 0.5)] {
         let options = [

@@ -1,4 +1,4 @@
-//! Several ways, costs of a person's own and preferences, worked out by hand and against brute
+//! Alternatives, a person's own costs and preferences, worked out by hand and against brute
 //! force.
 
 use super::refusal::{Refusal, linear};
@@ -6,7 +6,7 @@ use super::world::World;
 use probe_core::{Answer, Engine, Feature, Linear, Purpose, Rows, Schema, Seed, Setup, Status};
 use std::sync::Arc;
 
-/// Score 4 a + 2 b + c - 5 of somebody at 0 who wants r = 0.1 with noise 0.1.
+/// Score 4 a + 2 b + c - 5 of a person at 0, with r = 0.1 and noise 0.1.
 fn setup() -> Setup {
     let schema = Schema::new(["a", "b", "c"].map(Feature::numeric).to_vec());
     let model = Arc::new(Linear::new(vec![4.0, 2.0, 1.0], -5.0, 0.0).unwrap());

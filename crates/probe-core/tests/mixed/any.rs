@@ -1,4 +1,4 @@
-//! Whatever the schema and whoever the person: an admissible answer, or a reason. Rules are worked
+//! For any schema and any person: an admissible answer, or a reason. Rules are worked
 //! out from the schema once more, in raw units.
 
 use super::refusal::{Maker, linear, network, trees};

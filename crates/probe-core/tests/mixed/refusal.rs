@@ -53,7 +53,7 @@ pub(crate) fn trees(at: &[f64], short: f64, stream: &mut Stream) -> Arc<dyn Mode
     Arc::new(Trees::new(d, trees, TreeRules::default(), score + short).unwrap())
 }
 
-/// The person of a world before a model that refuses them.
+/// The person of a world, with a model that rejects them.
 pub(crate) struct Refusal<'w> {
     world: &'w World,
     pub model: Arc<dyn Model>,
@@ -84,7 +84,7 @@ impl<'w> Refusal<'w> {
         (Self { world, model, at, scaled, space, noisy }, setup)
     }
 
-    /// Columns as the model has them.
+    /// Columns of the model.
     pub(crate) fn scale(&self, columns: &[f64]) -> Vec<f64> {
         let mut scaled = vec![0.0; columns.len()];
         self.space.scale_into(columns, &mut scaled);

@@ -39,7 +39,7 @@ fn the_least_relaxation_of_an_affine_score_is_exact() {
         let answer = &Engine::new(wider).unwrap().recourse(Rows::single(&[0.0, 0.0])).unwrap()[0];
         assert_eq!(answer.status, status, "{max}");
     }
-    // Who has an answer needs no relaxation.
+    // People with an answer need no relaxation.
     session.recourse(&[1.0, 0.2], &mut answer).unwrap();
     let mut free = setup;
     free.actions = probe_core::Actions::free(2);

@@ -1,4 +1,4 @@
-//! Models of which only scores are known, against what is known when more is.
+//! Black-box models, compared with the same models when their structure is known.
 
 use super::shared::{audit, denied, plain_setup};
 use probe_core::{

@@ -1,4 +1,4 @@
-//! Budgets: never overspent, and as good as what the same money buys when a rate is asked for.
+//! Budgets: never exceeded, and as good as the answer of the same cost for a target rate.
 
 use crate::shared::{audit, denied, network, people_denied_by, plain_setup};
 use probe_core::{Activation, Engine, Model, NoiseOn, Purpose, Rows, Seed, Setup, Status};

@@ -36,7 +36,7 @@ pub(crate) struct Bends {
 
 /// Lines that bend so much that they must be cut into pieces.
 const STEEP: Bends = Bends { up: 2.0, down: 3.0 };
-/// Lines that are seen to rise at a glance, which is many times faster.
+/// Lines along which the score clearly rises, which is many times faster.
 const GENTLE: Bends = Bends { up: 0.8, down: 1.2 };
 
 impl Bends {
@@ -213,7 +213,7 @@ fn false_certificates_under_gaussian_noise() {
     check(Family::Gaussian, 0.1, 1.0099, false, 4_200);
 }
 
-/// Looked at in places, several layers deep.
+/// Stratified points, several layers deep.
 #[test]
 fn false_certificates_on_deep_networks() {
     let score = || (STEEP, STEEP.deep_network());
@@ -420,7 +420,7 @@ fn check_stumps(max_rate: f64, runs: u64, retries: bool) {
     let person = [-1.0; FEATURES];
     let wrong = certificates_of(&setup, &insists(AT * max_rate), &person, runs);
     let delta = if retries { DELTA } else { share_of_attempt(DELTA, 0) };
-    // Some are false: the test has something to see.
+    // Some are false, so that the test is meaningful.
     assert!(wrong > 0 && wrong as f64 <= allowance(delta, runs), "{wrong} of {runs} are false");
     let right = certificates_of(&setup, &insists(0.85 * max_rate), &person, 20);
     assert!(right >= 19, "{right} of 20");
@@ -470,7 +470,7 @@ fn observed_errors_are_counted_exactly() {
 
 #[test]
 fn a_proposal_without_a_score_is_no_answer() {
-    // ∞ - ∞ where x₁ > 0: the engine must not certify the point it looked at before.
+    // ∞ - ∞ where x₁ > 0: the engine must not certify the previous point.
     let hidden = Dense { weight: vec![1e200, 0.0, 1e200, 0.0], bias: vec![0.0; 2] };
     let output = Dense { weight: vec![1e200, -1e200], bias: vec![-1.0] };
     let model = Arc::new(Mlp::new(vec![hidden, output], Activation::Relu, 0.0).unwrap());

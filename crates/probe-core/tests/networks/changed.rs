@@ -58,7 +58,7 @@ fn disguised(weights: &[f64], bias: f64, disguise: Disguise, stream: &mut Stream
     Mlp::new(layers, Activation::Relu, 0.0).unwrap()
 }
 
-/// What a share of the target that the search aims at makes of both solvers: the network's aims
+/// The effect of aiming at a share of the target on both solvers: the network's aims
 /// there, the exact one is asked for it.
 const AIM: f64 = 0.97;
 const RATE: f64 = 0.1;

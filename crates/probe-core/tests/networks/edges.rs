@@ -7,7 +7,7 @@ use probe_core::{
 };
 use std::sync::Arc;
 
-/// A tie is a no, and rounding on the way along a line must not make it a yes: here the score is
+/// A tie is a rejection, and rounding along a line must not make it a yes: here the score is
 /// zero on half of the space or more.
 #[test]
 fn a_score_of_zero_is_refused_on_lines() {
@@ -150,7 +150,8 @@ fn people_whom_noise_would_lift_are_led_over_the_edge() {
 }
 
 /// Near r = ½ the cheapest point of a rate lies at the edge of what is favourable, and a last
-/// correction must not fall off it: who has an answer for a low rate has one for every higher one.
+/// correction must not fall off it: a person with an answer for a low rate has one for every higher
+/// rate.
 #[test]
 fn a_higher_rate_leaves_nobody_behind() {
     for number in 0..2u64 {

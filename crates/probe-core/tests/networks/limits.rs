@@ -1,4 +1,4 @@
-//! What may not change does not, and certified rates hold when somebody else samples.
+//! Immutable features stay, and certified rates hold on independent samples.
 
 use crate::shared::{audit, denied, network, people_denied_by, plain_setup};
 use probe_core::{

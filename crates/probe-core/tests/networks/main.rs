@@ -1,5 +1,5 @@
-//! Networks: rates, certificates and recourses against what is known, or what somebody else would
-//! measure.
+//! Networks: rates, certificates and recourses against known values, or what an independent program
+//! would measure.
 //!
 //! Tests that take minutes are ignored; `cargo xtask test --full` runs them.
 

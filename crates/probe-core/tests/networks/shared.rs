@@ -61,7 +61,7 @@ pub(crate) fn plain_setup(model: Arc<dyn Model>, max_rate: f64) -> Setup {
     setup
 }
 
-/// The share of `samples` noisy implementations of `point` that `model` refuses, with normal errors
+/// The share of `samples` noisy implementations of `point` that `model` rejects, with normal errors
 /// of deviations `sd`, and its standard error. Draws, adds and counts by itself.
 pub(crate) fn audit(
     model: &dyn Model,

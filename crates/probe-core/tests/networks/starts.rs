@@ -46,7 +46,7 @@ fn answers_within_bounds_cost_about_what_the_best_of_many_searches_does() {
             }
         }
     }
-    // Room for certificates is 0.4 % here; without other starts than the person it is 1.2 % more in
+    // The safety gap is 0.4 % here; without other starts than the person it is 1.2 % more in
     // all.
     assert!(ours <= 1.007 * least, "{ours} {least}");
 }

@@ -2,7 +2,7 @@
 //!
 //! Recourse accuracy, average invalidation rate and average cost are those of section 6 of PROBE
 //! (arXiv:2203.06768): the average rate and cost are over people who got an answer, the accuracy
-//! over all who need one. Beside the paper's rate of 10,000 draws stands the true one, exact or by
+//! over all who need one. The paper's rate of 10,000 draws comes with the true one, exact or by
 //! lines. Answers are measured from outside ([`probe_core::evaluation`]); what a method says of
 //! itself is not asked.
 
@@ -29,7 +29,7 @@ impl Contender {
         Self { method: method.to_owned(), options: MethodOptions::default() }
     }
 
-    /// The engine for `setup`, with this method in the place of its own.
+    /// The engine for `setup`, with this method instead of its own.
     pub fn engine(&self, setup: &Setup) -> Result<Engine> {
         let (method, options) = (self.method.clone(), self.options.clone());
         Engine::new(Setup { method, options, ..setup.clone() })

@@ -5,7 +5,7 @@ use crate::number::rounded;
 use crate::plot::{Area, Axis, Labels, Scale, Svg};
 
 /// Average cost against average rate, one dot per method with the bootstrap intervals of both;
-/// `None` where nobody got an answer.
+/// `None` if nobody got an answer.
 pub fn comparison_picture(lines: &[Line], target: f64, id: &str, width: f64) -> Option<Svg> {
     let drawn: Vec<&Line> =
         lines.iter().filter(|l| l.rate.mean.is_finite() && l.cost.mean.is_finite()).collect();

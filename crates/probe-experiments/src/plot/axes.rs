@@ -38,7 +38,7 @@ pub struct Area {
 impl Area {
     /// Draws grid, ticks and titles, and returns the room that is left for the data.
     ///
-    /// The vertical title stands above its axis, where it can be read without turning the head.
+    /// The vertical title is above its axis, so that it is horizontal text.
     pub fn draw(svg: &mut Svg, size: (f64, f64), x: &Axis<'_>, y: &Axis<'_>) -> Self {
         let top = 30.0;
         let bottom = (size.1 - 48.0).max(top + 10.0);

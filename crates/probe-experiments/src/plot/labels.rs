@@ -1,4 +1,4 @@
-//! Labels beside points that cover neither each other nor the drawing.
+//! Labels next to points that overlap neither each other nor the drawing.
 
 use super::svg::{Anchor, Svg};
 use super::text::width;
@@ -12,7 +12,7 @@ pub struct Labels {
     marks: Vec<(f64, f64)>,
 }
 
-/// What it costs to stand nearer to another mark than to one's own, in units of covered area.
+/// Penalty for a label nearer to another mark than to its own, in units of covered area.
 const MISTAKEN: f64 = 60.0;
 
 #[derive(Debug, Clone, Copy)]

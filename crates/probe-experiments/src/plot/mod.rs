@@ -1,8 +1,9 @@
 //! A small SVG drawing kit: scales with round ticks, axes, and labels that avoid each other.
 //!
 //! Pictures carry classes instead of colours, so that one style sheet serves the light page, the
-//! dark page and print. The same picture is laid out anew for a wide and a narrow page: text keeps
-//! its size, the drawing gives way.
+//! dark page and print. Each picture is laid out once for a wide and once for a narrow page, so
+//! that text
+//! keeps its size.
 
 mod axes;
 mod boxplot;

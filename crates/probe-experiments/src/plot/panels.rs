@@ -13,16 +13,16 @@ const LINE: f64 = 18.0;
 /// How much wider bold letters are.
 const BOLD: f64 = 1.1;
 
-/// What a figure has besides its charts.
+/// Parts of a figure other than its charts.
 #[derive(Debug, Clone, Copy)]
 pub struct Figure<'a> {
     /// Unique on a page.
     pub id: &'a str,
-    /// What it shows, in a few words.
+    /// A short title.
     pub title: &'a str,
-    /// How it is to be read: stands below the charts, and is what those hear who do not see it.
+    /// How to read it: printed below the charts, and read by screen readers.
     pub caption: &'a str,
-    /// Class of a colour, and what has it.
+    /// Class of a colour, and its meaning.
     pub legend: &'a [(&'a str, &'a str)],
     /// Charts side by side.
     pub columns: usize,

@@ -10,7 +10,7 @@ pub struct Scale {
     high: f64,
     start: f64,
     end: f64,
-    /// Whether values are decimal logarithms of what ticks tell.
+    /// Whether values are decimal logarithms of the tick labels.
     logarithms: bool,
 }
 

@@ -8,7 +8,7 @@
 /// line.
 pub const STYLE: &str = include_str!("style.css");
 
-/// The property that stands for a series' colour; its values are those of the classes that set it.
+/// The style property of a series' colour; its classes set the value.
 const TONE: &str = "--c";
 const DARK: &str = "@media (prefers-color-scheme:dark){";
 

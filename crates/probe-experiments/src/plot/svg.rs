@@ -5,7 +5,7 @@ use super::style::literal_style;
 /// Room around a picture on paper.
 const MARGIN: f64 = 16.0;
 
-/// Where a text stands relative to its position.
+/// Alignment of a text relative to its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
     /// Text begins at the position.
@@ -189,7 +189,8 @@ impl Svg {
         format!(
             concat!(
                 r#"<svg{} class="plot" viewBox="{} {} {} {}" width="{}" height="{}" role="img" "#,
-                r#"aria-labelledby="{}-t {}-d"><title id="{}-t">{}</title><desc id="{}-d">{}</desc>{}{}</svg>"#
+                r#"aria-labelledby="{}-t {}-d"><title id="{}-t">{}</title>"#,
+                r#"<desc id="{}-d">{}</desc>{}{}</svg>"#
             ),
             namespace,
             corner,

@@ -1,4 +1,4 @@
-//! Somebody of the built-in credit data whom pictures can be made of.
+//! A person of the built-in credit data for example pictures.
 
 use super::{ModelCard, PersonReport, Report};
 use crate::paper_data::Error;
@@ -18,12 +18,12 @@ pub struct Applicant {
     pub number: usize,
     /// The person.
     pub person: Vec<f64>,
-    /// What they were told.
+    /// Their answer.
     pub answer: Answer,
 }
 
 impl Applicant {
-    /// Generates the data, trains the model and looks; `None` where there is nobody.
+    /// Generates the data, trains the model and searches; `None` if nobody fits.
     pub fn find(seed: Seed) -> Result<Option<Self>, Error> {
         let data = credit::generate(PEOPLE, seed);
         let trained =

@@ -37,9 +37,9 @@ pub fn changes_picture(report: &Report, id: &str, width: f64) -> Option<Svg> {
     let ups = shown.iter().any(|f| is_number(f) && f.scaled_change >= 0.0);
     let downs = shown.iter().any(|f| is_number(f) && f.scaled_change < 0.0);
     let pad = 14.0;
-    // Room for the difference beside the longest bar.
+    // Space for the difference next to the longest bar.
     let one_way = width * 0.72;
-    // The line "today" stands left, right or in the middle, depending on which ways the changes go.
+    // The line "today" is left, right or in the middle, depending on the directions of the changes.
     let (zero, reach) = match (downs, ups) {
         (true, true) => (width / 2.0, width / 2.0 - pad),
         (true, false) => (width - 1.0, one_way),
@@ -121,7 +121,7 @@ fn draw_row(svg: &mut Svg, feature: &PersonFeature, y: f64, width: f64, frame: (
     if let Some(by) = change.by {
         let by = fit(&number::with_unit(by, unit), width / 2.0, SMALL);
         let wide = text_width(&by, SMALL) + 8.0;
-        // Beside the tip where there is room, otherwise on the other side of the line.
+        // Next to the tip if there is space, otherwise on the other side of the line.
         let outside = to(length + 8.0);
         let fits = if sign > 0.0 { outside + wide <= width } else { outside - wide >= 0.0 };
         let (x, right) = if fits { (outside, sign > 0.0) } else { (to(-8.0), sign < 0.0) };
@@ -133,7 +133,7 @@ fn draw_row(svg: &mut Svg, feature: &PersonFeature, y: f64, width: f64, frame: (
     }
 }
 
-/// The part of a change that this feature alone could fall short by, 0 to 1.
+/// The share of a change that this feature alone may miss, 0 to 1.
 fn spare_share(feature: &PersonFeature) -> f64 {
     match (&feature.current, &feature.recommended, feature.tolerance) {
         (Value::Number(from), Value::Number(to), Some(tolerance))

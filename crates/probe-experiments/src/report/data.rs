@@ -1,4 +1,4 @@
-//! What a report is made of. Plain data; whoever has the numbers fills it in.
+//! The data of a report. Plain data, filled in by the caller.
 
 use super::batch::Batch;
 use probe_core::NoiseOn;
@@ -28,7 +28,7 @@ pub struct Report {
     pub batch: Option<Batch>,
     /// Other methods on the same question; no table where empty.
     pub methods: Vec<Method>,
-    /// The same person before a network.
+    /// The same person scored by a network.
     #[serde(default)]
     pub network: Option<NetworkPart>,
     /// What the person is written, as text.
@@ -36,10 +36,11 @@ pub struct Report {
     pub letter: Option<String>,
 }
 
-/// The same person before a network beside the report's own model, and methods on that network.
+/// The same person scored by a network, next to the report's own model, and methods on that
+/// network.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetworkPart {
-    /// What each model's person is told, the report's own model first.
+    /// The answer under each model, the report's own model first.
     pub answers: Vec<ModelAnswer>,
     /// Number of people behind `methods`.
     pub n_people: usize,
@@ -160,7 +161,7 @@ impl PersonFeature {
 pub struct Answer {
     /// How the search ended.
     pub status: Status,
-    /// Why, as in the output column `reason`; empty where nothing is to be said.
+    /// As in the output column `reason`; may be empty.
     pub reason: String,
     /// Cost in scaled space.
     pub cost: Option<f64>,
@@ -285,7 +286,7 @@ pub struct Sample {
 pub struct Method {
     /// Its name.
     pub name: String,
-    /// What it is, in a few words.
+    /// A short description.
     pub note: String,
     /// Share of people who got a yes when the advice is carried out exactly.
     pub accuracy: Option<f64>,

@@ -1,4 +1,4 @@
-//! Captions, how to read the report, and what it does not say.
+//! Captions, how to read the report, and its limits.
 
 use super::cloud::tally;
 use super::data::{Cloud, PersonFeature, Region, Report, Status, Value};

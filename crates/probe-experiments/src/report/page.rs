@@ -44,7 +44,7 @@ pub fn render(report: &Report) -> String {
         );
     }
     if let Some(part) = &report.network {
-        section(&mut out, "The same person before a network", &details::network(part));
+        section(&mut out, "The same person scored by a network", &details::network(part));
     }
     if let Some(batch) = &report.batch {
         let picture = figure(|id, width| batch_picture(batch, id, width), "batch", "");

@@ -7,7 +7,7 @@ use probe_core::{Key, Seed};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Part of every cell's name, besides the crate's version: raise it in a change after which cells
+/// Part of every cell's name, with the crate's version: raise it in a change after which cells
 /// of older programs must not be reused. A kept cell is also tried on a few of its people before it
 /// is used ([`Cell::agrees`]), so that a change of numbers is noticed where this was forgotten.
 const REVISION: u64 = 2;
@@ -66,7 +66,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// A name for files and for people, without what the subject has its own key for.
+    /// A name for files and tables, without the parts that the subject's key has.
     pub fn name(&self) -> String {
         let options: String =
             self.options.iter().map(|o| format!("-{}", o.replace('=', ""))).collect();
@@ -115,8 +115,8 @@ impl Cell {
         }
     }
 
-    /// Whether `few`, made anew for the people at `places`, has the numbers that are here, to the
-    /// bit; times may differ.
+    /// Whether `few`, computed again for the people at `places`, has the same numbers to the bit.
+    /// Times may differ.
     pub(super) fn agrees(&self, few: &Self, places: &[usize]) -> bool {
         let bits = |value: &Option<f64>| value.map(f64::to_bits);
         self.columns().into_iter().zip(few.columns()).all(|(kept, new)| {
@@ -167,7 +167,7 @@ impl Store {
         self.folder.as_ref().map(|folder| folder.join(format!("{name}-{key:016x}.json")))
     }
 
-    /// A cell that was kept. One that cannot be read is as good as none: it is made anew.
+    /// A stored cell, or `None` if there is none or it cannot be read.
     pub(super) fn read(path: Option<&Path>) -> Option<Cell> {
         let text = std::fs::read_to_string(path?).ok()?;
         serde_json::from_str(&text).ok()

@@ -57,7 +57,7 @@ pub struct Progress {
 
 /// All that experiments draw on.
 pub struct Laboratory {
-    /// What it was set up with.
+    /// Its settings.
     pub inputs: Inputs,
     store: Store,
     data: BTreeMap<&'static str, Encoded>,
@@ -202,7 +202,7 @@ impl Laboratory {
         let n = REFERENCE.min(rows);
         let reference: Vec<f64> =
             (0..n).flat_map(|i| &train[i * rows / n * d..][..d]).copied().collect();
-        // Scores stand for the weights.
+        // Scores identify the weights.
         let mut scores = vec![0.0; denied.len() / d];
         model.score_batch(Rows::new(&denied, d)?, &mut scores)?;
         let fingerprint =

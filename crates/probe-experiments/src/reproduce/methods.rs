@@ -29,9 +29,9 @@ const WACHTER: Column =
     Column { label: "Wachter", paper: "Wachter", methods: ["wachter"; 2], options: &[] };
 const GS: Column =
     Column { label: "GS", paper: "GS", methods: ["growing-spheres"; 2], options: &[] };
-/// As the library has them that the paper's numbers were made with.
+/// As implemented in CARLA, the library behind the paper's numbers.
 const AR_LIBRARY: Column = Column {
-    label: "AR(-LIME), as the library has it",
+    label: "AR(-LIME), as implemented in CARLA",
     paper: "AR",
     methods: ["ar", "ar-lime"],
     options: &["version=library"],
@@ -41,13 +41,13 @@ const AR_LIBRARY: Column = Column {
 pub(super) const FIRST_POINT: [&str; 5] =
     ["version=library", "epsilon=0", "lambda=0.01", "learning-rate=0.01", "steps=1000"];
 const WACHTER_LIBRARY: Column = Column {
-    label: "Wachter, as the library has it",
+    label: "Wachter, as implemented in CARLA",
     paper: "Wachter",
     methods: ["arar"; 2],
     options: &FIRST_POINT,
 };
 const GS_LIBRARY: Column = Column {
-    label: "GS, as the library has it",
+    label: "GS, as implemented in CARLA",
     paper: "GS",
     methods: ["growing-spheres"; 2],
     options: &["version=library"],
@@ -57,16 +57,16 @@ const ROAR: Column =
     Column { label: "ROAR", paper: "ROAR", methods: ["roar"; 2], options: EPSILON };
 const ARAR: Column =
     Column { label: "ARAR", paper: "ARAR", methods: ["arar"; 2], options: EPSILON };
-/// With the last of the paper's balance parameters: with the others hardly anybody gets an answer
+/// With the last of the paper's balance parameters: with the others almost nobody gets an answer
 /// from a network (settings).
 const ROAR_LIBRARY: Column = Column {
-    label: "ROAR, as the library has it",
+    label: "ROAR, as implemented in CARLA",
     paper: "ROAR",
     methods: ["roar"; 2],
     options: &["epsilon=0.01", "version=library", "lambda=0"],
 };
 const ARAR_LIBRARY: Column = Column {
-    label: "ARAR, as the library has it",
+    label: "ARAR, as implemented in CARLA",
     paper: "ARAR",
     methods: ["arar"; 2],
     options: &["epsilon=0.01", "version=library"],
@@ -91,7 +91,7 @@ pub(super) const RELEASED: Column = Column {
 pub(super) const OURS: Column =
     Column { label: "PROBE, our solver", paper: "PROBE", methods: ["probe"; 2], options: &[] };
 
-/// Methods that do not look at noise, as far as we have them.
+/// Methods that ignore noise.
 pub(super) fn baselines() -> Vec<Column> {
     [AR, WACHTER, GS, DICE]
         .into_iter()
@@ -104,7 +104,7 @@ pub(super) fn adversarial() -> Vec<Column> {
     vec![ROAR, ARAR]
 }
 
-/// Other methods as the library has them, where that makes other numbers; the last two are against
+/// Other methods as implemented in CARLA, where the numbers differ; the last two are against
 /// an adversary.
 pub(super) const LIBRARY: [Column; 5] =
     [AR_LIBRARY, WACHTER_LIBRARY, GS_LIBRARY, ROAR_LIBRARY, ARAR_LIBRARY];

@@ -1,7 +1,7 @@
-//! The paper's figures and tables, with the paper's values beside ours: one file per entry.
+//! The paper's figures and tables, with the paper's values next to ours: one file per entry.
 //!
 //! An entry says which runs it is made from; a [`Laboratory`] makes or finds them, and the entry
-//! turns them into texts and pictures, which whoever calls it writes. The same seed gives the same
+//! turns them into texts and pictures, which the caller writes. The same seed gives the same
 //! bytes, apart from times.
 
 mod cell;
@@ -35,16 +35,16 @@ pub struct Inputs {
     pub seed: Seed,
     /// Folder for cells and classifiers, to be found again; without it nothing is kept.
     pub cells: Option<PathBuf>,
-    /// Few people, for a first look.
+    /// Few people, for a quick run.
     pub quick: bool,
     /// At most so many people of each data set and classifier.
     pub people: Option<usize>,
 }
 
-/// A table for people.
+/// A displayed table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
-    /// What it is about, in a few words.
+    /// A short description.
     pub title: String,
     /// Column heads; all but the first column are numbers, unless they are among `words`.
     pub header: Vec<&'static str>,
@@ -69,7 +69,7 @@ impl Table {
 pub struct Made {
     /// To be printed.
     pub tables: Vec<Table>,
-    /// To be said after the tables.
+    /// Notes below the tables.
     pub remarks: Vec<String>,
     /// Names and contents of files to be written.
     pub files: Vec<(&'static str, String)>,
@@ -77,7 +77,7 @@ pub struct Made {
 
 /// One of the paper's figures or tables.
 pub trait Experiment: Send + Sync {
-    /// Classifiers that it needs besides those of its runs.
+    /// Classifiers that it needs in addition to those of its runs.
     fn subjects(&self) -> Vec<(&'static str, Kind)> {
         Vec::new()
     }
@@ -109,7 +109,7 @@ pub const EXPERIMENTS: &[Entry<dyn Experiment>] = &[
     trees::ENTRY,
 ];
 
-/// Names for several experiments at once, besides `all`.
+/// Names for groups of experiments, in addition to `all`.
 const TABLES: [&str; 4] = ["classifiers", "settings", "table1", "sigma025"];
 
 /// The experiments called `what`: one of them, `figures` or `all`.

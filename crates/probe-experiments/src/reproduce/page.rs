@@ -8,7 +8,7 @@ use probe_core::registry::Entry;
 /// One HTML file that needs nothing else: tables, remarks and pictures of each experiment, in
 /// order.
 pub fn page(made: &[(&'static Entry<dyn Experiment>, Made)], about: &str) -> String {
-    let mut out = open_page("The paper's experiments, made anew", about);
+    let mut out = open_page("Reproducing the paper's experiments", about);
     for (entry, made) in made {
         out += &format!(
             "<section id=\"{0}\">\n<h2>{0}</h2>\n<p>{1}</p>\n",
@@ -29,7 +29,7 @@ pub fn page(made: &[(&'static Entry<dyn Experiment>, Made)], about: &str) -> Str
     out + &close_page("Same data, same seed: the same numbers, apart from times.")
 }
 
-/// A table. Words stand on the left of their column, and sentences below their row, so that the
+/// A table. Words are left-aligned, and sentences are below their row, so that the
 /// page is no wider than its numbers.
 fn html(table: &Table) -> String {
     let n = table.header.len() - usize::from(table.sentences);

@@ -3,7 +3,7 @@
 //!
 //! Source: PROBE, arXiv:2203.06768, ICLR 2023. Where main text and appendix differ (COMPAS,
 //! logistic regression, PROBE: an average rate of 0.28 in the text, 0.33 in the appendix, at the
-//! same cost) the number of the main text stands here.
+//! same cost) this is the number of the main text.
 
 use super::cell::Kind;
 

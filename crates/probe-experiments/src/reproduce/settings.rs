@@ -1,4 +1,4 @@
-//! What the settings of other methods come to, on people whom the classifier denies among the rows
+//! Results of other methods' settings, on people whom the classifier denies among the rows
 //! that it was trained on: so that settings can be chosen without the people of tables and figures.
 //! The default is the cheapest of those with the most answers, or the published one where that is
 //! as good.

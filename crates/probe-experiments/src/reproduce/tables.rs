@@ -43,7 +43,7 @@ impl Compared {
         if self.adversarial {
             columns.extend(adversarial());
         }
-        // The library's way stands below ours.
+        // CARLA's version is below ours.
         for library in LIBRARY {
             if let Some(at) = columns.iter().position(|c| c.paper == library.paper) {
                 columns.insert(at + 1, library);
@@ -213,8 +213,8 @@ impl Line<'_> {
                  compare the two rows"
             }
             "AR" if library && network => {
-                "the library's likeness is of the probability, taken for a score: what its actions \
-                 gain is left to chance"
+                "CARLA fits its surrogate to the probability and uses it as a score: what its \
+                 actions gain is arbitrary"
             }
             "AR" if library && close_cost => "same cost: the authors charge shifts in percentiles",
             "AR" if library => {
@@ -294,7 +294,7 @@ fn remarks(lines: &[Line<'_>]) -> Vec<String> {
     let considered: Vec<&Line<'_>> = others.iter().chain(&theirs).copied().filter(fair).collect();
     let library: Vec<&Line<'_>> =
         lines.iter().filter(|l| LIBRARY.contains(&l.column)).filter(fair).collect();
-    // A cell counts once, whether ours or the library's way meets it.
+    // A cell counts once, whether our version or CARLA's meets it.
     let met = |l: &&&Line<'_>| {
         let same = |other: &&Line<'_>| {
             (other.title, other.kind, other.column.paper) == (l.title, l.kind, l.column.paper)

@@ -68,7 +68,7 @@ fn pictures_in_the_plane_tell_the_truth() {
     let rate = |made: &Made, row: usize| made.tables[0].rows[row][2].parse::<f64>().unwrap();
     let cost = |made: &Made, row: usize| made.tables[0].rows[row][1].parse::<f64>().unwrap();
     // At a corner of less than half a turn, a point on the boundary fails more often than not; ARAR
-    // is safest and dearest.
+    // is the safest and the most expensive.
     let corner = made("motivation", Inputs::default());
     assert!(
         rate(&corner, 0) > 0.45 && rate(&corner, 1) <= 0.2 && rate(&corner, 2) < rate(&corner, 1)
@@ -76,7 +76,7 @@ fn pictures_in_the_plane_tell_the_truth() {
     assert!(cost(&corner, 0) < cost(&corner, 1) && cost(&corner, 1) < cost(&corner, 2));
     let moons = made("navigation", Inputs::default());
     for (row, target) in [(1, 0.35), (2, 0.2), (3, 0.05)] {
-        // Certificates need room below the target; a quarter of it would be waste.
+        // Certificates need a safety gap; a quarter of the target would be too much.
         assert!(
             rate(&moons, row) <= target && rate(&moons, row) > 0.75 * target,
             "{:?}",
@@ -134,7 +134,7 @@ fn tables_are_made_kept_and_found_again() {
     assert_eq!(kept(&cells), n + 6);
     // Found again: the times are those of the first run, to the bit.
     assert_eq!(made("sigma025", inputs.clone()), first);
-    // Another number of people is another cell; a cell that is no longer readable is made anew.
+    // Another number of people is another cell; an unreadable cell is computed again.
     let fewer = made("sigma025", Inputs { people: Some(2), ..inputs.clone() });
     assert_eq!((kept(&cells), fewer.tables[0].rows.len()), (2 * n + 6, n));
     for entry in std::fs::read_dir(&cells).unwrap() {
@@ -146,8 +146,8 @@ fn tables_are_made_kept_and_found_again() {
     let rates =
         |made: &Made| made.tables[0].rows.iter().map(|row| row[4].clone()).collect::<Vec<_>>();
     assert_eq!(rates(&made("sigma025", inputs.clone())), rates(&first));
-    // What another program kept, which this one does not find: it is made anew, although its name
-    // is right.
+    // A cell of an older program, with other numbers: it is computed again although its name is
+    // right.
     let changed = std::fs::read_dir(&cells).unwrap().map(|entry| entry.unwrap().path());
     for path in changed.filter(|path| path.to_string_lossy().contains("compas-nn-growing")) {
         let mut cell: Cell =

@@ -108,7 +108,7 @@ fn grids_shade_any_model() {
 #[test]
 fn a_network_beside_the_model_has_its_section() {
     let mut report = sample();
-    assert!(!checked(&report).contains("before a network"));
+    assert!(!checked(&report).contains("scored by a network"));
     let answer = |name: &str, status, bound| ModelAnswer {
         name: name.to_owned(),
         accuracy: Some(0.8),

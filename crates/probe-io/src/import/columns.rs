@@ -1,5 +1,5 @@
-//! Columns before the first layer or tree: each comes from one input by steps that are kept, so
-//! that a cut of a tree can be moved through them, bit for bit.
+//! Columns before the first layer or tree. Each comes from one input by recorded steps, so
+//! that a threshold of a tree can be moved through them, bit for bit.
 
 /// What the entries of a column or a constant are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Cell {
         Self { source: Source::Number(raw), element, steps, truncated: false, imputed: false }
     }
 
-    /// What an encoder makes of a category.
+    /// The output of an encoder for a category.
     pub(super) fn encoded(source: Source, element: Element) -> Self {
         Self { source, element, steps: Vec::new(), truncated: false, imputed: false }
     }
@@ -85,7 +85,7 @@ impl Cell {
         self.steps.iter().all(|(step, _)| *step == Step::Round)
     }
 
-    /// Whether it is compared as the input rounded to float32 is.
+    /// Whether comparing it equals comparing the input rounded to float32.
     pub(super) fn is_single(&self) -> bool {
         let encoded = !matches!(self.source, Source::Number(_));
         match self.steps[..] {
@@ -181,7 +181,7 @@ impl Cell {
         value
     }
 
-    /// Where a split of this column at `threshold` is on its source.
+    /// The split on the source that equals a split of this column at `threshold`.
     pub(super) fn cut(&self, threshold: f64) -> Result<Cut, String> {
         self.check_is_number()?;
         let falls = self.steps.iter().fold(false, |falls, (step, _)| match step {
@@ -217,7 +217,7 @@ impl Cell {
     }
 }
 
-/// A split as its source sees it.
+/// A split of the source.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cut {
     /// The largest value of the low side.

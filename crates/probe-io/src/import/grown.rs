@@ -3,14 +3,14 @@
 use crate::error::{Error, Result};
 use probe_core::model::Tree;
 
-/// A node as a file has it.
+/// A node of a file.
 pub(super) enum Part {
     Leaf(f64),
     Split { feature: usize, threshold: f64, left: usize, right: usize, default_left: bool },
 }
 
 /// The tree below node 0 of `n`. Nodes that nothing leads to are left out: libraries that prune
-/// leave some behind. Fails with `twice` on a node that two ways lead to, as every cycle has one.
+/// leave some behind. Fails with `twice` on a node with two parents, which every cycle has.
 pub(super) fn grow(
     n: usize,
     part: impl Fn(usize) -> Result<Part>,

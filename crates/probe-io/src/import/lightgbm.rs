@@ -1,7 +1,7 @@
 //! LightGBM models, as `save_model` writes them: text of `key=value` lines, versions v3 and v4.
 //!
 //! A split is `x <= threshold` on `f64`, and the sum of the leaves times `sigmoid` is the log-odds.
-//! Where a value is missing, a split says itself what that means: nothing (NaN then counts as 0),
+//! Each split says which values count as missing: none (NaN then counts as 0),
 //! zeros, or NaN.
 
 mod tree;
@@ -27,7 +27,7 @@ fn is(bytes: &[u8]) -> bool {
 /// A part of the file: its keys, each with its line's number and its value, empty for a key alone.
 struct Section<'a> {
     file: &'a str,
-    /// As messages name it, with a colon and a space after it.
+    /// Its name in messages, followed by a colon and a space.
     name: String,
     fields: BTreeMap<&'a str, (usize, &'a str)>,
 }
@@ -102,7 +102,7 @@ impl<'a> Section<'a> {
         Ok(self.array(key, 1, "file", "a whole number")?[0])
     }
 
-    /// Fails where a field is there and is not `expected`.
+    /// Fails if a field is present and not `expected`.
     fn only(&self, key: &str, expected: &str, why: &str) -> Result<()> {
         match self.get(key).map(str::trim) {
             Some(found) if found != expected => {
@@ -161,7 +161,7 @@ fn read(bytes: &[u8], origin: &str) -> Result<Imported> {
     Ok(Imported { features, model: Arc::new(model), schema: None, about })
 }
 
-/// What stands before the trees, and the trees.
+/// The header before the trees, and the trees.
 fn sections<'a>(text: &'a str, file: &'a str) -> Result<(Section<'a>, Vec<Section<'a>>)> {
     let mut header = Section::new(file, String::new());
     let mut trees: Vec<Section<'a>> = Vec::new();
@@ -194,7 +194,7 @@ fn sections<'a>(text: &'a str, file: &'a str) -> Result<(Section<'a>, Vec<Sectio
     ))
 }
 
-/// The objective as the file has it, and what a margin is times the sum of the leaves.
+/// The objective, and the factor from the sum of the leaves to the margin.
 fn objective<'a>(header: &Section<'a>) -> Result<(&'a str, f64)> {
     const KEY: &str = "objective";
     let Some(text) = header.get(KEY) else {

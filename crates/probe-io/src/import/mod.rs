@@ -1,4 +1,4 @@
-//! Models of other libraries: read exactly, or refused with what stands in the way. A new format is
+//! Models of other libraries: imported exactly, or rejected with the reason. A new format is
 //! one file here and one line in [`FORMATS`].
 
 mod columns;
@@ -14,22 +14,22 @@ use crate::error::Result;
 use probe_core::{Model, Schema};
 use std::sync::Arc;
 
-/// A model as another library saved it.
+/// A model of another library.
 pub(crate) struct Imported {
     /// Model-input columns, in order.
     pub features: Vec<String>,
     /// Its margin; favourable is class 1.
     pub model: Arc<dyn Model>,
-    /// What the file knows of raw features, where it encodes them itself: categories and their
+    /// Raw features, if the file encodes them itself: categories and their
     /// columns. Without it, columns are numbers.
     pub schema: Option<Schema>,
-    /// What it is, for people: version, objective and size, to stand after the format's name.
+    /// Description: version, objective and size, printed after the format's name.
     pub about: String,
 }
 
-/// One format: its name, how it is told, and how it is read.
+/// One format: its name, how to detect it, and how to read it.
 pub(crate) struct Format {
-    /// As messages name it.
+    /// Its name in messages.
     pub name: &'static str,
     /// Whether the first bytes look like it.
     pub is: fn(&[u8]) -> bool,
@@ -37,7 +37,7 @@ pub(crate) struct Format {
     pub read: fn(bytes: &[u8], origin: &str) -> Result<Imported>,
 }
 
-/// Every format there is.
+/// All formats.
 pub(crate) const FORMATS: &[Format] = &[
     xgboost::JSON,
     xgboost::UBJSON,

@@ -1,29 +1,29 @@
-//! Which columns a model has, in which order, and what is known of the features behind them.
+//! The columns of a model, their order, and the features behind them.
 
 use super::columns::{Element, Source};
 use probe_core::schema::{Coding, Kind};
 use probe_core::{Encoding, Feature, ModelInput, Schema};
 use std::collections::BTreeSet;
 
-/// A feature as people have it.
+/// A raw feature.
 #[derive(Debug, Clone)]
 pub(super) struct Raw {
     pub name: String,
     pub element: Element,
-    /// Categories, once they are told, and how they become numbers.
+    /// Categories, once they are known, and their encoding.
     pub categories: Option<(Vec<String>, Coding)>,
 }
 
-/// Where columns of the input stand among those of the model.
+/// Positions of input columns among those of the model.
 pub(super) struct Order {
     /// By the number of the source; `None` for one that the model does not have.
     pub place: Vec<Option<usize>>,
     pub names: Vec<String>,
-    /// What is known besides names, where something is.
+    /// Known properties other than names, if any.
     pub schema: Option<Schema>,
 }
 
-/// Why features make no model.
+/// Why features do not form a model.
 pub(super) enum Misfit {
     /// One of them, by its number.
     Input(usize, String),
@@ -40,8 +40,8 @@ impl From<probe_core::Error> for Misfit {
 
 impl Order {
     /// Features in the order of the inputs, a category's columns in their own order. The first
-    /// `sources` are the numbers of all `raws`; `used` says of each source whether the model looks
-    /// at it.
+    /// `sources` are the numbers of all `raws`; `used` says of each source whether the model
+    /// depends on it.
     pub(super) fn new(raws: &[Raw], sources: &[Source], used: &[bool]) -> Result<Self, Misfit> {
         let mut order = Self { place: vec![None; sources.len()], names: Vec::new(), schema: None };
         let mut columns_of = vec![Vec::new(); raws.len()];

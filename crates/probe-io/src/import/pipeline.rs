@@ -1,16 +1,18 @@
-//! Pipelines: a model, the columns it takes, and the steps by which they come from what people
-//! have. Python objects become such a document.
+//! Pipelines: a model, its input columns, and the steps from raw columns to them. The Python
+//! package turns model objects into such documents.
 //!
 //! ```json
-//! {"format": "probe-pipeline", "version": 1, "source": "scikit-learn 1.9.1 Pipeline(StandardScaler, LogisticRegression)",
-//!  "inputs": [{"name": "age"}, {"name": "job", "categories": ["boss", "clerk"], "encoding": "onehot"}],
-//!  "columns": [{"input": 0, "steps": [["subtract", 38.6], ["divide", 13.7]]}, {"input": 1, "category": 1}],
+//! {"format": "probe-pipeline", "version": 1, "source": "scikit-learn 1.9.1 Pipeline(…)",
+//!  "inputs": [{"name": "age"},
+//!             {"name": "job", "categories": ["boss", "clerk"], "encoding": "onehot"}],
+//!  "columns": [{"input": 0, "steps": [["subtract", 38.6], ["divide", 13.7]]},
+//!              {"input": 1, "category": 1}],
 //!  "model": {"format": "probe-model", "version": 1, "kind": "linear", "…": "…"}}
 //! ```
 //!
-//! Steps are in double precision; `["round"]` is to single. `model` is a native model or XGBoost's
-//! JSON, or the text of a file. A column says `"imputed": true` if missing values were replaced
-//! before it: the model then refuses them.
+//! Steps are in double precision; `["round"]` rounds to single. `model` is a native model,
+//! XGBoost's JSON, or the text of a file. A column says `"imputed": true` if missing values were
+//! replaced in training: the model then rejects them.
 
 use super::columns::{Cell, Element, Source, Step};
 use super::order::{Misfit, Order, Raw};
@@ -33,7 +35,7 @@ const VERSION: u64 = 1;
 /// More weights than a model of people has: what a document asks for must not outgrow it without
 /// limit.
 const MOST_WEIGHTS: usize = 1 << 25;
-/// Characters of `source`, which is one line for people.
+/// Length limit of `source`, which is a single line.
 const MOST_SOURCE: usize = 300;
 
 fn is(bytes: &[u8]) -> bool {
@@ -128,12 +130,12 @@ fn read_model(node: &Node<'_>) -> Result<ModelFile> {
     }
 }
 
-/// What people have.
+/// The raw features.
 struct Features {
     raws: Vec<Raw>,
     /// Numbers of all raw features, then the columns of categories.
     sources: Vec<Source>,
-    /// Of each raw feature, its first source.
+    /// The first source of each raw feature.
     first: Vec<usize>,
 }
 
@@ -265,7 +267,7 @@ fn index(node: &Node<'_>, n: usize, what: &str) -> Result<usize> {
     })
 }
 
-/// From a model of the columns to one of what people have.
+/// Turns a model of encoded columns into a model of raw features.
 struct Moved<'a> {
     features: &'a Features,
     cells: &'a [Cell],
@@ -306,7 +308,7 @@ impl Moved<'_> {
         self.columns.error(error.to_string())
     }
 
-    /// Where the source of a column stands in the model.
+    /// The position of a column's source in the model.
     fn place(&self, column: usize) -> Result<usize> {
         let place = self.order.place[self.features.number(self.cells[column].source)];
         place.ok_or_else(|| self.columns.item(column).error("a column that the model lacks"))
@@ -338,7 +340,7 @@ impl Moved<'_> {
         Ok(layer)
     }
 
-    /// Trees with their cuts on what people have. Where no step is in between, splits stay as they
+    /// Trees with thresholds on raw features. Without steps in between, splits stay as they
     /// are.
     fn trees(&self, inner: &Trees) -> Result<Trees> {
         let rules = inner.rules();
@@ -384,7 +386,7 @@ impl Moved<'_> {
             .map_err(|e| self.fault(&e))
     }
 
-    /// A column as trees see it that round what they compare.
+    /// A column for trees that round values before comparing them.
     fn rounded(&self, cell: &Cell) -> Result<Cell> {
         cell.then(Step::Round).map_err(|what| self.columns.error(what))
     }

@@ -1,7 +1,7 @@
 //! UBJSON, the binary form of JSON that XGBoost writes.
 //!
-//! Memory is bounded by the file's size: a count is believed only where the bytes it promises are
-//! there, and containers whose items take no bytes are refused.
+//! Memory is bounded by the file's size: a count is used only if the promised bytes are
+//! there, and containers whose items take no bytes are rejected.
 
 use crate::error::{Error, Result, excerpt};
 use serde_json::{Map, Number, Value};
@@ -27,7 +27,7 @@ struct Reader<'a> {
     file: &'a str,
 }
 
-/// How a container says what it holds.
+/// The declared content of a container.
 struct Header {
     /// The marker of every item.
     marker: Option<u8>,
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
 
     fn items(&mut self, depth: usize) -> Result<Vec<Value>> {
         let header = self.header()?;
-        // Room is made at once only where the bytes are known to belong to this array alone.
+        // Allocate at once only if the bytes belong to this array alone.
         let mut items = Vec::with_capacity(header.marker.and(header.count).unwrap_or(0));
         while header.count.is_none_or(|count| items.len() < count) {
             let marker = match header.marker {
@@ -238,9 +238,13 @@ mod tests {
 
     #[test]
     fn values_are_as_worked_out() {
-        let bytes = b"{U\x01a[i\xffU\xffI\x01\x00l\x00\x01\x00\x00ZTF]i\x01bSi\x02hiU\x01c[$d#i\x02\x3f\x00\x00\x00\x7f\xc0\x00\x00\
-                      U\x01d{#i\x01i\x01xD\x3f\xb9\x99\x99\x99\x99\x99\x9aU\x01e[#L\x00\x00\x00\x00\x00\x00\x00\x00i\x01fCx}";
-        let expected = json!({"a": [-1, 255, 256, 65536, null, true, false], "b": "hi", "c": [0.5, "NaN"],
+        let bytes =
+            b"{U\x01a[i\xffU\xffI\x01\x00l\x00\x01\x00\x00ZTF]i\x01bSi\x02hiU\x01c[$d#i\x02\
+                      \x3f\x00\x00\x00\x7f\xc0\x00\x00\
+                      U\x01d{#i\x01i\x01xD\x3f\xb9\x99\x99\x99\x99\x99\x9a\
+                      U\x01e[#L\x00\x00\x00\x00\x00\x00\x00\x00i\x01fCx}";
+        let expected = json!({"a": [-1, 255, 256, 65536, null, true, false], "b": "hi", "c": [0.5,
+            "NaN"],
                               "d": {"x": 0.1}, "e": [], "f": "x"});
         assert_eq!(parse(bytes, "m").unwrap(), expected);
     }
@@ -272,7 +276,10 @@ mod tests {
         }
 
         #[test]
-        fn no_markers_make_it_panic(bytes in proptest::collection::vec(proptest::sample::select(b"{}[]$#iUIlLdDSCZTFN\x00\x01\x02a".to_vec()), 0..200)) {
+        fn no_markers_make_it_panic(bytes in proptest::collection::vec(
+            proptest::sample::select(b"{}[]$#iUIlLdDSCZTFN\x00\x01\x02a".to_vec()),
+            0..200,
+        )) {
             let _ = parse(&bytes, "m");
         }
     }

@@ -1,8 +1,8 @@
 //! XGBoost models, as `save_model` writes them: JSON and UBJSON, versions 1 to 3.
 //!
 //! A split is `x < condition` on `f32`; the margin is that of the base score plus the leaves (times
-//! their weights, for `dart`). XGBoost adds in single precision, we in double: that is all by which
-//! margins differ.
+//! their weights, for `dart`). XGBoost adds in single precision, Probe in double, so margins differ
+//! by rounding.
 
 mod tree;
 
@@ -186,7 +186,7 @@ fn features_of(learner: &Node<'_>, count: &Node<'_>) -> Result<Vec<String>> {
     }
 }
 
-/// What the base score adds to the margin, in single precision as XGBoost has it: with a base near
+/// The base score's part of the margin, in single precision as in XGBoost: with a base near
 /// 1 the difference is felt.
 fn base_margin(node: &Node<'_>, objective: &str) -> Result<f64> {
     let wrong = || node.expected("a number, as text or not, or one in brackets");

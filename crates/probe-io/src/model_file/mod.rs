@@ -30,7 +30,7 @@ const COMMON: [&str; 6] = ["format", "version", "kind", "features", "schema", "t
 /// One kind of model: its name, its own fields, and how it is read and written.
 struct Kind {
     name: &'static str,
-    /// Fields besides the common ones.
+    /// Fields in addition to the common ones.
     fields: &'static [&'static str],
     /// Builds the model from the document; the number of features and the threshold are read
     /// already.
@@ -39,7 +39,7 @@ struct Kind {
     write: fn(&dyn Model) -> Option<Map<String, Value>>,
 }
 
-/// Every kind there is.
+/// All kinds.
 const KINDS: &[Kind] = &[linear::KIND, mlp::KIND, trees::KIND];
 
 /// A model with the names of its inputs and, where the file has one, its schema.
@@ -78,7 +78,7 @@ impl ModelFile {
         import::format_of(head).is_some()
     }
 
-    /// Reads a model file, native or of another library; the content tells which.
+    /// Reads a model file; the format is detected from the content.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = path.display().to_string();
@@ -169,7 +169,7 @@ impl ModelFile {
         Self::parse(file.to_json()?.as_bytes(), "the new model")
     }
 
-    /// The model with its decision told from outside: `negate` if class 0 is the favourable one,
+    /// The model with another decision: `negate` if class 0 is the favourable one,
     /// and another cut-off on the (negated) margin.
     pub fn with_decision(&self, negate: bool, threshold: Option<f64>) -> Result<Arc<dyn Model>> {
         if !negate && threshold.is_none() {

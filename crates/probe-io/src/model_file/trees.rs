@@ -124,7 +124,7 @@ fn number(value: &Value) -> Option<f64> {
     value.as_f64().filter(|number| number.is_finite())
 }
 
-/// A number that nobody uses; 0 for `null`.
+/// An unused number; 0 for `null`.
 fn unused(value: &Value) -> Option<f64> {
     if value.is_null() { Some(0.0) } else { number(value) }
 }
@@ -140,7 +140,7 @@ fn children(array: &Node<'_>, n: usize) -> Result<Vec<i64>> {
 }
 
 /// Fails where a node is the child of two, which every cycle from the root has, and on cycles apart
-/// from the root. Nodes that are cut off are otherwise let pass: libraries that prune leave some
+/// from the root. Other unreachable nodes are allowed: libraries that prune leave some
 /// behind.
 fn one_way_to_each(lefts: &Node<'_>, left: &[i64], rights: &Node<'_>, right: &[i64]) -> Result<()> {
     let mut parent: Vec<Option<usize>> = vec![None; left.len()];

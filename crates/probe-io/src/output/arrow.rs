@@ -50,7 +50,7 @@ pub(super) fn record_batch(
         }
     };
     let arrays = columns.iter().zip(fields).map(array).collect();
-    // A batch without columns has no other way to know.
+    // A batch without columns does not know its length.
     let rows =
         RecordBatchOptions::new().with_row_count(Some(columns.first().map_or(0, Column::len)));
     RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &rows)

@@ -18,7 +18,7 @@ enum Sink {
     },
 }
 
-/// An output that is a temporary file beside its target until [`AtomicOutput::commit`]; dropped
+/// An output that is a temporary file next to its target until [`AtomicOutput::commit`]; dropped
 /// before that, it leaves nothing behind and an existing target is untouched. `-` is standard
 /// output, which passes through, and so do devices and named pipes.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ pub enum Cell<'c> {
     Number(f64),
     /// A whole number, written as one.
     Whole(i64),
-    /// A number that keeps the text it came with, which may stand for a missing one; see
+    /// A number that keeps its original text, which may be a missing value; see
     /// [`crate::Chunk::unchanged`].
     Verbatim(Verbatim<'c>),
 }
@@ -151,7 +151,7 @@ pub enum Batch<'c> {
     Columns(Vec<Column<'c>>),
     /// One JSON value per row, for the JSON formats when rows are nested.
     Objects(Vec<Value>),
-    /// The same, written already: no tree of values is built on the way.
+    /// The same, already written as text, without a tree of values.
     Json(JsonRows),
     /// One text per row, for [`TableWriter::create_prose`](super::TableWriter::create_prose).
     Prose(Vec<String>),

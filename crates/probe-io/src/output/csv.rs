@@ -33,7 +33,7 @@ pub(super) fn encode(columns: &[Column<'_>], n_rows: usize) -> Vec<u8> {
                     Cell::Whole(value) => number::append_integer(&mut out, *value),
                     Cell::Verbatim(verbatim) => out.extend_from_slice(verbatim.text),
                 },
-                // What is not finite is written as no value.
+                // Values that are not finite are written as missing.
                 Column::Numbers(values) => number::append_float(&mut out, values[row]),
                 Column::Integers(cells) => {
                     if let Some(value) = cells[row] {

@@ -54,7 +54,7 @@ impl Field {
         &self.name
     }
 
-    /// What it holds.
+    /// Its content.
     pub fn kind(&self) -> FieldKind {
         self.kind
     }

@@ -121,7 +121,7 @@ impl ParquetWriter {
         Ok(())
     }
 
-    /// Writes what is left and the footer.
+    /// Writes the remaining rows and the footer.
     pub(super) fn finish(mut self) -> Result<AtomicOutput> {
         if self.n_pending > 0 {
             self.flush()?;

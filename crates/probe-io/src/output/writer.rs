@@ -29,7 +29,7 @@ enum Style {
     Arrow(Arc<arrow_schema::Schema>),
 }
 
-/// What stands around texts that are written one after the other.
+/// Text before, between and after texts that are written one by one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prose {
     /// Before the first.
@@ -127,7 +127,7 @@ impl Encoded {
 pub struct TableWriter {
     encoder: Encoder,
     sink: Sink,
-    /// What comes before the first row; held back so that a run that fails at once prints nothing.
+    /// Text before the first row; delayed, so that a run that fails at once prints nothing.
     opening: Vec<u8>,
     /// What comes before the first batch that has rows.
     first: Vec<u8>,

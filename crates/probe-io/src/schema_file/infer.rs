@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_CATEGORIES: usize = 50;
 /// About so many steps from the lowest value to the highest.
 const STEPS: f64 = 200.0;
-/// Words in a name that stand for what people cannot change, or must not be asked to.
+/// Words in names of features that people cannot change, or must not be asked to change.
 const FIXED: [&str; 22] = [
     "age",
     "birth",
@@ -41,7 +41,7 @@ const FIXED: [&str; 22] = [
 pub struct Inferred {
     /// The schema.
     pub schema: Schema,
-    /// What a person should look at, one sentence each.
+    /// Notes on what to check, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ impl Cells {
 }
 
 /// Guesses a schema from the columns of a table. Names in `immutable` are taken as given; so are
-/// those that look like what nobody can change.
+/// those whose names sound as if nobody could change them.
 pub fn infer_schema(
     reader: TableReader,
     target: Option<&str>,
@@ -134,7 +134,7 @@ pub fn infer_schema(
     Ok(Inferred { schema, notes })
 }
 
-/// The value of a target that stands for yes, where there are two and one of them plainly does.
+/// The value of a binary target that clearly means yes, if there is one.
 pub fn obvious_favourable(values: &BTreeSet<&str>) -> Option<&'static str> {
     let obvious =
         ["1", "1.0", "yes", "Yes", "true", "True"].into_iter().find(|v| values.contains(v));
@@ -193,7 +193,7 @@ fn feature(
             } else {
                 Some(step)
             };
-            // A bound between two steps could not be told.
+            // A bound must be a multiple of the step.
             let step = feature.step().unwrap_or(1.0);
             feature.min = Some((cells.low / step).floor() * step);
             feature.max = Some((cells.high / step).ceil() * step);
@@ -219,7 +219,7 @@ fn round_step(step: f64) -> f64 {
     if power < 0.0 { times / 10f64.powf(-power) } else { times * unit }
 }
 
-/// Whether a word of the name stands for what nobody can change.
+/// Whether the name contains such a word.
 fn looks_fixed(name: &str) -> bool {
     let lower = name.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric());

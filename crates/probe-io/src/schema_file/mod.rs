@@ -1,4 +1,4 @@
-//! Schema files: TOML or JSON, told apart by content.
+//! Schema files: TOML or JSON, detected from the content.
 
 mod infer;
 
@@ -51,7 +51,7 @@ pub fn save_schema(schema: &Schema, path: impl AsRef<Path>) -> Result<()> {
     output.commit()
 }
 
-/// The schema in a JSON value, wherever that stands.
+/// The schema in a JSON value.
 pub(crate) fn from_value(node: &Node<'_>) -> Result<Schema> {
     refuse_unknown(node)?;
     let mut track = serde_path_to_error::Track::new();

@@ -41,7 +41,7 @@ impl ArrowReader {
         self.batches.iter().map(|batch| batch.num_rows() as u64).sum()
     }
 
-    /// Fails on wanted columns that cannot be what they are wanted as.
+    /// Fails on requested columns of the wrong type.
     pub(crate) fn check(&self, plan: &ColumnPlan) -> Result<()> {
         let refuse = |column: usize, wanted: &str| {
             let (name, kind) = (&plan.header()[column], &self.types[column]);
@@ -107,7 +107,7 @@ impl ArrowRows {
     }
 }
 
-/// The values of a column, by what they are.
+/// The values of a column, by type.
 fn typed(values: &ArrayRef) -> TypedColumn {
     fn texts<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> TypedColumn {
         TypedColumn::Texts(

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The cells, as their format has them.
+/// The cells, in the form of their format.
 #[derive(Debug)]
 pub(crate) enum Cells {
     Csv(TextCells),
@@ -89,7 +89,7 @@ impl Chunk {
         }
     }
 
-    /// Where a row of the chunk stands in the file.
+    /// The position of a row in the file.
     pub fn place(&self, row: usize) -> Place {
         match &self.cells {
             Cells::Csv(text) | Cells::Json(text) => text.place(row),
@@ -311,7 +311,7 @@ fn utf8(bytes: &[u8]) -> Option<Cow<'_, str>> {
     std::str::from_utf8(bytes).ok().map(Cow::Borrowed)
 }
 
-/// JSON has booleans beside its numbers; texts that look like numbers stay texts.
+/// JSON has booleans as well as numbers; texts that look like numbers stay texts.
 fn json_number(text: &[u8]) -> Option<f64> {
     match text {
         b"true" => Some(1.0),

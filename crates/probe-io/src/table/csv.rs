@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every record as its cells, by way of small runs.
+    /// The cells of every record, read in small runs.
     fn ours(text: &[u8], rows: usize) -> Vec<Vec<Vec<u8>>> {
         let input = Box::new(std::io::Cursor::new(text.to_vec()));
         let mut reader = RecordReader::new("t.csv".into(), input, Framing::Csv);
@@ -156,7 +156,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cells_are_those_of_the_csv_crate(text in "([a,b\" ]|\"\"|\n|\r\n){0,60}", rows in 1usize..4) {
+        fn cells_are_those_of_the_csv_crate(text in "([a,b\" ]|\"\"|\n|\r\n){0,60}",
+            rows in 1usize..4) {
             // An open quote is an error here and runs to the end there; a stray CR cannot arise
             // from this alphabet.
             let mut framing = Framing::Csv;

@@ -32,12 +32,12 @@ impl Format {
         }
     }
 
-    /// The format a file's ending stands for; CSV where it stands for none.
+    /// The format of a file name's ending; CSV if the ending is unknown.
     pub fn of_path(path: impl AsRef<Path>) -> Self {
         Self::of_ending(path).unwrap_or_default()
     }
 
-    /// The format a file's ending stands for, if it does.
+    /// The format of a file name's ending, if it is known.
     pub fn of_ending(path: impl AsRef<Path>) -> Option<Self> {
         let ending = path.as_ref().extension()?.to_string_lossy().to_ascii_lowercase();
         match ending.as_str() {

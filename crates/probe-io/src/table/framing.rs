@@ -3,7 +3,7 @@
 
 use memchr::{memchr, memchr2};
 
-/// What stands at a position of the data read so far.
+/// What is at a position of the data read so far.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
     /// A record at `start..end`; the next frame starts at `next`.
@@ -18,7 +18,7 @@ pub(crate) enum Frame {
     Bad(String),
 }
 
-/// How records are told apart.
+/// How records are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// Lines, but a line end within quotes does not count.
@@ -95,7 +95,7 @@ fn csv(data: &[u8], start: usize, eof: bool) -> Frame {
     }
 }
 
-/// The quote that ends the quoted text from `pos` on; doubled quotes stand for one and do not end
+/// The quote that ends the quoted text from `pos` on; doubled quotes mean one quote and do not end
 /// it.
 pub(crate) fn closing_quote(data: &[u8], mut pos: usize) -> Option<usize> {
     loop {

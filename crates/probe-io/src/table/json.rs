@@ -1,4 +1,4 @@
-//! JSON objects into cells. A cell is its value's text as it stands in the file: quotes of texts
+//! JSON objects into cells. A cell is its value's text in the file: quotes of texts
 //! included.
 
 use super::plan::ColumnPlan;

@@ -1,5 +1,5 @@
-//! Tables in: a header first, then owned chunks of rows whose cells are decoded by whoever works on
-//! them.
+//! Tables in: a header first, then owned chunks of rows whose cells are decoded by the workers that
+//! use them.
 
 #[cfg(feature = "arrow")]
 mod arrow;

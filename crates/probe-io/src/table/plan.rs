@@ -13,7 +13,7 @@ pub struct Columns {
     pub features: Vec<String>,
     /// Columns that are carried through as they are.
     pub ids: Vec<String>,
-    /// Whether other columns are passed over instead of refused.
+    /// Whether other columns are ignored instead of an error.
     pub ignore_extra: bool,
     /// How features become columns, where some are categories: `features` are then those of the
     /// encoding.
@@ -190,7 +190,7 @@ pub(crate) fn check_distinct(header: &[String], file: &str) -> Result<()> {
 /// may differ.
 const ALIKE: f64 = 0.75;
 
-/// A guess at which column was meant: the one that nobody asked for whose name is most alike,
+/// A guess at which column was meant: the unused one with the most similar name,
 /// whatever its case, spaces, underscores or hyphens.
 fn hint(name: &str, header: &[String], wanted: &Columns) -> String {
     let bare = |text: &str| -> String {

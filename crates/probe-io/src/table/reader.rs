@@ -50,7 +50,7 @@ impl TableReader {
         }
     }
 
-    /// Reads a table from any stream; `name` stands for it in errors. Parquet needs random access
+    /// Reads a table from any stream; `name` is its name in errors. Parquet needs random access
     /// and goes through a temporary file.
     pub fn from_read(
         name: &str,
@@ -107,7 +107,7 @@ impl TableReader {
         })
     }
 
-    /// Reads batches that are in memory already, without copying them; `name` stands for them in
+    /// Reads batches that are in memory already, without copying them; `name` is their name in
     /// errors. All must have `schema`.
     #[cfg(feature = "arrow")]
     pub fn from_arrow(
@@ -256,8 +256,8 @@ impl Chunks {
 }
 
 impl RawChunk {
-    /// Splits the rows into cells. A faulty row is returned as an error beside the good rows before
-    /// it, so that errors can be told in row order.
+    /// Splits the rows into cells. A faulty row is returned as an error with the good rows before
+    /// it, so that errors are reported in row order.
     pub fn decode(self) -> (Chunk, Option<Error>) {
         let Self { plan, content } = self;
         let (cells, error) = match content {

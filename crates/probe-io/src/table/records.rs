@@ -136,7 +136,7 @@ impl RecordReader {
         Ok(run)
     }
 
-    /// Reads on in another way.
+    /// Continues with another source.
     pub(crate) fn set_framing(&mut self, framing: Framing) {
         self.framing = framing;
     }

@@ -1,4 +1,4 @@
-//! A decoded run of text records: one buffer, and where each cell stands in it.
+//! A decoded run of text records: one buffer, and the position of each cell in it.
 
 use super::records::{RawText, count_lines};
 use crate::error::Place;
@@ -58,7 +58,7 @@ impl TextCells {
         &self.data
     }
 
-    /// Where a row stands in the file.
+    /// The position of a row in the file.
     pub(crate) fn place(&self, row: usize) -> Place {
         let start = self.records[row].0 as usize;
         let line = self.first_line.map(|first| first + count_lines(&self.data[..start]));
@@ -66,7 +66,7 @@ impl TextCells {
     }
 }
 
-/// Where record `row` of an undecoded run stands in the file.
+/// The position of record `row` of an undecoded run in the file.
 pub(crate) fn place_of(raw: &RawText, row: usize, lines: bool) -> Place {
     let start = raw.records[row].0 as usize;
     let line = lines.then(|| raw.first_line + count_lines(&raw.data[..start]));

@@ -14,12 +14,12 @@ pub(crate) struct TypedCells {
     pub(crate) numbers: Vec<f64>,
     /// Positions in `numbers` that were null, unsorted.
     nulls: Vec<usize>,
-    /// Positions in `numbers` that hold no category of their feature, with what they hold.
+    /// Positions in `numbers` that hold no category of their feature, with their values.
     unknown: Vec<(usize, String)>,
     ids: Vec<TypedColumn>,
 }
 
-/// The values of a column, by what they are.
+/// The values of a column, by type.
 #[derive(Debug)]
 pub(crate) enum TypedColumn {
     Integers(Vec<Option<i64>>),

@@ -8,8 +8,8 @@ use super::{Instance, Norm, solve};
 use crate::{Mixed, Shape, assert_close};
 use probe_core::{Purpose, Seed};
 
-/// Least $c^2\delta^2 - \nu w\delta$ over the column's room: at an end, at the person's value, or
-/// where flat.
+/// Least $c^2\delta^2 - \nu w\delta$ over the column's interval: at an end, at the person's value,
+/// or where flat.
 fn cheapest_at(column: &Column, price: f64) -> f64 {
     let (up, down) = column.unit_costs();
     let flat = [up, down].map(|c| column.x + 0.5 * price * column.weight / (c * c));

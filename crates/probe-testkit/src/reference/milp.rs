@@ -15,8 +15,8 @@ struct Moves {
 
 /// Solves l1 or linf with groups and limited changes as one MILP.
 ///
-/// Out of scope: l2, noise on changed columns, and limited changes where a column has infinite room
-/// (no big M).
+/// Out of scope: l2, noise on changed columns, and limited changes where a column has an infinite
+/// interval (no big M).
 pub fn solve_milp(instance: &Instance, norm: Norm) -> Result<Option<Reference>, OutOfScope> {
     let refuse = |why: &str| Err(OutOfScope(why.to_owned()));
     let n = instance.n_columns();

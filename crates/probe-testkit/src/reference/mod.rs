@@ -4,7 +4,7 @@
 //! set of changed columns, the needed score is a constant and the problem convex, so its optimum is
 //!
 //! - l1: a vertex of (cell of the box cut along the person's values) ∩ {score ≥ needed}: every
-//!   column stays or is at an end of its room, but for one at most, which takes up the rest;
+//!   column stays or is at an end of its interval, except one at most, which takes up the rest;
 //! - l2: a KKT point: every column stays, is at an end, or moves by $\tau w_j/c_j^2$ with one
 //!   common $\tau$.
 //!
@@ -159,7 +159,7 @@ impl Search<'_> {
 }
 
 /// The value of a column that helps most at a largest weighted move of `level`, which must let it
-/// into its room.
+/// into its interval.
 fn best_within(column: &view::Column, level: f64) -> f64 {
     let (up, down) = column.unit_costs();
     let (low, high) =
@@ -193,7 +193,7 @@ fn level(view: &View, setting: &Setting, total: f64, best: &mut Incumbent) {
         };
         let enough = |level: f64| {
             let terms = view.columns.iter().zip(values(level));
-            // A column without weight may have an infinite room.
+            // A column without weight may have an infinite interval.
             let gain =
                 |(c, v): (&view::Column, f64)| if c.weight == 0.0 { 0.0 } else { c.weight * v };
             view.enough(setting.score + terms.map(gain).sum::<f64>(), view.needed(set))

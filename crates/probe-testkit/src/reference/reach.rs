@@ -111,7 +111,7 @@ impl Reach<'_> {
         }
     }
 
-    /// Spends what is left on the undecided columns.
+    /// Spends the rest of the budget on the undecided columns.
     fn finish(&self, node: Node, values: &[f64], best: &mut Option<Best>) {
         let left = (self.allowed - node.total).max(0.0);
         let undecided =

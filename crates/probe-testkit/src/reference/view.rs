@@ -35,7 +35,7 @@ impl Column {
         self.low < self.x || self.x < self.high
     }
 
-    /// The finite ends of its room, other than staying.
+    /// The finite ends of its interval, other than staying.
     pub(super) fn ends(&self) -> impl Iterator<Item = f64> + use<> {
         let (low, high, x) = (self.low, self.high, self.x);
         let second = (high != low).then_some(high);
@@ -47,7 +47,7 @@ impl Column {
         if self.weight > 0.0 { self.up } else { self.down }
     }
 
-    /// The far end of its room in the direction that raises the score; may be infinite.
+    /// The far end of its interval in the direction that raises the score; may be infinite.
     pub(super) fn useful_end(&self) -> f64 {
         if self.weight > 0.0 { self.high } else { self.low }
     }

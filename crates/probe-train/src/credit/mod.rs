@@ -1,29 +1,34 @@
 //! The built-in data set: applicants for a consumer loan and whether they were approved.
 //!
-//! The people are invented, so the data set has no licence and no privacy to mind; the numbers are
-//! plausible for a euro country. Two hidden traits tie the columns together: *affluence* (people
+//! The people are invented, so there are no licence or privacy restrictions. The numbers are
+//! plausible for a euro country. Two hidden traits correlate the columns: *affluence* (people
 //! who earn much also save much) and *prudence* (people who pay late also use up their card, apply
 //! often and save little). Both are standard normal and independent.
 //!
 //! | feature | unit | range | distribution | approval, if it rises |
 //! |---|---|---|---|---|
 //! | `age` | years | 20–75 | normal around 42, sd 13, truncated | rises |
-//! | `income` | EUR a year | 12,000–100,000 | log-normal, median 33,000, most at age 50; hundreds | rises |
-//! | `savings` | EUR | 0–60,000 | a quarter have none, the others log-normal around 6,000; hundreds | rises |
-//! | `debt` | EUR, without mortgages | 0–40,000 | a quarter have none, the others log-normal around 9,000; hundreds | falls |
-//! | `housing_cost` | EUR a month, rent or loan | 250–2,000 | log-normal around 750, more with income; tens | falls |
+//! | `income` | EUR a year | 12,000–100,000 | log-normal, median 33,000, peak at age 50 | rises |
+//! | `savings` | EUR | 0–60,000 | a quarter have none, others log-normal around 6,000 | rises |
+//! | `debt` | EUR | 0–40,000 | a quarter have none, others log-normal around 9,000 | falls |
+//! | `housing_cost` | EUR a month | 250–2,000 | log-normal around 750, more with income | falls |
 //! | `card_utilisation` | % of the card limit | 0–100 | logistic-normal, median 30; whole | falls |
 //! | `late_payments` | in 24 months | 0–10 | Poisson, half have none | falls |
 //! | `credit_applications` | in 12 months | 0–8 | Poisson around 1 | falls |
 //! | `open_accounts` | number | 1–12 | one and a Poisson number, together around 3.5 | falls |
-//! | `months_employed` | months with the employer | 0–360 | a skewed share of adult life, median 60 | rises |
+//! | `months_employed` | months | 0–360 | a skewed share of adult life, median 60 | rises |
 //! | `credit_history_years` | years | 0–57 | a third to nearly all of adult life | rises |
-//! | `housing` | `rented`, `owned`, `with family` | | owners are older and earn more; about a third own | rises from `rented` by `with family` to `owned` |
-//! | `employment` | `none`, `temporary`, `permanent`, `self-employed` | | by time with the employer; six in ten are permanent | rises from `none` by `temporary` and `self-employed` to `permanent` |
+//! | `housing` | | | owners are older and earn more; about a third own | see below |
+//! | `employment` | | | depends on `months_employed`; six in ten are permanent | see below |
 //! | `education` | `school`, `vocational`, `degree` | | in this order; more with income | rises |
-//! | `purpose` | `car`, `home`, `holiday`, `business` | of the loan | independent | most for `home`, least for `holiday` |
+//! | `purpose` | of the loan | | independent | see below |
 //!
-//! Values beyond a range count as its end. A category stands as its number in a row. Correlations:
+//! Income, savings and debt are multiples of 100, housing cost of 10. Debt does not include
+//! mortgages. Categories, in the order of approval: housing `rented`, `with family`, `owned`;
+//! employment `none`, `temporary`, `self-employed`, `permanent`; purpose `car`, `home`, `holiday`,
+//! `business`, with most approvals for `home` and fewest for `holiday`.
+//!
+//! Values beyond a range are clipped. A row holds the number of a category. Correlations:
 //! savings, housing cost and debt rise with income. Where prudence is low, savings are low, and
 //! debt, card use, late payments and applications are high. Time with the employer and credit
 //! history grow with age.
@@ -115,7 +120,7 @@ impl CreditData {
         names.get(self.person(row)[k] as usize).copied()
     }
 
-    /// One person's target as it would stand in a file: `yes` or `no`.
+    /// One person's target, as in a file: `yes` or `no`.
     pub fn approved_text(&self, row: usize) -> &'static str {
         if self.approved[row] { FAVOURABLE } else { UNFAVOURABLE }
     }

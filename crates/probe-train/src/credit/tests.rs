@@ -230,7 +230,7 @@ fn categories_are_as_documented() {
             .all(|row| (N_NUMBERS..N_FEATURES).all(|k| data.category(row, k).is_some()))
     );
     assert_eq!(data.category(0, 0), None);
-    // Whoever has been with an employer for long has work.
+    // People with a long time at an employer have work.
     assert!(
         (0..data.n_rows())
             .all(|row| data.person(row)[9] < 3.0 || data.category(row, 12) != Some("none"))

@@ -238,7 +238,7 @@ fn bad_input_is_named() {
         attempt(&nan, &[true, false, true]),
         "row 1, feature 'x1': NaN is not a finite number"
     );
-    // Nothing to tell rows apart by: leaves without splits.
+    // No feature separates the rows: leaves without splits.
     let model = fit(
         ForestParams { trees: 3, bootstrap: false, ..plain },
         &[1.0; 4],

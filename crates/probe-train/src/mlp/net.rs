@@ -14,7 +14,7 @@ pub(super) struct Net {
     activation: Activation,
 }
 
-/// Where a layer stands among the parameters.
+/// The position of a layer among the parameters.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     start: usize,
@@ -73,7 +73,7 @@ impl Net {
         Self { parameters, shapes, activation }
     }
 
-    /// The network as it is served.
+    /// The network as a model of the engine.
     pub(super) fn model(&self) -> Result<Mlp> {
         let dense = |shape: &Shape| {
             let (weight, bias) = shape.of(&self.parameters);

@@ -1,7 +1,7 @@
-"""Models as Python objects become bytes that the engine reads: exactly, or not at all.
+"""Turns model objects of Python libraries into bytes that the engine imports exactly.
 
-`document` finds out which library an object is of. Each library has a module here with a function of the same name; none of them is imported before
-an object of its library is there.
+`document` finds out which library an object is of. Each library has a module here with a function
+of the same name; none of them is imported before an object of its library is there.
 """
 
 from ..errors import UnsupportedError
@@ -10,7 +10,7 @@ LIBRARIES = ("xgboost", "lightgbm", "sklearn", "torch")
 
 
 def library(model):
-    """The library that a model's class is of, or comes from; `None` if it is none that is known."""
+    """The library of a model's class or of a base class; `None` if it is not supported."""
     for kind in type(model).__mro__:
         root = kind.__module__.partition(".")[0]
         if root in LIBRARIES:
@@ -19,7 +19,7 @@ def library(model):
 
 
 def document(model: object, features: "list[str] | None" = None) -> bytes:
-    """The model as bytes; `features` names the columns it takes, where the library has no names or others are wanted."""
+    """The model as bytes; `features` replaces the column names of the library."""
     root = library(model)
     if root == "sklearn":
         from . import sklearn as reader
@@ -31,5 +31,8 @@ def document(model: object, features: "list[str] | None" = None) -> bytes:
         from . import torch as reader
     else:
         kind = type(model)
-        raise UnsupportedError(f"{kind.__module__}.{kind.__qualname__}", "models of scikit-learn, XGBoost, LightGBM and PyTorch are read")
+        raise UnsupportedError(
+            f"{kind.__module__}.{kind.__qualname__}",
+            "models of scikit-learn, XGBoost, LightGBM and PyTorch are read",
+        )
     return reader.document(model, features)

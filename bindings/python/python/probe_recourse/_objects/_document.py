@@ -1,4 +1,6 @@
-"""The document of a pipeline: what people have, the columns made of it, and the model that takes them."""
+"""The document of a pipeline: what people have, the columns made of it, and the model that takes
+them.
+"""
 
 import json
 import math
@@ -45,7 +47,13 @@ def named(features, own, n):
 
 def native(kind, n, **fields):
     """A native model of `n` columns."""
-    return {"format": "probe-model", "version": 1, "kind": kind, "features": [f"c{j}" for j in range(n)], **fields}
+    return {
+        "format": "probe-model",
+        "version": 1,
+        "kind": kind,
+        "features": [f"c{j}" for j in range(n)],
+        **fields,
+    }
 
 
 def linear(weights, bias):
@@ -53,7 +61,7 @@ def linear(weights, bias):
 
 
 def network(layers, activation):
-    """Layers as pairs of weights `[outputs][inputs]` and biases; one layer alone is a linear model."""
+    """Layers as pairs of weights `[outputs][inputs]` and biases; one layer is a linear model."""
     layers = [{"weight": weight, "bias": bias} for weight, bias in layers]
     n = len(layers[0]["weight"][0])
     if len(layers) == 1:
@@ -65,10 +73,19 @@ def written(source, inputs, columns, model):
     """The bytes of a document."""
     if len(source) > MOST_SOURCE:
         source = source[: MOST_SOURCE - 1] + "…"
-    whole = {"format": "probe-pipeline", "version": 1, "source": source, "inputs": inputs, "columns": columns, "model": model}
+    whole = {
+        "format": "probe-pipeline",
+        "version": 1,
+        "source": source,
+        "inputs": inputs,
+        "columns": columns,
+        "model": model,
+    }
     return json.dumps(whole, allow_nan=False, ensure_ascii=False).encode()
 
 
 def plain(source, names, model):
     """The bytes of a document whose model takes what people have."""
-    return written(source, [{"name": name} for name in names], [{"input": j} for j in range(len(names))], model)
+    return written(
+        source, [{"name": name} for name in names], [{"input": j} for j in range(len(names))], model
+    )

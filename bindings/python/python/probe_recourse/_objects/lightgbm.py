@@ -11,14 +11,21 @@ def learned(model):
     if isinstance(model, lightgbm.LGBMClassifier):
         classes = model.n_classes_
         if classes != 2:
-            raise UnsupportedError(f"LGBMClassifier with {classes} classes", "models of two classes are read")
+            raise UnsupportedError(
+                f"LGBMClassifier with {classes} classes", "models of two classes are read"
+            )
         booster = model.booster_
     elif isinstance(model, lightgbm.Booster):
         booster = model
     else:
-        raise UnsupportedError(f"lightgbm {type(model).__name__}", "only Booster and LGBMClassifier are read")
+        raise UnsupportedError(
+            f"lightgbm {type(model).__name__}", "only Booster and LGBMClassifier are read"
+        )
     if booster.pandas_categorical and any(booster.pandas_categorical):
-        raise UnsupportedError("LightGBM with categorical features", "splits on categories are not read; encode them before the model")
+        raise UnsupportedError(
+            "LightGBM with categorical features",
+            "splits on categories are not read; encode them before the model",
+        )
     return booster.model_to_string(), booster.num_feature()
 
 
@@ -29,4 +36,6 @@ def document(model: object, features: "list[str] | None" = None) -> bytes:
     text, n = learned(model)
     if features is None:
         return text.encode()
-    return plain(f"LightGBM {lightgbm.__version__} {type(model).__name__}", named(features, None, n), text)
+    return plain(
+        f"LightGBM {lightgbm.__version__} {type(model).__name__}", named(features, None, n), text
+    )

@@ -1,7 +1,8 @@
-"""scikit-learn: classifiers of two classes, and pipelines of scalers, imputers and encoders before them.
+"""scikit-learn: binary classifiers, and pipelines with scalers, imputers and encoders.
 
-Transformers are followed column by column: each column of the model comes from one column of the frame by steps that are kept in order, as
-scikit-learn makes them in double precision. Classes are told by name, so that nothing is imported that is not there.
+Transformers are followed column by column. Each input of the model comes from one column of the
+frame, by steps in the order and the double precision of scikit-learn. Classes are compared by name,
+so that no missing library is imported.
 """
 
 import math
@@ -11,8 +12,8 @@ from ..errors import UnsupportedError
 from . import _document as doc
 
 LINEAR = (
-    "LogisticRegression", "LogisticRegressionCV", "LinearSVC", "SGDClassifier", "RidgeClassifier", "RidgeClassifierCV", "Perceptron",
-    "LinearDiscriminantAnalysis",
+    "LogisticRegression", "LogisticRegressionCV", "LinearSVC", "SGDClassifier", "RidgeClassifier",
+    "RidgeClassifierCV", "Perceptron", "LinearDiscriminantAnalysis",
 )  # fmt: skip
 ACTIVATIONS = {"relu": "relu", "tanh": "tanh", "logistic": "sigmoid"}
 
@@ -22,13 +23,13 @@ def refuse(what, why):
 
 
 def kind_of(estimator):
-    """The name of a class of one of the libraries that are read, else `None`: a subclass elsewhere may do anything."""
+    """The class name if it is of a supported library, else `None`. A subclass may do anything."""
     root = type(estimator).__module__.partition(".")[0]
     return type(estimator).__name__ if root in ("sklearn", "xgboost", "lightgbm") else None
 
 
 def name_of(estimator):
-    """A class as messages name it."""
+    """The name of a class for messages."""
     return kind_of(estimator) or f"{type(estimator).__module__}.{type(estimator).__qualname__}"
 
 
@@ -50,19 +51,25 @@ def document(estimator: object, features: "list[str] | None" = None) -> bytes:
         refuse(name_of(estimator), "no column of the frame reaches the model")
     place = {raw: number for number, raw in enumerate(used)}
     inputs = [frame.input(raw) for raw in used]
-    return doc.written(source, inputs, [column.written(place, frame) for column in state.columns], model)
+    return doc.written(
+        source, inputs, [column.written(place, frame) for column in state.columns], model
+    )
 
 
 def described(estimator):
-    """Classes of a pipeline, for people."""
+    """The classes of a pipeline, as text."""
     if kind_of(estimator) == "Pipeline":
-        inner = ", ".join(step if isinstance(step, str) else described(step) for _, step in estimator.steps if step is not None)
+        inner = ", ".join(
+            step if isinstance(step, str) else described(step)
+            for _, step in estimator.steps
+            if step is not None
+        )
         return f"Pipeline({inner})"
     return type(estimator).__name__
 
 
 def flat_steps(estimator):
-    """Transformers and the classifier, those of pipelines inside included."""
+    """All transformers and the classifier, with nested pipelines expanded."""
     if kind_of(estimator) != "Pipeline":
         return [estimator]
     steps = []
@@ -96,7 +103,7 @@ def frame_of(steps):
 
 
 class Frame:
-    """The columns that people have."""
+    """The columns of the input frame."""
 
     def __init__(self, names):
         self.names = names
@@ -115,25 +122,36 @@ class Frame:
 
 
 class Column:
-    """One column on its way to the model: the number in the frame, or what an encoder made of it."""
+    """One input of the model: a number of the frame, or the output of an encoder."""
 
     def __init__(self, raw, category=None, encoded=False, steps=(), imputed=False, single=False):
         self.raw, self.category, self.encoded = raw, category, encoded
         self.steps, self.imputed, self.single = tuple(steps), imputed, single
 
     def then(self, *steps):
-        """With more steps; those that change nothing are left out."""
+        """Adds steps, except those that change nothing."""
         nothing = {"add": 0.0, "subtract": 0.0, "multiply": 1.0, "divide": 1.0}
         more = [step for step in steps if step[1] != nothing[step[0]]]
-        return Column(self.raw, self.category, self.encoded, [*self.steps, *more], self.imputed, self.single)
+        return Column(
+            self.raw, self.category, self.encoded, [*self.steps, *more], self.imputed, self.single
+        )
 
     def filled(self):
-        """After an imputer. A category that is missing is none of the categories, which is refused elsewhere."""
-        return Column(self.raw, self.category, self.encoded, self.steps, self.imputed or not self.encoded, self.single)
+        """The column after an imputer. Missing categories are rejected elsewhere."""
+        return Column(
+            self.raw,
+            self.category,
+            self.encoded,
+            self.steps,
+            self.imputed or not self.encoded,
+            self.single,
+        )
 
     def written(self, place, frame):
         if not self.encoded and self.raw in frame.categories:
-            refuse(f"column '{frame.names[self.raw]}'", "it is used both as a number and as a category")
+            refuse(
+                f"column '{frame.names[self.raw]}'", "it is used both as a number and as a category"
+            )
         column = {"input": place[self.raw]}
         if self.category is not None:
             column["category"] = self.category
@@ -190,17 +208,22 @@ def column_transformer(step, state, frame):
         made = transformed(inner, State(picked, state.sparse), frame).columns
         place = step.output_indices_[name]
         if (place.start, place.stop) != (len(columns), len(columns) + len(made)):
-            refuse(f"ColumnTransformer, '{name}'", f"its output has other columns than the {len(made)} expected")
+            refuse(
+                f"ColumnTransformer, '{name}'",
+                f"its output has other columns than the {len(made)} expected",
+            )
         columns.extend(made)
     return State(columns, bool(step.sparse_output_))
 
 
 def scaled(step, state, parts):
-    """Each column with the operations of a scaler, given as pairs of a name and one number per column."""
+    """The columns after a scaler. `parts` are pairs of an operation and a number per column."""
     kind, columns = kind_of(step), []
     for j, column in enumerate(state.columns):
         if column.single:
-            refuse(f"{kind} after an encoder with dtype float32", "it may scale in single precision")
+            refuse(
+                f"{kind} after an encoder with dtype float32", "it may scale in single precision"
+            )
         steps = [(name, doc.finite(values[j], f"{kind}, constant {j}")) for name, values in parts]
         columns.append(column.then(*steps))
     return State(columns, state.sparse)
@@ -232,26 +255,43 @@ def robust_scaler(step, state, frame):
 
 
 def simple_imputer(step, state, frame):
-    """It does nothing to values that are there; the model then refuses missing ones."""
+    """Present values stay as they are. The model then rejects missing ones."""
     missing = step.missing_values
     if missing is not None and not is_missing(missing):
-        refuse(f"SimpleImputer(missing_values={missing!r})", "only the replacement of missing values is read")
+        refuse(
+            f"SimpleImputer(missing_values={missing!r})",
+            "only the replacement of missing values is read",
+        )
     if step.add_indicator:
         refuse("SimpleImputer(add_indicator=True)", "columns that say what is missing are not read")
     if not isinstance(step.strategy, str):
-        refuse("SimpleImputer with a strategy of its own", "mean, median, most_frequent and constant are read")
+        refuse(
+            "SimpleImputer with a strategy of its own",
+            "mean, median, most_frequent and constant are read",
+        )
     n = len(step.get_feature_names_out())
     columns = state.columns
     if n != len(columns):
         # Columns that had no value at all.
-        columns = [column for column, value in zip(columns, step.statistics_.tolist()) if not is_missing(value)]
+        columns = [
+            column
+            for column, value in zip(columns, step.statistics_.tolist())
+            if not is_missing(value)
+        ]
         if n != len(columns):
-            refuse("SimpleImputer", f"it makes {n} of {len(state.columns)} columns, and which is not known")
+            refuse(
+                "SimpleImputer",
+                f"it makes {n} of {len(state.columns)} columns, and which is not known",
+            )
     return State([column.filled() for column in columns], state.sparse)
 
 
 def is_missing(value):
-    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and math.isnan(value))
+    return (
+        value is None
+        or type(value).__name__ == "NAType"
+        or (isinstance(value, float) and math.isnan(value))
+    )
 
 
 def one_hot_encoder(step, state, frame):
@@ -263,7 +303,9 @@ def one_hot_encoder(step, state, frame):
         skip = None if dropped is None else dropped[j]
         single = is_single(step)
         columns.extend(
-            Column(column.raw, category=k, encoded=True, single=single) for k in range(len(categories)) if skip is None or k != skip
+            Column(column.raw, category=k, encoded=True, single=single)
+            for k in range(len(categories))
+            if skip is None or k != skip
         )
     return State(columns, bool(getattr(step, "sparse_output", getattr(step, "sparse", False))))
 
@@ -285,23 +327,34 @@ def is_single(step):
 
 
 def refuse_infrequent(step):
-    if getattr(step, "_infrequent_enabled", False) and any(found is not None for found in step.infrequent_categories_):
-        refuse(f"{kind_of(step)} with infrequent categories", "several categories would be one column")
+    if getattr(step, "_infrequent_enabled", False) and any(
+        found is not None for found in step.infrequent_categories_
+    ):
+        refuse(
+            f"{kind_of(step)} with infrequent categories", "several categories would be one column"
+        )
 
 
 def texts(step, categories, column, frame):
-    """Categories as tables have them."""
+    """Categories as they appear in tables."""
     name = frame.names[column.raw]
     if column.encoded or column.steps:
-        refuse(f"{kind_of(step)} of column '{name}'", "it was changed by another transformer before")
+        refuse(
+            f"{kind_of(step)} of column '{name}'", "it was changed by another transformer before"
+        )
     found = []
     for value in categories.tolist():
         # Arrays of objects keep numbers of numpy.
         value = value.item() if hasattr(value, "item") else value
         if is_missing(value):
-            refuse(f"{kind_of(step)} of column '{name}'", "a missing value is one of its categories")
+            refuse(
+                f"{kind_of(step)} of column '{name}'", "a missing value is one of its categories"
+            )
         if not isinstance(value, (str, bool, int, float)):
-            refuse(f"{kind_of(step)} of column '{name}'", f"its category {value!r} is neither text, number nor truth value")
+            refuse(
+                f"{kind_of(step)} of column '{name}'",
+                f"its category {value!r} is neither text, number nor truth value",
+            )
         found.append(str(value))
     if len(set(found)) != len(found):
         refuse(f"{kind_of(step)} of column '{name}'", "two of its categories are the same text")
@@ -310,7 +363,10 @@ def texts(step, categories, column, frame):
 
 def function_transformer(step, state, frame):
     if step.func is not None:
-        refuse(f"FunctionTransformer(func={getattr(step.func, '__name__', step.func)})", "what the function does is not known")
+        refuse(
+            f"FunctionTransformer(func={getattr(step.func, '__name__', step.func)})",
+            "what the function does is not known",
+        )
     return state
 
 
@@ -346,8 +402,14 @@ def model_of(estimator, state):
     if n != len(state.columns):
         refuse(kind, f"it was fitted to {n} columns, but gets {len(state.columns)}")
     if kind == "XGBClassifier" and state.sparse:
-        why = "XGBoost takes zeros of a sparse matrix for missing values; fit with sparse_output=False in the encoder"
-        refuse("XGBClassifier after a sparse matrix", f"{why}, or sparse_threshold=0 in the ColumnTransformer")
+        why = (
+            "XGBoost takes zeros of a sparse matrix for missing values; "
+            "fit with sparse_output=False in the encoder"
+        )
+        refuse(
+            "XGBClassifier after a sparse matrix",
+            f"{why}, or sparse_threshold=0 in the ColumnTransformer",
+        )
     return read(estimator)
 
 
@@ -363,7 +425,10 @@ def check_classes(estimator, kind):
 def linear(estimator):
     kind = kind_of(estimator)
     if getattr(estimator, "multi_class", None) == "multinomial":
-        refuse(f"{kind}(multi_class='multinomial')", "of two classes its margin is half the log-odds; fit without it")
+        refuse(
+            f"{kind}(multi_class='multinomial')",
+            "of two classes its margin is half the log-odds; fit without it",
+        )
     coef = estimator.coef_
     coef = coef.toarray() if hasattr(coef, "toarray") else coef
     weights = doc.numbers(coef.reshape(-1), f"{kind}.coef_")
@@ -372,19 +437,30 @@ def linear(estimator):
 
 
 def mlp(estimator):
-    layers = [(coef.astype("float64").T, bias.astype("float64")) for coef, bias in zip(estimator.coefs_, estimator.intercepts_)]
+    layers = [
+        (coef.astype("float64").T, bias.astype("float64"))
+        for coef, bias in zip(estimator.coefs_, estimator.intercepts_)
+    ]
     activation = estimator.activation
     if estimator.out_activation_ != "logistic":
-        refuse(f"MLPClassifier with {estimator.out_activation_} outputs", "models of two classes are read")
+        refuse(
+            f"MLPClassifier with {estimator.out_activation_} outputs",
+            "models of two classes are read",
+        )
     if activation == "identity":
         weight, bias = layers[0]
         for more, shift in layers[1:]:
             weight, bias = more @ weight, more @ bias + shift
         layers = [(weight, bias)]
     elif activation not in ACTIVATIONS:
-        refuse(f"MLPClassifier(activation={activation!r})", f"{', '.join(ACTIVATIONS)} and identity are read")
+        refuse(
+            f"MLPClassifier(activation={activation!r})",
+            f"{', '.join(ACTIVATIONS)} and identity are read",
+        )
     rows = lambda weight: [doc.numbers(row, "MLPClassifier.coefs_") for row in weight]
-    listed = [(rows(weight), doc.numbers(bias, "MLPClassifier.intercepts_")) for weight, bias in layers]
+    listed = [
+        (rows(weight), doc.numbers(bias, "MLPClassifier.intercepts_")) for weight, bias in layers
+    ]
     return doc.network(listed, ACTIVATIONS.get(activation))
 
 
@@ -442,9 +518,17 @@ def gradient_boosting(estimator):
     import numpy
 
     if estimator.loss not in ("log_loss", "deviance"):
-        refuse(f"GradientBoostingClassifier(loss={estimator.loss!r})", "its score is not the log-odds; log_loss is read")
-    if estimator.init is not None and not (isinstance(estimator.init, str) and estimator.init == "zero"):
-        refuse(f"GradientBoostingClassifier(init={name_of(estimator.init)})", "only the prior and 'zero' are read")
+        refuse(
+            f"GradientBoostingClassifier(loss={estimator.loss!r})",
+            "its score is not the log-odds; log_loss is read",
+        )
+    if estimator.init is not None and not (
+        isinstance(estimator.init, str) and estimator.init == "zero"
+    ):
+        refuse(
+            f"GradientBoostingClassifier(init={name_of(estimator.init)})",
+            "only the prior and 'zero' are read",
+        )
     n, rate = estimator.n_features_in_, estimator.learning_rate
     base = estimator._raw_predict_init(numpy.zeros((1, n), dtype=numpy.float32))[0, 0]
     listed = []
@@ -452,13 +536,20 @@ def gradient_boosting(estimator):
         state = one.tree_.__getstate__()
         values = [doc.finite(rate * value, "a leaf") for value in state["values"][:, 0, 0].tolist()]
         listed.append(tree(state["nodes"], values, False))
-    return trees(listed, n, aggregate="sum", input="f32", base=doc.finite(base, "the initial score"))
+    return trees(
+        listed, n, aggregate="sum", input="f32", base=doc.finite(base, "the initial score")
+    )
 
 
 def hist_gradient_boosting(estimator):
     kind = kind_of(estimator)
-    if getattr(estimator, "_preprocessor", None) is not None or (estimator.is_categorical_ is not None and estimator.is_categorical_.any()):
-        refuse(f"{kind}(categorical_features=…)", "splits on categories are not read; encode them before the model")
+    if getattr(estimator, "_preprocessor", None) is not None or (
+        estimator.is_categorical_ is not None and estimator.is_categorical_.any()
+    ):
+        refuse(
+            f"{kind}(categorical_features=…)",
+            "splits on categories are not read; encode them before the model",
+        )
     listed = []
     for (predictor,) in estimator._predictors:
         nodes = predictor.nodes
@@ -471,7 +562,9 @@ def hist_gradient_boosting(estimator):
             "threshold": [0.0 if end else cut(t) for t, end in zip(nodes["num_threshold"], leaf)],
             "left": child("left"),
             "right": child("right"),
-            "value": [doc.finite(value, "a leaf") if end else 0.0 for value, end in zip(nodes["value"], leaf)],
+            "value": [
+                doc.finite(v, "a leaf") if end else 0.0 for v, end in zip(nodes["value"], leaf)
+            ],
             "default_left": [bool(side) for side in nodes["missing_go_to_left"]],
         })  # fmt: skip
     base = doc.finite(estimator._baseline_prediction.reshape(-1)[0], "the initial score")

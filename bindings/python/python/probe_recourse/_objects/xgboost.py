@@ -8,7 +8,7 @@ from ._document import named
 
 
 def learned(model):
-    """XGBoost's own JSON of a model, as Python has it."""
+    """XGBoost's own JSON of a model, as Python objects."""
     import xgboost
 
     if isinstance(model, xgboost.Booster):
@@ -17,11 +17,17 @@ def learned(model):
         check_classifier(model)
         booster, by_sklearn = model.get_booster(), True
     else:
-        raise UnsupportedError(f"xgboost {type(model).__name__}", "only Booster and XGBClassifier are read")
+        raise UnsupportedError(
+            f"xgboost {type(model).__name__}", "only Booster and XGBClassifier are read"
+        )
     if any(kind == "c" for kind in booster.feature_types or []):
-        raise UnsupportedError("XGBoost with enable_categorical", "splits on categories are not read; encode them before the model")
+        raise UnsupportedError(
+            "XGBoost with enable_categorical",
+            "splits on categories are not read; encode them before the model",
+        )
     whole = json.loads(bytes(booster.save_raw("json")))
-    # The reader keeps the trees up to the best iteration where scikit-learn's interface wrote the file, as that predicts.
+    # The attribute marks a file of the scikit-learn interface, which predicts with the trees up to
+    # the best iteration only.
     attributes = whole["learner"].setdefault("attributes", {})
     attributes.pop("scikit_learn", None)
     if by_sklearn:
@@ -32,14 +38,18 @@ def learned(model):
 def check_classifier(model):
     classes = model.n_classes_
     if classes != 2:
-        raise UnsupportedError(f"XGBClassifier with {classes} classes", "models of two classes are read")
+        raise UnsupportedError(
+            f"XGBClassifier with {classes} classes", "models of two classes are read"
+        )
     missing = model.missing
     if missing is not None and not (isinstance(missing, float) and math.isnan(missing)):
-        raise UnsupportedError(f"XGBClassifier(missing={missing!r})", "only NaN may stand for a missing value")
+        raise UnsupportedError(
+            f"XGBClassifier(missing={missing!r})", "only NaN may stand for a missing value"
+        )
 
 
 def as_json(value):
-    """With numbers that JSON lacks as text, as the reader of XGBoost's files has them."""
+    """Replaces NaN and infinities, which JSON lacks, by text."""
     if isinstance(value, dict):
         return {key: as_json(item) for key, item in value.items()}
     if isinstance(value, list):

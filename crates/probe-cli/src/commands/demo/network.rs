@@ -1,4 +1,4 @@
-//! The demo's second half: the same person before a network, and the methods on it.
+//! The demo's second half: the same person scored by a network, and methods compared on it.
 
 use crate::args::{Cli, Command, Common, Demo};
 use crate::printer::Printer;

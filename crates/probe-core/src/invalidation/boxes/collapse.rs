@@ -1,12 +1,12 @@
-//! An ensemble as one noisy point sees it: splits on certain features are taken, what the noise
-//! cannot reach is gone, and each tree that is left has its leaves in order of value, so that the
-//! first and the last of a set of leaves bound what the tree says.
+//! An ensemble around one noisy point: splits on features without noise are resolved, what the
+//! noise cannot reach is gone, and each tree that is left has its leaves in order of value, so that
+//! the first and the last of a set of leaves bound what the tree says.
 
 use super::bits::Bits;
 use super::marginal::{End, Marginals};
 use crate::model::{Aggregate, Node, Trees};
 
-/// A split that the noise may take either way.
+/// A split that the noise may send to either side.
 #[derive(Debug, Clone, Copy)]
 struct Split {
     /// Among the noisy features.
@@ -27,7 +27,7 @@ enum Step {
     Close(u32, End, [u32; 2], f64),
 }
 
-/// What is left of a tree.
+/// The remaining tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
     /// A number.
@@ -36,7 +36,7 @@ pub(super) enum Part {
     Live(u32),
 }
 
-/// Trees of several leaves that are left, and room to find them.
+/// Remaining trees with several leaves, and buffers to find them.
 #[derive(Default)]
 pub(super) struct Collapsed {
     /// What every tree of the model came to, in order.

@@ -33,7 +33,7 @@ pub(crate) struct Boxes<'a> {
     survey: Survey,
 }
 
-/// What is known of a rate.
+/// Bounds on a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Interval {
     /// The rate is at least this.
@@ -60,7 +60,7 @@ impl<'a> Boxes<'a> {
     }
 
     /// An interval around the rate at `point`, with noise on the `active` features. It is cut down
-    /// until it is at most `tolerance` wide or `budget` boxes were looked at; a model of one tree
+    /// until it is at most `tolerance` wide or `budget` boxes were evaluated; a model of one tree
     /// needs none.
     pub(crate) fn interval(
         &mut self,

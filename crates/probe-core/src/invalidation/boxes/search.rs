@@ -14,7 +14,7 @@ use crate::model::{Aggregate, Trees};
 struct Frame<const W: usize> {
     /// Of each tree, the leaves within reach.
     leaves: Vec<Bits<W>>,
-    /// Splits that go both ways within the box, in order.
+    /// Splits that cut the box, in order.
     cuts: Vec<u32>,
     /// Of each noisy feature, the places of the ends.
     bounds: Vec<[u32; 2]>,
@@ -36,7 +36,7 @@ enum Verdict {
     Open,
 }
 
-/// What a search found: masses, and how many boxes were looked at.
+/// Result of a search: masses, and the number of evaluated boxes.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Found {
     pub(super) refused: f64,
@@ -60,7 +60,7 @@ pub(super) enum Aim {
     Survey,
 }
 
-/// Room for searches.
+/// Buffers for searches.
 pub(super) struct Search<const W: usize> {
     cuts: Vec<Cut<W>>,
     frames: Vec<Frame<W>>,
@@ -113,7 +113,7 @@ fn side(parts: &Collapsed, bounds: &[[u32; 2]], f: usize) -> f64 {
 
 impl<const W: usize> Search<W> {
     /// Bounds the rate of `model`, collapsed to `parts`, until at most `tolerance` of the mass is
-    /// undecided or `budget` boxes were looked at.
+    /// undecided or `budget` boxes were evaluated.
     pub(super) fn run(
         &mut self,
         model: &Trees,
@@ -260,7 +260,7 @@ impl<const W: usize> Search<W> {
         [parts.values[first + leaves.first()], parts.values[first + leaves.last()]]
     }
 
-    /// Whether a split goes both ways within the box, and that matters.
+    /// Whether a split cuts the box, and matters.
     #[inline(always)]
     fn splits(parts: &Collapsed, frame: &Frame<W>, cut: &Cut<W>) -> bool {
         let [from, to] = frame.bounds[cut.feature as usize];

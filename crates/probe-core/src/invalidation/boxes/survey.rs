@@ -10,7 +10,7 @@ use super::marginal::{End, Marginals};
 pub(super) struct Survey {
     /// Bits of the values of all certain features, and `None` for noisy ones.
     certain: Vec<Option<u64>>,
-    /// Points that were looked at with these, up to two.
+    /// Points that were evaluated with these, up to two.
     seen: u8,
     complete: bool,
     /// The model's number of each noisy feature that splits are on.

@@ -35,7 +35,7 @@ enum Step {
     Restore(u32, Interval),
 }
 
-/// Room for a walk through one tree.
+/// Buffers for a walk through one tree.
 #[derive(Default)]
 pub(super) struct Walk {
     steps: Vec<Step>,

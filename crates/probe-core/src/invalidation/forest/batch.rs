@@ -40,8 +40,8 @@ impl RankedErrors {
     }
 }
 
-/// Scores noisy versions of points by an ensemble of trees, many at once: what is left of the trees
-/// around a point is found once and then read by all errors.
+/// Scores noisy versions of points by an ensemble of trees, many at once. The trees are
+/// reduced around a point once, and then evaluated for all errors.
 ///
 /// ```
 /// use probe_core::invalidation::{NoisyScores, RankedErrors};
@@ -87,8 +87,9 @@ impl<'a> NoisyScores<'a> {
         })
     }
 
-    /// Which versions of `point` the model refuses, errors acting on the `active` features: exactly
-    /// as it scores them one by one. `scores` get what it says nearly, leaves rounded to 16 bits.
+    /// Which versions of `point` the model rejects, with errors acting on the `active` features:
+    /// exactly as it scores them one by one. `scores` get approximate scores, with leaves rounded
+    /// to 16 bits.
     pub fn score_into(
         &mut self,
         point: &[f64],
@@ -109,7 +110,7 @@ impl<'a> NoisyScores<'a> {
                 return Err(Error::Shape { what, expected, found });
             }
         }
-        // Whoever asks again wants it done again: this is also how scoring is measured.
+        // No caching between calls, so that benchmarks measure the scoring.
         forest.forget();
         forest.aim(&errors.errors, point, active, 1.0);
         forest.refused(

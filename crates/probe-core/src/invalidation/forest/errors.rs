@@ -24,7 +24,7 @@ pub(crate) struct Errors {
     buckets: Vec<u16>,
     /// Feature by feature: the least error, and buckets for a unit.
     scales: Vec<(f64, f64)>,
-    /// Tells sets apart.
+    /// Identifies a set.
     number: u64,
 }
 
@@ -89,7 +89,7 @@ impl Errors {
 
     /// `n` fresh draws, [`STRATA`] after [`STRATA`] of them a Latin hypercube where the noise can
     /// be had from uniform numbers: each is a draw of the noise, and those of one hypercube are
-    /// spread over every feature. Hypercubes are independent of each other; what they hold is not.
+    /// spread over every feature. Hypercubes are independent of each other; their draws are not.
     pub(crate) fn latin(
         noise: &dyn Noise,
         seed: Seed,
@@ -219,7 +219,7 @@ impl Draws {
         if let Some(errors) = slot.get() {
             return Ok(errors);
         }
-        // Whoever comes first makes it; others make the same.
+        // The first thread computes it; others would compute the same.
         let make = if self.latin { Errors::latin } else { Errors::fresh };
         let made = make(noise, self.seed, (self.purpose, segment as u64, index as u64), Self::SET)?;
         Ok(slot.get_or_init(|| made))

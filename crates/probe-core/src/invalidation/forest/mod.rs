@@ -3,7 +3,7 @@
 //! Errors are drawn once and read by everybody, as *ranks*: the error $\varepsilon_j$ goes left at
 //! a cut $c$ where $\varepsilon_j \le c - x_j$, that is, where its rank among all $\varepsilon_j$
 //! is below the number of those that do. A point therefore turns every cut into one small number,
-//! cuts that no error of the set gets across disappear, and what is left of a tree is evaluated
+//! cuts that no error of the set gets across disappear, and the remaining tree is evaluated
 //! from its leaves up, for many errors side by side: a comparison and a choice for each split, in
 //! 16-bit integers.
 //!
@@ -31,7 +31,7 @@ struct Part {
     what: i32,
 }
 
-/// Trees, or what is left of them.
+/// Trees, possibly reduced.
 #[derive(Default)]
 struct Parts {
     nodes: Vec<Part>,
@@ -43,7 +43,7 @@ impl Parts {
     /// Becomes the `model` with the splits on `fixed` features taken as `point` takes them; `what`
     /// are the nodes' cuts and leaves.
     fn prune(&mut self, model: &Trees, what: &[i32], point: &[f64], fixed: &[bool]) {
-        /// Stands for the parent of a node that is no right child.
+        /// Marker for the parent of a node that is not a right child.
         const NONE: u32 = u32::MAX;
         let Self { nodes, roots, todo } = self;
         nodes.clear();
@@ -84,7 +84,7 @@ pub(crate) struct Forest<'a> {
     /// `1/scale`, less the middle of its tree.
     what: Vec<i32>,
     whole: Parts,
-    /// The trees of the person at hand, where some features are fixed.
+    /// The trees of the current person, if some features are fixed.
     pruned: Option<Parts>,
     /// Features that splits are left on.
     live: Vec<bool>,
@@ -261,13 +261,13 @@ impl<'a> Forest<'a> {
         }
     }
 
-    /// Forgets what is known of the point that was aimed at last.
+    /// Drops the cached results of the last point.
     fn forget(&mut self) {
         self.known = None;
     }
 
     /// Makes `sums` those of the leaves of `n` errors, from number `from` on, a whole number of
-    /// lanes of them. A search looks at a point more closely the second time: sums that are there
+    /// lanes of them. A search evaluates a point more precisely the second time: existing sums
     /// from the first errors on are not made again.
     fn sums_into(&mut self, errors: &Errors, from: usize, n: usize, sums: &mut Vec<i32>) {
         let known = if from == 0 { self.known.unwrap_or(0) } else { 0 };

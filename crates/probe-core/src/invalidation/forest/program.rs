@@ -1,4 +1,4 @@
-//! What is left of the trees around a point, as a list of choices.
+//! The reduced trees around a point, as a list of choices.
 
 use super::{Errors, Parts};
 use crate::math::vectorised;
@@ -70,7 +70,7 @@ impl Program {
             todo.push((root, false));
             while let Some((mut at, children_done)) = todo.pop() {
                 if !children_done {
-                    // Past splits that all errors take the same way.
+                    // Skip splits where all errors take the same side.
                     loop {
                         let node = nodes[at as usize];
                         if node.right == 0 {

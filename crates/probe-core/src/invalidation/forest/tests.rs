@@ -322,7 +322,7 @@ fn sums_beyond_all_numbers_are_judged_as_the_model_judges_them() {
         let (refused, expected) = judged(values.map(leaf).to_vec());
         assert_eq!(refused, expected, "{values:?}");
     }
-    // Nodes that nobody reaches may hold anything.
+    // Unreachable nodes may hold anything.
     let mut odd = leaf(-1.0);
     odd.feature.push(0);
     odd.threshold.push(0.0);

@@ -1,5 +1,5 @@
 //! Networks of several layers, eight lines side by side: scores in places, and one root of a line
-//! where a search only has to find the way.
+//! during a search.
 //!
 //! The image of a point is the first layer before its activation, which is $p + tq$ along a line
 //! and costs nothing. What follows is a product of a matrix with eight columns for each layer: a
@@ -64,17 +64,17 @@ pub(super) struct Scratch {
     short: short::Scratch,
 }
 
-/// The way to a root of one line.
+/// The search for a root of one line.
 #[derive(Clone, Copy)]
 struct Steps {
-    /// Where to look next, and the root, once it is known.
+    /// The next position, and the root once it is known.
     at: f64,
     root: f64,
     /// The line is refused at `low` and accepted at `high`, or these are its ends.
     low: f64,
     high: f64,
     slope: f64,
-    /// Where the line was looked at before, and its score there.
+    /// The previous position, and its score.
     before: Option<(f64, f64)>,
 }
 
@@ -213,7 +213,7 @@ impl Deep {
                     Some((scores, doubts)) => (scores[k].map(f64::from), doubts[k]),
                     None => ([0.0; LANES], [f64::INFINITY; LANES]),
                 };
-                // What is not a number is not known either.
+                // NaN is not decided.
                 let known: [bool; LANES] = std::array::from_fn(|lane| {
                     (scores[lane] - bundle.rounding_error).abs() > doubts[lane]
                 });
@@ -226,8 +226,8 @@ impl Deep {
                         );
                 }
                 for (refused, score) in refused.iter_mut().zip(scores) {
-                    // Sizes are powers of two: their sums are exact. What is not a number is no
-                    // yes.
+                    // Sizes are powers of two: their sums are exact. NaN counts as a
+                    // rejection.
                     *refused -= if score > bundle.rounding_error { *size } else { 0.0 };
                 }
             }
@@ -276,7 +276,7 @@ impl Deep {
     }
 
     /// Roots of lines that were placed, by the steps of the secant from where one is expected;
-    /// ±[`NEAR`] where there is none within. Scores were last taken at or beside them.
+    /// ±[`NEAR`] where there is none within. The last scores are at or next to them.
     #[inline(always)]
     fn roots<S: Simd>(&self, simd: S, bundle: &Bundle<'_>, scratch: &mut Scratch) -> Lanes {
         let mut lines = [Steps::new(bundle); LANES];

@@ -20,7 +20,7 @@ pub(super) trait Profile {
     /// Score and slope at `t`.
     fn value_and_slope(&mut self, t: f64) -> (f64, f64);
 
-    /// What is known of the score within `half` of `middle`; `None` if it knows no bounds, which
+    /// Bounds on the score within `half` of `middle`; `None` without bounds, which
     /// must not depend on where.
     fn enclose(&mut self, _middle: f64, _half: f64) -> Option<Enclosure> {
         None

@@ -1,6 +1,6 @@
-//! A model as lines see it: a linear map of the features, the *image*, and what follows it.
+//! A model split for lines: a linear map of the features, the *image*, and the head after it.
 //!
-//! The image of a point is what the first layer makes of it (for models without layers, the point
+//! The image of a point is the output of the first layer (for models without layers, the point
 //! itself or its score). Errors enter a line through their image alone, so the images of a fixed
 //! set of errors are computed once and a line then costs O(image), not O(features × image). Slopes
 //! are summed in image space too, and pulled back to the features once.
@@ -211,8 +211,9 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// More than rounding makes of a score that is zero, on lines around `base` along `rate` under
-    /// noise of deviation `sd`. Rounding grows with the number of terms and with their magnitude.
+    /// A bound on the rounding error of a score that is zero, on lines around `base` along `rate`
+    /// under noise of deviation `sd`. Rounding grows with the number of terms and with their
+    /// magnitude.
     pub(super) fn rounding_error(
         &self,
         base: &[f64],

@@ -1,4 +1,4 @@
-//! How noise is seen by lines: independent coordinates, and one direction in them that is
+//! Noise in the form that lines need: independent coordinates, and one direction in them that is
 //! integrated out.
 
 use super::crossing::Marginal;
@@ -125,7 +125,7 @@ impl<'a> Law<'a> {
                     .enumerate()
                     .for_each(|(j, z)| *z = independent.shape(j).quantile(*z));
             }
-            // A billionth off is nothing beside what points of any number leave of a mean.
+            // An error of a billionth is negligible compared with the sampling error.
             _ => row.iter_mut().for_each(|z| *z = quick_quantile(*z)),
         }
     }

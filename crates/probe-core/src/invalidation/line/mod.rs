@@ -2,7 +2,7 @@
 //!
 //! With $\varepsilon = \mu + Lz$, $z = z_\perp + tu$ and $u$ a unit vector, one sample draws
 //! $z_\perp$ and returns $P_t\big(s(x + \mu + Lz_\perp + tLu) \le 0\big)$ for a standard normal
-//! $t$: the mass of the parts of a line on which the model refuses. Its mean over $z_\perp$ is the
+//! $t$: the mass of the parts of a line on which the model rejects. Its mean over $z_\perp$ is the
 //! rate, whatever $u$ is, and its variance is a small fraction of a plain draw's where $u$ follows
 //! the gradient of the score or, better, of the rate itself.
 //!
@@ -406,14 +406,14 @@ impl<'a> Lines<'a> {
     }
 
     /// From now on lines may be taken to have the one root that is nearest to where one is
-    /// expected, also where others are not ruled out: good enough to find the way, and as cheap as
+    /// expected, also where others are not ruled out: precise enough for a search, and as cheap as
     /// lines that rise throughout.
     pub(crate) fn take_roughly(&mut self, rough: bool) {
         self.rough = rough;
     }
 
     /// The refused masses of the first lines of `block`, as many as `masses` has room for: whole
-    /// groups of eight. If they are looked at in places, observations in [0, 1] that have them as
+    /// groups of eight. At stratified points, observations in [0, 1] that have them as
     /// their means, where the model and the noise allow it.
     pub(crate) fn masses(
         &mut self,

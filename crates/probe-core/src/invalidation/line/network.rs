@@ -17,7 +17,7 @@ pub(super) struct Network<'a> {
     pub(super) deep: Deep,
 }
 
-/// Values and slopes of the layer at hand.
+/// Values and slopes of the current layer.
 #[derive(Default)]
 pub(super) struct Scratch {
     values: Vec<f64>,
@@ -123,7 +123,7 @@ impl<'a> Network<'a> {
         self.mlp.layers().iter().map(Layer::n_out).sum()
     }
 
-    /// Sum of the magnitudes that a score is made of, given those of the image.
+    /// Sum of the magnitudes in a score, given those of the image.
     pub(super) fn magnitude(&self, image: &[f64]) -> f64 {
         let mut units = image.to_vec();
         for layer in &self.mlp.layers()[1..] {

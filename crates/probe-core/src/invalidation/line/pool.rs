@@ -26,9 +26,9 @@ pub(crate) struct Block {
     /// Per group, their images. Empty where the noise depends on the point.
     pub(super) images: Vec<Lanes>,
     /// Per group, a number drawn uniformly from (0, 1) for each error. Empty where lines are not
-    /// looked at in places.
+    /// evaluated at stratified points.
     pub(super) drawn: Vec<Lanes>,
-    /// Per cell, the places of the errors' lines, in standard deviations: see `strata.rs`.
+    /// Per cell, the points on the errors' lines, in standard deviations: see `strata.rs`.
     points: Vec<OnceLock<Box<[Singles]>>>,
     short: OnceLock<Short>,
 }
@@ -55,7 +55,7 @@ impl Block {
         Self { coordinates, images, drawn: Vec::new(), points: Vec::new(), short: OnceLock::new() }
     }
 
-    /// Whether lines may be looked at in places: numbers were drawn for them.
+    /// Whether stratified points were drawn.
     pub(super) fn can_stratify(&self) -> bool {
         !self.drawn.is_empty()
     }
@@ -178,7 +178,7 @@ impl Source {
 /// The golden section: its multiples, less their whole parts, spread most evenly over (0, 1).
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
-/// What numbers beside the errors of a block are drawn from: a stream that no error comes from.
+/// The stream of the stratified points of a block, independent of the errors.
 fn aside(seed: Seed, purpose: Purpose, of: u64, index: usize) -> Stream {
     const BESIDE: u64 = 0xB35D_E000;
     seed.stream(purpose, Key::default().word(BESIDE).word(of).word(index as u64).finish())

@@ -32,7 +32,7 @@ use super::{LANES, Lanes};
 use crate::math::{dot, quick_cdf_and_pdf, vectorised};
 use pulp::Simd;
 
-/// Half length of the part of a line that the quick way looks at.
+/// Half length of the part of a line that the fast path covers.
 pub(super) const NEAR: f64 = 6.0;
 /// $\bar\Phi(6)$ and what a root may be off by, as mass, rounded up.
 const SAFETY: f64 = 4e-7 + 1e-9;
@@ -60,7 +60,7 @@ pub(super) struct Shallow {
 
 /// What lines around one point share.
 pub(super) struct Bundle<'a> {
-    /// Tells bundles of one thread apart.
+    /// Identifies a bundle within a thread.
     pub number: u64,
     /// Image of the centre, and what a unit of $t$ adds to it.
     pub base: &'a [f64],
@@ -131,7 +131,7 @@ impl Shallow {
         (Self { n_up, bias, leak: alpha / (1.0 - alpha) }, units)
     }
 
-    /// Sum of the magnitudes that a score is made of, given those of the units.
+    /// Sum of the magnitudes in a score, given those of the units.
     pub(super) fn magnitude(&self, units: &[f64]) -> f64 {
         self.bias.abs() + (1.0 + self.leak) * units.iter().sum::<f64>()
     }
@@ -229,7 +229,7 @@ impl Shallow {
         let mut left = self.end(simd, rate, p, -NEAR);
         pieces.extend([self.end(simd, rate, p, NEAR), self.end(simd, rate, p, 0.0)]);
         let (first, mut pending) = (left.score, *todo);
-        // From the left to the right: the piece at hand ends where the next one begins.
+        // From left to right: each piece ends where the next one begins.
         while let Some(right) = pieces.last() {
             let (a, b) = (left.at, right.at);
             // Units of positive weight bend the score upwards, the others downwards: slopes are

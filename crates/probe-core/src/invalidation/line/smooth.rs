@@ -11,7 +11,7 @@ use super::follow::{Enclosure, Profile};
 use crate::math::dot;
 use crate::model::{Activation, Layer, Mlp, Model};
 
-/// Room for the layer at hand.
+/// Buffers for the current layer.
 #[derive(Default)]
 pub(super) struct Scratch {
     units: Vec<Unit>,

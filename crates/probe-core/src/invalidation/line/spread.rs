@@ -1,4 +1,4 @@
-//! Mean and variance of what was seen of lines.
+//! Mean and variance of observations of lines.
 
 /// Mean and variance of masses.
 #[derive(Debug, Clone, Copy, Default)]

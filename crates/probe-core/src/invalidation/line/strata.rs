@@ -1,7 +1,7 @@
-//! How a line is looked at: as a whole, or in places.
+//! How a line is evaluated: as a whole, or at stratified points.
 //!
 //! A certificate may observe any number in [0, 1] whose mean is the rate. Cut the mass of a line,
-//! $(0, 1)$, into cells, and look at one place of each: for a cell $(a, a + s)$ at $\Phi^{-1}(a +
+//! $(0, 1)$, into cells, and evaluate one point of each: for a cell $(a, a + s)$ at $\Phi^{-1}(a +
 //! sW)$ with $W$ uniform, which is normal on that part of the line. The sum of $s$ over the cells
 //! whose place is refused has the line's refused mass as its mean, whatever the score does in
 //! between. What it adds to the variance is about $s^2/6$ for each root, $s$ being the root's cell.
@@ -31,7 +31,7 @@ const SHIFTING: f64 = 2.0;
 /// The share of the lines' own variance up to which what places add does not matter.
 const LITTLE: f64 = 0.3;
 
-/// How a line is looked at.
+/// How a line is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum LineMode {
     /// As a whole: its refused mass, exactly.
@@ -168,7 +168,7 @@ impl LineMode {
         Self::Stratified(if enough { few } else { Strata::around(mean, variance, MOST) })
     }
 
-    /// The way to look in places that takes a certificate of `rate` least work, for lines of this
+    /// The stratification that minimises the work of a certificate of `rate`, for lines of this
     /// mean and variance. On `deep` networks a place takes far longer than placing a line.
     pub(crate) fn cheapest(rate: f64, gap: f64, (mean, variance): (f64, f64), deep: bool) -> Self {
         // Work for each unit of what a bet wins on average, at its best stake.
@@ -195,7 +195,7 @@ impl LineMode {
         Self::Stratified(if least < work(MOST, many.variance) { few } else { many })
     }
 
-    /// What looking that way adds to the variance of a line, roughly. A wrong number costs time,
+    /// The approximate variance that the points add to a line. A wrong number costs time,
     /// not validity.
     pub(crate) fn variance(&self) -> f64 {
         match self {

@@ -230,7 +230,7 @@ pub(super) struct Around<'a> {
 
 /// The total size of the cells whose place each line accepts for sure: places of group number
 /// `group`, cell by cell. `doubt` is a bound on the rounding of a score: what a place at 0 has,
-/// line by line, and what a unit of distance adds to it. What is not a number is no yes.
+/// line by line, and what a unit of distance adds to it. NaN counts as a rejection.
 #[inline(always)]
 pub(super) fn accepted<S: Simd>(
     simd: S,

@@ -68,7 +68,7 @@ impl InvalidationRate for ShiftedMonteCarlo {
     }
 }
 
-/// Models that a random change makes of one.
+/// Random changes of a model.
 pub(crate) struct Models<'a> {
     model: &'a dyn Model,
     layers: Vec<Dense>,

@@ -19,7 +19,7 @@ use crate::seed::Stream;
 pub struct Cart<'a> {
     /// The columns.
     pub columns: &'a [Levels],
-    /// What is to be told, one per row.
+    /// Targets, one per row.
     pub favourable: &'a [bool],
     /// Weight of an unfavourable and of a favourable row.
     pub weights: [f64; 2],
@@ -193,7 +193,7 @@ impl<'a> Growing<'a> {
         }
     }
 
-    /// Puts the best cut of the tallied feature in the place of `best`, if it is better.
+    /// Replaces `best` by the best cut of the tallied feature, if that is better.
     fn improve(&self, feature: usize, total: Counts, best: &mut Option<Cut>) {
         let mut left = [0; 2];
         for pair in self.tally.windows(2) {

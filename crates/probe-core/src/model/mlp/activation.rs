@@ -1,4 +1,4 @@
-//! What stands between two layers: value, first and second derivative of each activation.
+//! Activations between two layers: value, first and second derivative.
 //!
 //! Tails are accurate: nothing is formed as a difference that cancels, and nothing overflows for a
 //! finite argument. All functions go through `libm`, so the bits are the same on every machine.
@@ -61,8 +61,7 @@ impl Activation {
         }
     }
 
-    /// Whether a network of it is piecewise linear: second derivatives are then zero almost
-    /// everywhere.
+    /// Whether networks with it are piecewise linear.
     pub fn is_piecewise_linear(self) -> bool {
         matches!(self, Self::Relu | Self::LeakyRelu)
     }
@@ -125,8 +124,7 @@ impl Activation {
     /// At least $|\phi''(t)|$ for every $|t| \ge m$; `None` for those with kinks.
     #[inline]
     pub(crate) fn most_bend(self, m: f64) -> Option<f64> {
-        // |φ''| is even. Beyond its last extremum it falls; before that it is at most its largest value, or the larger of what it
-        // is here and at the last extremum.
+        // |φ''| is even and decreases beyond its last extremum. Before that, use its maximum.
         Some(match self {
             Self::Relu | Self::LeakyRelu => return None,
             Self::Tanh if m > 0.66 => (8.0 * above_exp(2.0 * m)).min(0.769_801),
@@ -144,7 +142,7 @@ impl Activation {
     /// $\phi$ in place.
     #[inline(always)]
     pub fn apply(self, values: &mut [f64]) {
-        // The choice is made once, so that the loops of the cheap ones vectorise.
+        // Matching outside the loop lets the loops of cheap activations vectorise.
         match self {
             Self::Relu => values.iter_mut().for_each(|t| *t = relu(*t)),
             Self::LeakyRelu => values.iter_mut().for_each(|t| *t = leaky(*t)),
@@ -153,7 +151,7 @@ impl Activation {
     }
 }
 
-/// $(1 + t/16)^{-16} \ge e^{-t}$ for $t \ge 0$: a bound that is cheaper than the thing itself.
+/// $(1 + t/16)^{-16} \ge e^{-t}$ for $t \ge 0$: a bound that is cheaper than the exponential.
 #[inline(always)]
 fn above_exp(t: f64) -> f64 {
     let square = |x: f64| x * x;
@@ -162,7 +160,7 @@ fn above_exp(t: f64) -> f64 {
 
 #[inline(always)]
 fn relu(t: f64) -> f64 {
-    // So written that NaN stays NaN.
+    // Unlike `max`, this keeps NaN.
     if t < 0.0 { 0.0 } else { t }
 }
 

@@ -27,7 +27,7 @@ impl Mlp {
         self.finish(weights, bias, if self.hidden().is_empty() { x } else { &after[input] })
     }
 
-    /// Room for all hidden layers of one row.
+    /// Buffers for all hidden layers of one row.
     fn room(&self) -> usize {
         self.hidden().iter().map(Layer::stride).sum()
     }
@@ -62,7 +62,7 @@ impl Mlp {
         score
     }
 
-    /// As [`Mlp::gradient`], with every quantity's derivative along `v` beside it.
+    /// As [`Mlp::gradient`], with every quantity's derivative along `v`.
     #[inline(always)]
     fn product(&self, x: &[f64], v: &[f64], out: &mut [f64]) {
         let (room, widest) = (self.room(), self.widest());

@@ -95,7 +95,7 @@ impl Layer {
         &self.dense
     }
 
-    /// Number of outputs, rounded up to whole panels: the room that a row of outputs takes.
+    /// Number of outputs, rounded up to whole panels: the buffer length of a row of outputs.
     pub(super) fn stride(&self) -> usize {
         self.n_out().next_multiple_of(LANES)
     }
@@ -103,7 +103,7 @@ impl Layer {
     /// $Wx$ plus, if `biased`, $b$ for each row: inputs are `x_stride` numbers apart, outputs
     /// [`Layer::stride`].
     ///
-    /// Each output is summed over the inputs in order, whatever rows stand beside it: bits do not
+    /// Each output is summed over the inputs in order, whatever the other rows are: bits do not
     /// depend on the batch.
     #[inline(always)]
     pub(super) fn forward(&self, x: &[f64], x_stride: usize, out: &mut [f64], biased: bool) {

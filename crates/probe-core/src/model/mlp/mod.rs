@@ -4,7 +4,7 @@
 //! Any depth and width, one activation between all layers and none after the last. One output is
 //! the margin itself; two are softmax logits, whose difference $z_1 - z_0$ is the margin: they are
 //! folded into one row when the model is built, and kept besides, so that a file is written back as
-//! it was read. A single layer is an affine score, and is served as one.
+//! it was read. A single layer is an affine score, and is treated as one.
 //!
 //! Scores cost $2 \sum_l n_l n_{l-1}$ operations a row, a gradient twice, a Hessian-vector product
 //! four times that.
@@ -123,7 +123,7 @@ impl Mlp {
         self.hidden().iter().chain([&self.last]).map(Layer::dense)
     }
 
-    /// The model with its decision told from outside: `negate` if its class 0 is the favourable
+    /// The model with another decision: `negate` if its class 0 is the favourable
     /// one, and another cut-off. A tie stays unfavourable. Fails unless the cut-off is finite.
     pub fn with_decision(&self, negate: bool, threshold: Option<f64>) -> Result<Self> {
         let mut layers: Vec<Dense> = self.dense().cloned().collect();
@@ -170,7 +170,7 @@ impl Mlp {
         if found == expected { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
     }
 
-    /// The most room that a row of any hidden layer takes.
+    /// The largest buffer length of a row of any hidden layer.
     fn widest(&self) -> usize {
         self.hidden().iter().map(Layer::stride).max().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Missing values: which features may have them, and what is left of the trees where some do.
+//! Missing values: which features may have them, and the reduced trees if some are missing.
 
 use super::{Node, Tree, Trees};
 
@@ -21,7 +21,7 @@ impl Trees {
 
     /// What the trees are to people whose features marked `missing` are missing: every split on one
     /// of them gives way to the branch that it sends them to, so that none is left. The score is
-    /// the same, to the bit, and no longer looks at these features. A split without a default
+    /// the same, to the bit, and no longer depends on these features. A split without a default
     /// direction sends them right, as [`Trees::score`](crate::Model::score) does; see
     /// [`Trees::takes_missing`].
     pub fn without(&self, missing: &[bool]) -> Self {

@@ -1,4 +1,4 @@
-//! Box plots over people: rates of methods that do not look at noise, and Proposition 4 against
+//! Box plots over people: rates of methods that ignore noise, and Proposition 4 against
 //! what is measured.
 
 use super::super::cell::{Cell, Run};
@@ -101,7 +101,7 @@ fn chart(
                 ),
             }
         }
-        // Names of many methods stand in two rows.
+        // Names of many methods are in two rows.
         let down = if columns.len() > 4 && i % 2 == 1 { 33.0 } else { 18.0 };
         svg.text(
             (area.x.at(middle), area.bottom + down),

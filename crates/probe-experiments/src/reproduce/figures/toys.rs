@@ -114,7 +114,7 @@ impl Experiment for Motivation {
         let asked = [
             ("Cheap and fragile: Wachter", Contender::new("wachter"), "s1"),
             ("In between: PROBE, r = 0.2", Contender::new("probe"), "s0"),
-            ("Dear and robust: ARAR", Contender { method: "arar".to_owned(), options }, "s3"),
+            ("Expensive and robust: ARAR", Contender { method: "arar".to_owned(), options }, "s3"),
         ];
         let (mut heads, mut spots, mut rows) = (Vec::new(), Vec::new(), Vec::new());
         let mut lines = vec![person_line(CORNER_PERSON)];
@@ -191,7 +191,7 @@ impl Experiment for Navigation {
         let trainer = MlpTrainer::new(params).map_err(probe_train::Error::from)?;
         let rows = Rows::new(&data.rows, 2)?;
         let model = Arc::new(trainer.fit(rows, &names, &data.favourable, seed)?.model);
-        // The middle of the upper moon is a person as good as any.
+        // Any person would do; this one is in the middle of the upper moon.
         let person = [0.0, 1.0];
         let wachter = ask(&model, &Contender::new("wachter"), &person, (sigma, 0.5), seed)?;
         let mut table = vec![row("Wachter", wachter.as_ref())];

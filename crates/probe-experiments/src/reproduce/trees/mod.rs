@@ -1,8 +1,8 @@
 //! The appendix's figure on trees: a forest on two moons, the one tree that is distilled from it,
 //! the tree's boxes, and a recourse on them.
 //!
-//! The paper calls that recourse certified. It is so for the tree; the figure says what it is on
-//! the forest, and shows ours beside it.
+//! The paper calls that recourse certified. This holds for the tree; the figure shows its rate on
+//! the forest, next to our answer.
 //!
 //! Source: PROBE, arXiv:2203.06768, figure "Computing certified recourses on the 2d Moon data set":
 //! 30 trees, noise of variance 0.025, a person with a rate of about 0.5 and a recourse with one of

@@ -232,7 +232,7 @@ fn circle(area: &Area, centre: &[f64; 2], radius: f64) -> Path {
     path
 }
 
-/// What the signs mean, from left to right, on as many lines as it takes.
+/// The legend, from left to right, on as many lines as needed.
 fn legend(svg: &mut Svg, room: f64) {
     type Sign = fn(&mut Svg, (f64, f64));
     let signs: [(&str, Sign); 9] = [

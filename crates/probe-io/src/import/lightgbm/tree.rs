@@ -5,14 +5,14 @@ use super::Section;
 use crate::error::Result;
 use probe_core::model::Tree;
 
-/// Values this near to zero are zero to LightGBM, before any split sees them.
+/// LightGBM treats values this close to zero as zero.
 const ZERO: f64 = 1e-35_f32 as f64;
 
 /// Bits of `decision_type`.
 const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 
-/// What a split takes for missing.
+/// Which values a split treats as missing.
 #[derive(Clone, Copy, PartialEq)]
 enum Missing {
     /// Nothing: NaN counts as 0.
@@ -45,7 +45,7 @@ pub(super) fn read(
     let each = "split";
     let features: Vec<usize> = section.array("split_feature", n_splits, each, "a whole number")?;
     let thresholds: Vec<f64> = section.array("threshold", n_splits, each, "a number")?;
-    // A split between missing values and all others is at infinity; what is below everything splits
+    // A split between missing values and all others is at infinity; one below everything splits
     // nothing.
     if let Some(threshold) = thresholds.iter().find(|t| t.is_nan() || **t == f64::NEG_INFINITY) {
         return Err(section.error("threshold", format!("has {threshold}, which splits nothing")));

@@ -1,4 +1,4 @@
-//! Affine maps of the inputs or of the units of a layer; two in a row are one.
+//! Affine maps of the inputs or of the units of a layer; consecutive maps are merged.
 
 /// Each row's weights.
 #[derive(Debug, Clone, PartialEq)]

@@ -35,7 +35,7 @@ pub(super) fn build(
     Ok(Imported { features: order.names, model, schema: order.schema, about })
 }
 
-/// Who wrote the file, and what is in it.
+/// The producer of the file, and its content.
 fn about(graph: &Graph, model: &proto::Model, scores: &Scores, n_features: usize) -> String {
     let what = match scores {
         Scores::Trees(ensemble) => format!("{} trees", ensemble.trees.len()),
@@ -50,7 +50,7 @@ fn about(graph: &Graph, model: &proto::Model, scores: &Scores, n_features: usize
     }
 }
 
-/// Why a graph is no model that is read.
+/// Why a graph cannot be imported.
 pub(super) enum Fault {
     Refused(Refused),
     Core(probe_core::Error),
@@ -134,13 +134,13 @@ fn worse(known: Option<(Refused, bool)>, next: (Refused, bool)) -> Option<(Refus
     }
 }
 
-/// What a value says of the second class.
+/// The margin of the second class in a value.
 fn margin(graph: &mut Graph, value: &Value) -> Result<Scores, String> {
     let margin = match value {
         Value::Scores(scores) => return Ok(scores.clone()),
         Value::Units(units) => unit_margin(graph, units)?,
         Value::Parts(parts) => match &parts[..] {
-            // 1 - p beside p.
+            // 1 - p next to p.
             [no, yes] if yes.root.n() == 1 && is_rest(no, yes) => unit_margin(graph, yes)?,
             _ => {
                 return Err(
@@ -194,13 +194,13 @@ fn chain(graph: &Graph, margin: &Affine) -> Vec<usize> {
     let mut stage = margin.stage;
     while stage > 0 {
         chain.push(stage - 1);
-        // A layer is made after those it is made of.
+        // A layer is created after the layers that it uses.
         stage = graph.layers[stage - 1].before.stage;
     }
     chain
 }
 
-/// Of each column of the graph, whether the score looks at it.
+/// For each column of the graph, whether the score depends on it.
 fn used(graph: &Graph, scores: &Scores) -> Vec<bool> {
     let mut used = vec![false; graph.sources.len()];
     match scores {
@@ -236,7 +236,7 @@ fn rename(graph: &mut Graph, properties: &[proto::Entry]) {
     }
 }
 
-/// What stands in the way of an order, where the graph has it.
+/// The error of a feature order, in terms of the graph.
 fn unfit(graph: &Graph, misfit: Misfit) -> Fault {
     let name = |raw: usize| format!("input '{}'", graph.raws[raw].name);
     match misfit {
@@ -256,7 +256,7 @@ fn arrange(order: &Order, affine: &Affine, i: usize) -> Result<Vec<f64>, Refused
     Ok(weights)
 }
 
-/// Where column `j` of the graph stands in the model.
+/// The position of column `j` of the graph in the model.
 fn place(order: &Order, j: usize) -> Result<usize, Refused> {
     order.place[j].ok_or_else(|| refused("inputs".to_owned(), "a column that the model lacks"))
 }

@@ -32,7 +32,7 @@ struct Term {
     factors: Vec<Factor>,
 }
 
-/// A sum of terms, like ones taken together.
+/// A sum of terms, with like terms combined.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Curve {
     terms: Vec<Term>,
@@ -48,7 +48,7 @@ pub(super) struct Shape {
     pub shift: f64,
 }
 
-/// More than any activation needs.
+/// Limit, more than any activation needs.
 const MOST_TERMS: usize = 8;
 
 impl Curve {
@@ -124,7 +124,7 @@ impl Curve {
         Ok(Self { terms })
     }
 
-    /// What it is as an activation.
+    /// The activation that it equals.
     pub(super) fn shape(&self) -> Result<Shape, String> {
         let is_shift = |term: &&Term| term.power == 0 && term.factors.is_empty();
         let shift = self.terms.iter().filter(is_shift).map(|term| term.coefficient).sum();
@@ -174,6 +174,18 @@ impl Curve {
 }
 
 impl Function {
+    /// The function of an operator that has no attributes.
+    pub(super) fn named(op: &str) -> Option<Self> {
+        match op {
+            "Relu" => Some(Self::Relu),
+            "Tanh" => Some(Self::Tanh),
+            "Sigmoid" => Some(Self::Sigmoid),
+            "Softplus" => Some(Self::Softplus),
+            "Erf" => Some(Self::Erf),
+            _ => None,
+        }
+    }
+
     fn activation(self) -> Option<Activation> {
         match self {
             Self::Relu => Some(Activation::Relu),
@@ -185,7 +197,7 @@ impl Function {
         }
     }
 
-    /// A leaky rectifier, if its slope is the one that is served.
+    /// A leaky rectifier, if its slope is supported.
     pub(super) fn leaky(slope: f64) -> Result<Self, String> {
         if slope as f32 == LEAKY_SLOPE as f32 {
             return Ok(Self::LeakyRelu);

@@ -1,4 +1,4 @@
-//! The graph, from its inputs to its outputs: each operator in turn, on values that stand for every
+//! The graph, from its inputs to its outputs: each operator in turn, on values that represent every
 //! row.
 
 use super::affine::{Affine, Weights};
@@ -36,7 +36,7 @@ pub(super) struct Layer {
     pub place: String,
 }
 
-/// What is known of a graph while it is followed.
+/// The state of a graph while it is followed.
 pub(super) struct Graph {
     pub raws: Vec<Raw>,
     /// Columns of the input: numbers of all raw features, then what encoders add.
@@ -171,7 +171,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Takes room for `entries`.
+    /// Charges `entries` to the limit.
     pub(super) fn spend(&mut self, entries: usize) -> Result<(), String> {
         match self.budget.checked_sub(entries) {
             Some(left) => self.budget = left,
@@ -193,7 +193,7 @@ impl Graph {
         })
     }
 
-    /// Tells the categories of a raw feature.
+    /// Sets the categories of a raw feature.
     pub(super) fn encode(
         &mut self,
         raw: usize,
@@ -283,7 +283,7 @@ impl Graph {
         Ok(Rc::new(Affine { stage: index + 1, width: n, weights, bias: vec![shape.shift; n] }))
     }
 
-    /// Takes room for a copy.
+    /// Charges a copy to the limit.
     pub(super) fn spend_like(&mut self, affine: &Affine) -> Result<(), String> {
         self.spend(match &affine.weights {
             Weights::Picked(entries) => 3 * entries.len(),

@@ -1,7 +1,7 @@
 //! ONNX: dense networks, linear classifiers and ensembles of trees, with the scalers and encoders
 //! before them.
 //!
-//! The graph is followed from its inputs with values that stand for every row ([`value::Value`]):
+//! The graph is followed from its inputs with values that represent every row ([`value::Value`]):
 //! columns made of one input each, affine maps of the columns or of a layer's units, functions of
 //! each entry. Two affine maps in a row are one, so that scalers, batch normalisation and one-hot
 //! encoders end up in the first layer; cuts of trees are moved to the inputs. What an operator
@@ -27,7 +27,8 @@ use prost::Message as _;
 /// ONNX files.
 pub(super) const FORMAT: Format = Format { name: "ONNX", is: looks_like, read };
 
-/// A file of protocol buffers whose first field is the version of a model, as all writers have it.
+/// A file of protocol buffers whose first field is the version of a model, as all exporters write
+/// it.
 fn looks_like(bytes: &[u8]) -> bool {
     // Field 1 is a number; after it comes another field of a model: texts and messages 2 to 8, and
     // the version 5.

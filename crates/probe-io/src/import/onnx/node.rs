@@ -38,7 +38,7 @@ impl<'m> Node<'m> {
         &self.proto.output
     }
 
-    /// Where it stands, for messages.
+    /// Its position, for messages.
     pub(super) fn place(&self) -> String {
         match self.proto.name.as_str() {
             "" => format!("node {} ({})", self.number, self.op()),
@@ -54,7 +54,7 @@ impl<'m> Node<'m> {
         self.find(name).is_some()
     }
 
-    /// A whole number; one that is named and left out is 0, as some writers have it.
+    /// A whole number; one without a value is 0, as some exporters write it.
     pub(super) fn int(&self, name: &str, default: i64) -> i64 {
         self.find(name).map_or(default, |attribute| attribute.i.unwrap_or(0))
     }

@@ -103,7 +103,7 @@ impl Tensor {
         }
     }
 
-    /// One number for each of `n` columns; a single one stands for all.
+    /// One number for each of `n` columns; a single number applies to all.
     pub(super) fn per_column(&self, n: usize) -> Result<Vec<f64>, String> {
         let numbers = self.numbers()?;
         if let [one] = numbers[..] {

@@ -1,4 +1,4 @@
-//! What a name of the graph stands for.
+//! The values of names in the graph.
 
 use super::affine::Affine;
 use super::curve::Curve;
@@ -29,7 +29,7 @@ pub(super) enum Value {
     Sum(Units),
     /// What a classifier says of its two classes: its margin is known.
     Scores(Scores),
-    /// A label, or made of one.
+    /// A label, or computed from one.
     Label,
     /// Something that cannot be read. It is no fault unless the model's score needs it.
     Unknown(Rc<Refused>),

@@ -10,7 +10,8 @@ use serde_json::json;
 
 /// A document around `model`.
 fn document(inputs: Value, columns: Value, model: Value) -> Value {
-    json!({"format": "probe-pipeline", "version": 1, "source": "a test", "inputs": inputs, "columns": columns, "model": model})
+    json!({"format": "probe-pipeline", "version": 1, "source": "a test", "inputs": inputs,
+        "columns": columns, "model": model})
 }
 
 fn load(document: &Value) -> Result<ModelFile> {
@@ -29,20 +30,24 @@ fn linear(weights: &[f64], bias: f64) -> Value {
 
 /// A split of the only column at 0.5 into −1 and 1.
 fn stump(split: &str, input: &str, threshold: f64, default_left: Option<bool>) -> Value {
-    let mut tree = json!({"feature": [0, 0, 0], "threshold": [threshold, 0, 0], "left": [1, -1, -1], "right": [2, -1, -1],
+    let mut tree = json!({"feature": [0, 0, 0], "threshold": [threshold, 0, 0], "left": [1, -1,
+        -1], "right": [2, -1, -1],
                           "value": [0, -1, 1]});
     if let Some(side) = default_left {
         tree["default_left"] = json!([side, false, false]);
     }
-    json!({"format": "probe-model", "version": 1, "kind": "trees", "features": ["c0"], "split": split,
+    json!({"format": "probe-model", "version": 1, "kind": "trees", "features": ["c0"],
+        "split": split,
            "aggregate": "sum", "input": input, "trees": [tree]})
 }
 
 #[test]
 fn steps_before_a_linear_model_become_its_weights() {
     // 3 (age − 40) / 8 + 2 age − 1.5 [clerk] + 0.25, with age in two columns.
-    let inputs = json!([{"name": "age"}, {"name": "job", "categories": ["boss", "clerk"], "encoding": "onehot"}]);
-    let columns = json!([{"input": 0, "steps": [["subtract", 40], ["divide", 8]]}, {"input": 1, "category": 1}, {"input": 0}]);
+    let inputs = json!([{"name": "age"}, {"name": "job", "categories": ["boss", "clerk"],
+        "encoding": "onehot"}]);
+    let columns = json!([{"input": 0, "steps": [["subtract", 40], ["divide", 8]]}, {"input": 1,
+        "category": 1}, {"input": 0}]);
     let file = load(&document(inputs, columns, linear(&[3.0, -1.5, 2.0], 0.25))).unwrap();
     assert_eq!(file.features, ["age", "job=boss", "job=clerk"]);
     let model = file.model.as_linear().unwrap();
@@ -83,10 +88,14 @@ fn thresholds_of_the_inner_model_stay() {
 
 #[test]
 fn steps_before_a_network_are_part_of_its_first_layer() {
-    let inner = json!({"format": "probe-model", "version": 1, "kind": "mlp", "features": ["p", "q", "r"], "activation": "relu",
-        "layers": [{"weight": [[1, 2, 0], [0, -1, 4]], "bias": [0, 1]}, {"weight": [[1, 1]], "bias": [-0.5]}]});
-    let columns = json!([{"input": 0, "steps": [["multiply", 0.5]]}, {"input": 1}, {"input": 0, "steps": [["subtract", 1]]}]);
-    let inputs = json!([{"name": "x"}, {"name": "grade", "categories": ["low", "high"], "encoding": "binary"}]);
+    let inner = json!({"format": "probe-model", "version": 1, "kind": "mlp", "features": ["p", "q",
+        "r"], "activation": "relu",
+        "layers": [{"weight": [[1, 2, 0], [0, -1, 4]], "bias": [0, 1]}, {"weight": [[1, 1]],
+            "bias": [-0.5]}]});
+    let columns = json!([{"input": 0, "steps": [["multiply", 0.5]]}, {"input": 1}, {"input": 0,
+        "steps": [["subtract", 1]]}]);
+    let inputs = json!([{"name": "x"}, {"name": "grade", "categories": ["low", "high"],
+        "encoding": "binary"}]);
     let file = load(&document(inputs, columns, inner)).unwrap();
     assert_eq!(file.features, ["x", "grade"]);
     // Units: 0.5 x + 2 g and −g + 4 (x − 1) + 1; at (2, 1): 3 and 4.
@@ -154,12 +163,15 @@ fn other_libraries_files_are_models_too() {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
-        // Some are there to be refused.
+        // Some must be rejected.
         let Ok(inner) = ModelFile::parse(text.as_bytes(), "inner") else { continue };
         let n = inner.features.len();
         let inputs: Vec<Value> = (0..n).map(|j| json!({"name": format!("x{j}")})).collect();
         let columns: Vec<Value> = (0..n)
-            .map(|j| json!({"input": j, "steps": [["subtract", 0.3], ["divide", if j == 1 { -1.7 } else { 0.9 }]]}))
+            .map(|j| {
+                json!({"input": j, "steps": [["subtract", 0.3], ["divide",
+                if j == 1 { -1.7 } else { 0.9 }]]})
+            })
             .collect();
         let file = load(&document(json!(inputs), json!(columns), json!(text))).unwrap();
         for i in 0..200 {
@@ -289,8 +301,10 @@ fn documents_that_are_cut_short_are_refused() {
 #[test]
 fn a_layer_that_outgrows_its_document_is_refused() {
     let inputs: Vec<Value> = (0..8000).map(|j| json!({"name": j.to_string()})).collect();
-    let inner = json!({"format": "probe-model", "version": 1, "kind": "mlp", "features": ["c"], "activation": "relu",
-        "layers": [{"weight": vec![[0]; 8000], "bias": vec![0; 8000]}, {"weight": [vec![0; 8000]], "bias": [0]}]});
+    let inner = json!({"format": "probe-model", "version": 1, "kind": "mlp", "features": ["c"],
+        "activation": "relu",
+        "layers": [{"weight": vec![[0]; 8000], "bias": vec![0; 8000]}, {"weight": [vec![0; 8000]],
+            "bias": [0]}]});
     assert!(message(&document(json!(inputs), json!([{"input": 0}]), inner)).contains("too large"));
 }
 
@@ -365,7 +379,8 @@ proptest! {
     #[test]
     fn trees_are_those_of_steps_and_model_one_after_the_other(
         columns in vec((0..SOURCES, vec((0..5_usize, constant()), 0..4)), 1..6),
-        splits in vec((any::<prop::sample::Index>(), -60.0..60.0, any::<bool>(), any::<bool>()), 1..6),
+        splits in vec((any::<prop::sample::Index>(), -60.0..60.0, any::<bool>(), any::<bool>()),
+            1..6),
         (below, single, missing) in (any::<bool>(), any::<bool>(), any::<bool>()),
         people in vec((vec(-60.0..60.0, 2), 0..3_usize, 0..4_usize), 1..4),
         gap in 0..4_usize,
@@ -375,20 +390,27 @@ proptest! {
             let (numbers, option, code) = &people[i % people.len()];
             let (source, steps) = &columns[column];
             let value = naive(person(numbers, *option, *code)[*source], steps);
-            if i.is_multiple_of(3) || !value.is_finite() { other } else if single { f64::from(value as f32) } else { value }
+            match i.is_multiple_of(3) || !value.is_finite() {
+                true => other,
+                false if single => f64::from(value as f32),
+                false => value,
+            }
         };
-        let splits: Vec<_> = splits.iter().enumerate().map(|(i, (column, threshold, leaf_left, default_left))| {
+        let splits: Vec<_> = splits.iter().enumerate().map(|(i, (column, threshold, leaf_left,
+            default_left))| {
             let column = column.index(columns.len());
             (column, on(i, column, *threshold), *leaf_left, *default_left)
         }).collect();
-        let rules = TreeRules { split: if below { Split::Below } else { Split::AtMost }, aggregate: Aggregate::Sum, base: 0.125, single };
+        let rules = TreeRules { split: if below { Split::Below } else { Split::AtMost },
+            aggregate: Aggregate::Sum, base: 0.125, single };
         let inner = Trees::new(columns.len(), vec![chain(&splits, missing)], rules, 0.0).unwrap();
         let names: Vec<String> = (0..columns.len()).map(|j| format!("c{j}")).collect();
         let inner = ModelFile::new(names, Arc::new(inner), None).unwrap();
         let inputs = json!([{"name": "a"}, {"name": "b"},
             {"name": "k", "categories": ["x", "y", "z"], "encoding": "onehot"},
             {"name": "o", "categories": ["p", "q", "r", "s"], "encoding": "ordinal"}]);
-        let listed: Vec<Value> = columns.iter().map(|(source, steps)| column(*source, steps)).collect();
+        let listed: Vec<Value> = columns.iter().map(|(source, steps)| column(*source,
+            steps)).collect();
         let whole: Value = serde_json::from_str(&inner.to_json().unwrap()).unwrap();
         let file = load(&document(inputs, json!(listed), whole)).unwrap();
         prop_assert_eq!(&file.features, &["a", "b", "k=x", "k=y", "k=z", "o"]);
@@ -396,10 +418,11 @@ proptest! {
         for (numbers, option, code) in &people {
             rows.push(person(numbers, *option, *code));
         }
-        // On the cuts that were found, and beside them.
+        // On the moved thresholds, and next to them.
         for tree in file.model.as_trees().unwrap().trees() {
             for (at, feature) in splits_of(tree) {
-                for x in [tree.threshold[at], tree.threshold[at].next_up(), tree.threshold[at].next_down()] {
+                for x in [tree.threshold[at], tree.threshold[at].next_up(),
+                    tree.threshold[at].next_down()] {
                     let mut row = rows[0].clone();
                     if feature < 2 && x.abs() < 1e30 {
                         row[feature] = x;
@@ -412,8 +435,10 @@ proptest! {
             if missing && gap < 2 {
                 row[gap] = f64::NAN;
             }
-            let taken: Vec<f64> = columns.iter().map(|(source, steps)| naive(row[*source], steps)).collect();
-            let (ours, theirs) = (file.model.score(&row).unwrap(), inner.model.score(&taken).unwrap());
+            let taken: Vec<f64> = columns.iter().map(|(source, steps)| naive(row[*source],
+                steps)).collect();
+            let (ours, theirs) = (file.model.score(&row).unwrap(),
+                inner.model.score(&taken).unwrap());
             prop_assert_eq!(ours.to_bits(), theirs.to_bits(), "{:?} {} {}", row, ours, theirs);
         }
         for raw in 0..2 {
@@ -433,7 +458,8 @@ proptest! {
         let inputs = json!([{"name": "a"}, {"name": "b"},
             {"name": "k", "categories": ["x", "y", "z"], "encoding": "onehot"},
             {"name": "o", "categories": ["p", "q", "r", "s"], "encoding": "ordinal"}]);
-        let listed: Vec<Value> = columns.iter().map(|(source, steps, _)| column(*source, steps)).collect();
+        let listed: Vec<Value> = columns.iter().map(|(source, steps, _)| column(*source,
+            steps)).collect();
         let file = load(&document(inputs, json!(listed), linear(&weights, 0.5))).unwrap();
         let row = person(&numbers, option, code);
         let ours = file.model.score(&row).unwrap();

@@ -58,7 +58,7 @@ pub(super) fn read(node: &Node<'_>, number: usize, n_features: usize, weight: f6
     grow(n, part, |i| node.error(format!("two ways lead to node {i}: this is not a tree")))
 }
 
-/// Fails on what splits otherwise than by a number, and on leaves of several values.
+/// Fails on splits that are not numeric, and on leaves of several values.
 fn refuse_others(node: &Node<'_>, number: usize) -> Result<()> {
     let categories = || format!("tree {number} splits on categories, which is not read");
     if let Some(types) = node.get("split_type")?

@@ -1,7 +1,7 @@
 use super::*;
 use probe_core::{Model, Purpose, Seed};
 
-/// The weighted mean loss by the served network, a route of its own.
+/// The weighted mean loss, computed independently by the engine's network.
 fn mean_loss(net: &Net, x: &[f64], favourable: &[bool], class_weights: [f64; 2]) -> f64 {
     let model = net.model().unwrap();
     let n_cols = model.n_features();

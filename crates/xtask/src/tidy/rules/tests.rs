@@ -117,3 +117,10 @@ fn only_whole_words_are_reported() {
         }
     }
 }
+
+#[test]
+fn phrases_of_letters_may_be_long_lines() {
+    let long = format!("# {}\n", "x".repeat(120));
+    assert_eq!(lines("crates/probe-words/templates/en.toml", &long), []);
+    assert_eq!(lines("crates/probe-words/Cargo.toml", &long), [1]);
+}

@@ -137,7 +137,7 @@ fn large_ensembles_close_within_few_boxes_on_up_to_three_features() {
                     );
                 }
             }
-            // What was found when the rule for choosing cuts was settled, with some room.
+            // Counts from when the rule for choosing cuts was fixed, with some margin.
             let limit = [30, 500, 4_000][k - 1];
             assert!(most <= limit, "{name} {k}: {most} boxes for one point, {total} for all");
         }

@@ -1,5 +1,5 @@
 //! Scores of rectifier networks in single precision, in two places of eight lines at once, each
-//! with a bound on what rounding has made of it.
+//! with a bound on the rounding error.
 //!
 //! Let $u = 2^{-24}$, $\hat a$ what was computed of the activations $a$ of a layer, and $E \ge
 //! \lVert\hat a - a\rVert$. A sum of $n$ fused products with rounded weights is off by $(n + 1)u$
@@ -104,7 +104,7 @@ impl Norms {
 }
 
 impl InShort {
-    /// `None` for what is left to double precision.
+    /// `None` for what double precision must decide.
     pub(super) fn new(net: &Deep) -> Option<Self> {
         let numbers =
             net.layers.iter().flat_map(|[forwards, _]| [&forwards.weights, &forwards.bias]);

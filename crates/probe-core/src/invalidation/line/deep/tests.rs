@@ -277,7 +277,7 @@ fn points_are_decided_as_in_double_precision() {
         let net = Deep::new(&mlp);
         let closer = Deep { short: OnceLock::from(None), ..Deep::new(&mlp) };
         let mut stream = Seed(number).stream(Purpose::Data, 14);
-        // Some places at a root, where single precision cannot tell.
+        // Some points at a root, where single precision cannot decide.
         let scratch = &mut network::Scratch::default();
         Network::new(&mlp).mass((&p, &q), 0.0, Marginal::Normal, None, scratch);
         let root = scratch.roots().first().map_or(0.0, |root| root.at as f32);

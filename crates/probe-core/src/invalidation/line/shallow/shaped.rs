@@ -109,7 +109,7 @@ impl Shallow {
 }
 
 /// The piece between two ends, which lines cross zero in it, monotone, and how many lines of the
-/// `known` ones need a closer look.
+/// `known` ones need more precision.
 #[inline(always)]
 fn settle(left: &End, right: &End, known: &Lanes) -> (Piece, Lanes, f64) {
     let width = right.at - left.at;
@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    /// Pieces and the walk are two ways to one number, whatever the distribution and the machine;
+    /// Pieces and the walk compute the same number, whatever the distribution and the machine;
     /// so are slopes, by finite differences.
     #[test]
     fn pieces_and_walk_agree() {

@@ -4,7 +4,7 @@
 //! and place: no bound, no root, no branch.
 //!
 //! Scores are summed in single precision, which is as fast again, and a place counts as accepted
-//! only where the score exceeds what rounding may have made of it, $(n + 12)\,2^{-24}$ of the
+//! only if the score exceeds a bound on its rounding error, $(n + 12)\,2^{-24}$ of the
 //! magnitudes that enter the sum: each of the $n$ terms passes through $n$ sums at most, and is
 //! itself made of numbers that were rounded a handful of times. A rate is overstated by some
 //! $10^{-4}$ of itself and never understated.
@@ -32,7 +32,7 @@ pub(in crate::invalidation::line) struct Short {
     rate_magnitude: f64,
     /// Sizes of the places' cells.
     sizes: Vec<f32>,
-    /// Which bundle this was made of, and for which cells.
+    /// The bundle that this was built from, and its cells.
     made_of: Option<(u64, Strata)>,
 }
 
@@ -44,7 +44,7 @@ pub(in crate::invalidation::line) struct ShortImages<'a> {
 }
 
 impl Shallow {
-    /// Whether lines may be looked at in places.
+    /// Whether lines may be evaluated at stratified points.
     pub(in crate::invalidation::line) fn can_stratify(&self) -> bool {
         self.leak == 0.0
     }
@@ -72,7 +72,7 @@ impl Shallow {
         *rate_magnitude = bundle.rate.iter().map(|c| c.abs()).sum();
     }
 
-    /// The refused mass of eight lines, as told by `places`, one in each cell: of group number
+    /// The rejected mass of eight lines, estimated from `places`, one in each cell: of group number
     /// `group`, cell by cell.
     #[inline(always)]
     pub(in crate::invalidation::line) fn shares<S: Simd>(

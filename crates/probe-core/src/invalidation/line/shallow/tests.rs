@@ -96,7 +96,7 @@ fn a_leaky_line_is_a_line() {
     assert!((leaky.traced(&mut [], 0.3) - cdf(-0.5) - SAFETY).abs() < 5e-11);
 }
 
-/// The quick way and the walk are two ways to one number; the slopes with respect to the image are
+/// The fast path and the walk compute the same number; the slopes with respect to the image are
 /// checked by finite differences of the walk.
 #[test]
 fn newton_and_walk_agree() {

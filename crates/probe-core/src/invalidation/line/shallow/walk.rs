@@ -23,7 +23,7 @@ impl Shallow {
             return mass;
         }
         for root in roots.iter() {
-            // What share of each unit counts beside the root, and how steep the score is there.
+            // The share of each unit next to the root, and the slope of the score there.
             let shares = line.iter().zip(bundle.rate).enumerate().map(|(i, (p, c))| {
                 let z = p + (root.at + ASIDE) * c;
                 let on = if i < self.n_up { z > 0.0 } else { z < 0.0 };
@@ -62,7 +62,7 @@ impl Shallow {
             slope += share * c;
             let t = -p / c;
             if t > from && t < reach {
-                // Whichever way a unit is crossed, the slope grows by its weight times |q|.
+                // In either direction of the crossing, the slope grows by its weight times |q|.
                 kinks.push((t, sign * c.abs()));
             }
         }

@@ -100,7 +100,7 @@ fn single(c: f64) -> Tensor {
     Tensor { dims: Vec::new(), data: Data::Floats(vec![c]) }
 }
 
-/// Entries that are a straight line of what they are made of, with that line.
+/// Entries that are an affine function of their source, with that function.
 fn straight(graph: &mut Graph, value: &Value) -> Result<(Units, (f64, f64)), String> {
     let units = graph.units(value)?;
     match units.curve.line() {
@@ -112,7 +112,7 @@ fn straight(graph: &mut Graph, value: &Value) -> Result<(Units, (f64, f64)), Str
     }
 }
 
-/// Entries that are made of nothing but themselves.
+/// Entries as a new source.
 fn fresh(graph: &mut Graph, value: &Value) -> Result<Units, String> {
     let root = graph.affine(value)?;
     Ok(Units { root, curve: Curve::identity() })

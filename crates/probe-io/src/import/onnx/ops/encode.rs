@@ -41,7 +41,7 @@ pub(super) fn scaler(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>) -> 
     Ok(vec![Value::columns(columns.dims.clone(), cells)])
 }
 
-/// Replaces missing values; others stay. A model after it is one that refuses missing values.
+/// Replaces missing values; others stay. A model after it rejects missing values.
 pub(super) fn imputer(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>) -> Made {
     let replaced = node.float("replaced_value_float", 0.0);
     if !node.has("imputed_value_floats") || !replaced.is_nan() {

@@ -62,7 +62,7 @@ fn with_dims(graph: &mut Graph, value: &Value, dims: Vec<usize>) -> Made {
             graph.spend(columns.cells.iter().map(|cell| 8 + 2 * cell.n_steps()).sum())?;
             Ok(vec![Value::columns(dims, columns.cells.clone())])
         }
-        // A single unit may do without its dimension.
+        // A single unit may lack its dimension.
         Value::Units(units)
             if dims == [units.root.n()] || (dims.is_empty() && units.root.n() == 1) =>
         {

@@ -16,7 +16,7 @@ use std::rc::Rc;
 /// Inputs of an operator; `None` for one that is left out.
 type Inputs<'v> = &'v [Option<Value>];
 
-/// What an operator makes of its inputs, or why it is not read.
+/// The outputs of an operator, or why it is not supported.
 type Made = Result<Vec<Value>, String>;
 
 /// Applies one operator.
@@ -48,11 +48,6 @@ fn plain(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>) -> Made {
         "Mul" => arithmetic::multiply(graph, inputs),
         "Div" => arithmetic::divide(graph, inputs),
         "Neg" => arithmetic::negate(graph, inputs),
-        "Relu" => arithmetic::function(graph, inputs, Function::Relu),
-        "Tanh" => arithmetic::function(graph, inputs, Function::Tanh),
-        "Sigmoid" => arithmetic::function(graph, inputs, Function::Sigmoid),
-        "Softplus" => arithmetic::function(graph, inputs, Function::Softplus),
-        "Erf" => arithmetic::function(graph, inputs, Function::Erf),
         "LeakyRelu" => {
             arithmetic::function(graph, inputs, Function::leaky(node.float("alpha", 0.01))?)
         }
@@ -62,7 +57,10 @@ fn plain(graph: &mut Graph, node: &Node<'_>, inputs: Inputs<'_>) -> Made {
         "ArgMax" => one(Value::Label),
         "Abs" => scores::absolute(inputs),
         "ReduceSum" => scores::sum(node, inputs),
-        _ => Err("this operator is not read".to_owned()),
+        op => match Function::named(op) {
+            Some(function) => arithmetic::function(graph, inputs, function),
+            None => Err("this operator is not read".to_owned()),
+        },
     }
 }
 

@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// What a leaf adds to the scores of both classes; of a regressor, to the first.
 type Weights = [f64; 2];
 
-/// An ensemble as the file has it, with its splits on columns of the input.
+/// An ensemble of the file, with its splits on columns of the input.
 struct Forest {
     trees: Vec<Tree>,
     /// Of each tree, the weights of its nodes.
