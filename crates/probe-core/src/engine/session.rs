@@ -132,6 +132,7 @@ impl<'e> Session<'e> {
     }
 
     /// One person before the session's judge.
+    #[inline]
     fn case<'s>(&'s mut self, person: &'s [f64]) -> Result<AnyCase<'s, 'e>> {
         let Self { engine, proposer, rounding, judge } = self;
         Ok(match judge {
@@ -178,6 +179,7 @@ impl<'s, 'e, J> Case<'s, 'e, J> {
     }
 
     /// Scales the person; their score. Fails unless that is finite.
+    #[inline]
     fn enter(&mut self) -> Result<f64> {
         self.rounding.start(self.person);
         let score = self.rounding.score()?;
@@ -191,6 +193,7 @@ impl<'s, 'e, J> Case<'s, 'e, J> {
     }
 
     /// What the person, who scores `score`, asked for.
+    #[inline]
     fn asked(&self, score: f64, max_rate: f64) -> Asked<'s> {
         Asked {
             person: self.person,
