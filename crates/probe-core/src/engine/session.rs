@@ -138,6 +138,7 @@ impl<'e> Session<'e> {
     }
 
     /// One person before the session's judge.
+    #[inline]
     fn case<'s>(&'s mut self, person: &'s [f64]) -> Result<AnyCase<'s, 'e>> {
         let Self { engine, proposer, rounding, judge } = self;
         Ok(match judge {
@@ -184,6 +185,7 @@ impl<'s, 'e, J> Case<'s, 'e, J> {
     }
 
     /// Scales the person; their score. Fails unless that is finite.
+    #[inline]
     fn enter(&mut self) -> Result<f64> {
         self.proposer.start();
         self.rounding.start(self.person);
@@ -198,6 +200,7 @@ impl<'s, 'e, J> Case<'s, 'e, J> {
     }
 
     /// What the person, who scores `score`, asked for.
+    #[inline]
     fn asked(&self, score: f64, max_rate: f64) -> Asked<'s> {
         Asked {
             person: self.person,

@@ -13,6 +13,7 @@ const LOWER: [f64; 4] = [1e-9, 1e-7, 1e-5, 1e-3];
 
 impl Case<'_, '_, ExactJudge<'_>> {
     /// The recourse for a rate.
+    #[inline]
     pub(super) fn recourse(&mut self, max_rate: f64, answer: &mut Answer) -> Result<()> {
         let now = self.start()?;
         if self.is_settled(now, max_rate, answer) {
@@ -39,6 +40,7 @@ impl Case<'_, '_, ExactJudge<'_>> {
 
     /// Score and rate of the person as they are. Whoever is rejected asks for another rate than
     /// their own, which is told only where they have no recourse: it is NaN here.
+    #[inline]
     fn start(&mut self) -> Result<Judgement> {
         let score = self.enter()?;
         let rate = if score > 0.0 { self.own_rate(score)? } else { f64::NAN };
@@ -50,6 +52,7 @@ impl Case<'_, '_, ExactJudge<'_>> {
     }
 
     /// Whether the person needs no recourse; fills in the answer if so.
+    #[inline]
     fn is_settled(&self, now: Judgement, max_rate: f64, answer: &mut Answer) -> bool {
         let seeks = self.setup().also_favourable && now.rate > max_rate;
         let settled = now.score > 0.0 && !seeks;
@@ -83,6 +86,7 @@ impl Case<'_, '_, ExactJudge<'_>> {
     }
 
     /// Prints the proposal, and what rounding asks for besides.
+    #[inline]
     fn print(&mut self, max_rate: f64) -> Result<Judgement> {
         self.rounding.print(self.person, &self.proposer.proposal.point);
         if let Some(budget) = self.setup().budget {

@@ -17,6 +17,7 @@ pub(super) trait Judge {
     fn rate(&mut self, change: Change<'_>, score: f64) -> Result<f64>;
 
     /// Score and rate of the printed row, for a person at raw `person`.
+    #[inline]
     fn judge(&mut self, rounding: &Rounding<'_>, person: &[f64]) -> Result<Judgement> {
         let score = rounding.score()?;
         Ok(Judgement { score, rate: self.rate(rounding.change(person), score)? })

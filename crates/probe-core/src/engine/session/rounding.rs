@@ -62,6 +62,7 @@ impl<'e> Rounding<'e> {
     }
 
     /// Turns to a person, whose row is the printed one until something else is printed.
+    #[inline]
     pub(super) fn start(&mut self, person: &[f64]) {
         self.setup.space.scale_into(person, &mut self.from);
         self.row.copy_from_slice(person);
@@ -140,6 +141,7 @@ impl<'e> Rounding<'e> {
     }
 
     /// The score of the printed row.
+    #[inline]
     pub(super) fn score(&self) -> Result<f64> {
         self.setup.model.score(match self.setup.space.model_input() {
             ModelInput::Raw => &self.row,
@@ -148,6 +150,7 @@ impl<'e> Rounding<'e> {
     }
 
     /// What the printed row costs.
+    #[inline]
     pub(super) fn cost(&self, cost: &Cost) -> f64 {
         cost.between_moved(&self.from, &self.scaled, &self.moved)
     }
