@@ -10,7 +10,7 @@ pub enum SearchEffort {
     /// Everything that helps ordinary people.
     #[default]
     Normal,
-    /// Five to ten times the work: after the normal search more starts, more neighbours, and more
+    /// Three to twelve times the work: after the normal search more starts, more neighbours, and more
     /// relaxations where features have steps.
     Thorough,
 }
