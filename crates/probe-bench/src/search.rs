@@ -6,7 +6,7 @@ use crate::say;
 use crate::subjects::networks::Subject;
 use crate::subjects::trees;
 use anyhow::Result;
-use probe_core::{Answer, Engine, GENERATORS, SearchEffort, Seed, Setup, Status};
+use probe_core::{Answer, Engine, GENERATORS, NoiseOn, SearchEffort, Seed, Setup, Status};
 use probe_experiments::paper_data::{HELOC, PAPER_DATA};
 use probe_train::{BoostedParams, FitParams, ForestParams, Learner, MlpParams, credit, fit_model};
 
@@ -181,6 +181,18 @@ fn cases(options: &Options) -> Result<Vec<Case>> {
             found.push(Case { title: subject.title, setup, people: subject.people });
         }
     }
+    // Sets of changed features are searched only where noise follows the changes.
+    let changed: Vec<Case> = found
+        .iter()
+        .filter(|case| case.title.ends_with("network, numbers"))
+        .map(|case| {
+            let mut setup = case.setup.clone();
+            setup.noise_on = NoiseOn::Changed;
+            let title = format!("{}, noise on changes", case.title);
+            Case { title, setup, people: case.people.clone() }
+        })
+        .collect();
+    found.extend(changed);
     found.retain(|case| case.title.contains(&options.only));
     let mut all = Vec::new();
     for case in found {

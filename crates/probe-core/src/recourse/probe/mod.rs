@@ -47,7 +47,7 @@ impl RecourseMethod for Probe {
         task.check()?;
         check_relations(task)?;
         let linear = task.model.as_linear().is_some();
-        let exact = linear && (task.noise.as_gaussian().is_some() || task.shift.is_some());
+        let exact = Rates::of(&*task.model, &*task.noise, task.shift) == Rates::Exact;
         let solver = |task: &Arc<Task>| -> Result<Box<dyn Solver>> {
             Ok(match task.shift {
                 Some(shift) if linear => Box::new(shifted::ShiftedSolver::new(task, shift)?),
