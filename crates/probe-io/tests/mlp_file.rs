@@ -9,12 +9,14 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 /// The example of the interface.
-const GOOD: &str = r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["age",
-"income"],
+const GOOD: &str = concat!(
+    r#"{"format": "probe-model", "version": 1, "kind": "mlp", "#,
+    r#""features": ["age", "income"],
  "activation": "relu",
  "layers": [{"weight": [[0.1, 0.2], [0.3, 0.4]], "bias": [0.0, 0.1]},
             {"weight": [[1.0, -1.0], [-1.0, 1.0]], "bias": [0.0, 0.0]}],
- "threshold": 0.0}"#;
+ "threshold": 0.0}"#
+);
 
 fn parse(text: &str) -> Result<ModelFile, String> {
     ModelFile::parse(text.as_bytes(), "model.json").map_err(|error| error.to_string())

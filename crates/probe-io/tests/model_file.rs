@@ -7,9 +7,11 @@ use probe_io::ModelFile;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-const GOOD: &str = r#"{"format": "probe-model", "version": 1, "kind": "linear", "features": ["age",
-"income", "debt"],
- "layers": [{"weight": [[0.5, -0.25, 2.0]], "bias": [0.125]}], "threshold": 0.5}"#;
+const GOOD: &str = concat!(
+    r#"{"format": "probe-model", "version": 1, "kind": "linear", "features": ["age", "income", "#,
+    r#""debt"],
+ "layers": [{"weight": [[0.5, -0.25, 2.0]], "bias": [0.125]}], "threshold": 0.5}"#
+);
 
 fn parse(text: &str) -> Result<ModelFile, String> {
     ModelFile::parse(text.as_bytes(), "model.json").map_err(|error| error.to_string())
@@ -173,8 +175,10 @@ fn an_inline_schema_must_know_every_feature() {
     let with = |schema: &str| {
         GOOD.replace("\"threshold\"", &format!("\"schema\": {schema}, \"threshold\""))
     };
-    let schema = r#"{"version": 1, "feature": [{"name": "debt"}, {"name": "age"},
-    {"name": "income", "min": 0}]}"#;
+    let schema = concat!(
+        r#"{"version": 1, "feature": [{"name": "debt"}, {"name": "age"}, {"name": "income", "#,
+        r#""min": 0}]}"#
+    );
     let file = parse(&with(schema)).unwrap();
     assert_eq!(file.schema.unwrap().feature("income").unwrap().min, Some(0.0));
     let lacking = schema.replace("{\"name\": \"age\"}, ", "");

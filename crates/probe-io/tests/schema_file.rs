@@ -26,11 +26,13 @@ noise = 2500.0
 unit = "EUR"
 "#;
 
-const JSON: &str = r#"{"version": 1, "target": "approved", "favourable": "1", "model_input": "raw",
-"feature": [
+const JSON: &str = concat!(
+    r#"{"version": 1, "target": "approved", "favourable": "1", "model_input": "raw", "feature": [
   {"name": "age", "kind": "numeric", "mutable": false},
-  {"name": "income", "min": 0, "max": 250000.0, "direction": "increase", "scale": [0.0, 250000.0],
-   "noise": 2500.0, "unit": "EUR"}]}"#;
+  {"name": "income", "min": 0, "max": 250000.0, "direction": "increase", "scale": [0.0, "#,
+    r#"250000.0],
+   "noise": 2500.0, "unit": "EUR"}]}"#
+);
 
 fn message(text: &str) -> String {
     parse_schema(text.as_bytes(), "schema.toml").unwrap_err().to_string()

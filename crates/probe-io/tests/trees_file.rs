@@ -10,16 +10,17 @@ use std::sync::Arc;
 
 /// A stump on income, and a tree of depth 2. What leaves and splits ignore is -2, as scikit-learn
 /// writes it, or null.
-const GOOD: &str = r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["age",
-"income"],
+const GOOD: &str = concat!(
+    r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["age", "income"],
  "split": "<=", "aggregate": "sum", "base": 0.25, "input": "f32",
- "trees": [{"feature": [1, -2, -2], "threshold": [0.5, -2.0, null], "left": [1, -1, -1],
- "right": [2, -1, -1],
+ "trees": [{"feature": [1, -2, -2], "threshold": [0.5, -2.0, null], "left": [1, -1, -1], "#,
+    r#""right": [2, -1, -1],
             "value": [null, -1.0, 1.0], "default_left": [true, false, false]},
-           {"feature": [0, 0, 1, 0, 0], "threshold": [30, 0, 0.75, 0, 0], "left": [2, -1, 3, -1,
-           -1],
+           {"feature": [0, 0, 1, 0, 0], "threshold": [30, 0, 0.75, 0, 0], "left": [2, -1, "#,
+    r#"3, -1, -1],
             "right": [1, -1, 4, -1, -1], "value": [0, 0.5, 0, -0.5, 0.125]}],
- "threshold": 0.0}"#;
+ "threshold": 0.0}"#
+);
 
 fn parse(text: &str) -> Result<ModelFile, String> {
     ModelFile::parse(text.as_bytes(), "model.json").map_err(|error| error.to_string())

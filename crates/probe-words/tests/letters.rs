@@ -8,13 +8,15 @@ use probe_words::{
 use proptest::prelude::*;
 use std::sync::Arc;
 
-const SCHEMA: &str = r#"{"version": 1, "feature": [
-  {"name": "yearly_income", "min": 0, "max": 90000, "step": 500, "direction": "increase",
-  "scale": [0, 100000], "unit": "EUR", "cost": 2},
-  {"name": "debt", "min": 0, "max": 50000, "step": 100, "direction": "decrease", "scale": [0,
-  50000], "unit": "EUR"},
+const SCHEMA: &str = concat!(
+    r#"{"version": 1, "feature": [
+  {"name": "yearly_income", "min": 0, "max": 90000, "step": 500, "direction": "increase", "#,
+    r#""scale": [0, 100000], "unit": "EUR", "cost": 2},
+  {"name": "debt", "min": 0, "max": 50000, "step": 100, "direction": "decrease", "#,
+    r#""scale": [0, 50000], "unit": "EUR"},
   {"name": "housing", "kind": "categorical", "categories": ["rent", "own"], "cost": 0.05},
-  {"name": "years", "mutable": false, "scale": [0, 50]}]}"#;
+  {"name": "years", "mutable": false, "scale": [0, 50]}]}"#
+);
 
 /// 4 income − 2 debt + years + (own: 0.3) − 2.2, scaled.
 fn engine(schema: &str, max_rate: f64) -> Engine {

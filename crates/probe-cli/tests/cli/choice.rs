@@ -8,9 +8,12 @@ fn folder(extra: &str, p_fail: f64) -> Folder {
     let folder = Folder::new();
     folder.write(
         "model.json",
-        r#"{"format": "probe-model", "version": 1, "kind": "linear", "features": ["income",
-        "loans", "housing=rent", "housing=own"],
-            "layers": [{"weight": [[3.0, -2.0, 0.0, 2.0]], "bias": [-2.0]}]}"#,
+        concat!(
+            r#"{"format": "probe-model", "version": 1, "kind": "linear", "#,
+            r#""features": ["income", "loans", "#,
+            r#""housing=rent", "housing=own"],
+            "layers": [{"weight": [[3.0, -2.0, 0.0, 2.0]], "bias": [-2.0]}]}"#
+        ),
     );
     folder.write(
         "schema.toml",

@@ -121,10 +121,12 @@ fn the_decision_is_told_from_outside() {
 fn a_probability_means_less_one_half_to_forests() {
     let folder = Folder::with_people("a\n0\n1\n");
     // Probabilities 0.55 and 0.65; log-odds of 0.6 would be 0.405, and both would be refused.
-    let forest = r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a"],
-    "split": "<=", "aggregate": "mean",
-        "trees": [{"feature": [0, 0, 0], "threshold": [0.5, 0, 0], "left": [1, -1, -1],
-        "right": [2, -1, -1], "value": [0, 0.55, 0.65]}]}"#;
+    let forest = concat!(
+        r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a"], "#,
+        r#""split": "<=", "aggregate": "mean",
+        "trees": [{"feature": [0, 0, 0], "threshold": [0.5, 0, 0], "left": [1, -1, -1], "#,
+        r#""right": [2, -1, -1], "value": [0, 0.55, 0.65]}]}"#
+    );
     folder.write("forest.json", forest);
     let favourable = |flags: &str| {
         let table = folder.table(&format!("rate forest.json people.csv {flags}"));

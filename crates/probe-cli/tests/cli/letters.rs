@@ -4,13 +4,16 @@ use crate::support::Folder;
 use serde_json::Value;
 
 /// `2 a + b - 2 > 0` in EUR and categories: own is worth 0.5.
-const MODEL: &str = r#"{"format": "probe-model", "version": 1, "kind": "linear",
-"features": ["income", "housing=rent", "housing=own"],
+const MODEL: &str = concat!(
+    r#"{"format": "probe-model", "version": 1, "kind": "linear", "features": ["income", "#,
+    r#""housing=rent", "housing=own"],
     "layers": [{"weight": [[4.0, 0.0, 0.5]], "bias": [-2.0]}],
     "schema": {"version": 1, "feature": [
-      {"name": "income", "min": 0, "max": 90000, "step": 500, "direction": "increase", "scale": [0,
-      100000], "unit": "EUR"},
-      {"name": "housing", "kind": "categorical", "categories": ["rent", "own"], "cost": 2}]}}"#;
+      {"name": "income", "min": 0, "max": 90000, "step": 500, "direction": "increase", "#,
+    r#""scale": [0, 100000], "unit": "EUR"},
+      {"name": "housing", "kind": "categorical", "categories": ["rent", "own"], "#,
+    r#""cost": 2}]}}"#
+);
 
 const PEOPLE: &str = "income,housing,name\n30000,rent,Ann <b>\n80000,own,Bob\n45000,own,Cem\n";
 

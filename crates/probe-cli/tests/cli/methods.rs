@@ -79,11 +79,13 @@ fn a_distilled_tree_s_claim_stands_beside_the_model_s_rate() {
     let folder = Folder::with_people("a,b\n0.2,0.35\n0.2,0.9\n");
     folder.write(
         "trees.json",
-        r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a", "b"],
-        "split": "<=", "aggregate": "sum",
-        "trees": [{"feature": [0, 0, 1, 0, 0], "threshold": [0.5, 0, 0.3, 0, 0], "left": [1, -1, 3,
-        -1, -1],
-        "right": [2, -1, 4, -1, -1], "value": [0, -1, 0, -1, 1]}]}"#,
+        concat!(
+            r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a", "b"], "#,
+            r#""split": "<=", "aggregate": "sum",
+        "trees": [{"feature": [0, 0, 1, 0, 0], "threshold": [0.5, 0, 0.3, 0, 0], "#,
+            r#""left": [1, -1, 3, -1, -1],
+        "right": [2, -1, 4, -1, -1], "value": [0, -1, 0, -1, 1]}]}"#
+        ),
     );
     let line = "recourse trees.json people.csv --method probe-tree --option depth=1 --format json";
     let ran = folder.run(line);

@@ -7,13 +7,16 @@ use serde_json::Value;
 
 /// Favourable where b is above 0.7, or above 0.3 where a is above 0.5; a missing a goes left, c is
 /// not looked at, and of a missing b nobody says where it goes.
-const TREES: &str = r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a",
-"b", "c"],
+const TREES: &str = concat!(
+    r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a", "b", "c"],
     "split": "<=", "aggregate": "sum", "trees": [
-        {"feature": [0, 0, 0], "threshold": [0.5, 0, 0], "left": [1, -1, -1], "right": [2, -1, -1],
+        {"feature": [0, 0, 0], "threshold": [0.5, 0, 0], "left": [1, -1, -1], "#,
+    r#""right": [2, -1, -1],
          "value": [0, 0.0, 2.0], "default_left": [true, true, true]},
-        {"feature": [1, 0, 1, 0, 0], "threshold": [0.3, 0, 0.7, 0, 0], "left": [1, -1, 3, -1, -1],
-         "right": [2, -1, 4, -1, -1], "value": [0, -3.0, 0, -1.0, 1.0]}]}"#;
+        {"feature": [1, 0, 1, 0, 0], "threshold": [0.3, 0, 0.7, 0, 0], "left": [1, -1, 3, "#,
+    r#"-1, -1],
+         "right": [2, -1, 4, -1, -1], "value": [0, -3.0, 0, -1.0, 1.0]}]}"#
+);
 
 fn folder(people: &str) -> Folder {
     let folder = Folder::with_people(people);

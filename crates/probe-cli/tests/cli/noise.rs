@@ -112,8 +112,11 @@ fn observed_misses_are_drawn_as_they_are() {
     let folder = Folder::with_people(POINT);
     folder.write(
         "noise.json",
-        r#"{"version": 1, "features": ["b", "a"], "residuals": [[0, -0.2], [0, 0.2], [-0.3, 0],
-        [0.1, -0.04]]}"#,
+        concat!(
+            r#"{"version": 1, "#,
+            r#""features": ["b", "a"], "residuals": [[0, -0.2], [0, 0.2], [-0.3, 0], "#,
+            r#"[0.1, -0.04]]}"#
+        ),
     );
     // The first and the third row take more than the 0.2 there is to spare.
     let table = folder.table("rate model.json people.csv --noise file:noise.json");

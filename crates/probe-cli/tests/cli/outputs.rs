@@ -159,10 +159,12 @@ fn tolerances_that_nobody_will_see_are_spoken_of() {
     let folder = Folder::with_people("a,b\n0,0\n");
     folder.write(
         "network.json",
-        r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"],
-        "activation": "relu",
-        "layers": [{"weight": [[2, 1], [-2, -1]], "bias": [-2, 2]}, {"weight": [[1, -1]],
-        "bias": [0]}]}"#,
+        concat!(
+            r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "#,
+            r#""activation": "relu",
+        "layers": [{"weight": [[2, 1], [-2, -1]], "bias": [-2, 2]}, {"weight": [[1, -1]], "#,
+            r#""bias": [0]}]}"#
+        ),
     );
     let warned = |line: &str| {
         let ran = folder.run(&format!("recourse {line} --tolerance"));

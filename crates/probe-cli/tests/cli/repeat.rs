@@ -126,10 +126,13 @@ fn training_repeats_itself() {
 }
 
 /// A network of two features.
-const NETWORK: &str = r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a",
-"b"], "activation": "relu",
-    "layers": [{"weight": [[2.0, 1.0], [-1.0, 0.5], [0.3, -1.2]], "bias": [-0.5, 0.2, 0.1]},
-               {"weight": [[1.5, -0.7, 0.4]], "bias": [-2.0]}]}"#;
+const NETWORK: &str = concat!(
+    r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "#,
+    r#""activation": "relu",
+    "layers": [{"weight": [[2.0, 1.0], [-1.0, 0.5], [0.3, -1.2]], "bias": [-0.5, 0.2, "#,
+    r#"0.1]},
+               {"weight": [[1.5, -0.7, 0.4]], "bias": [-2.0]}]}"#
+);
 
 #[test]
 fn answers_are_those_of_the_library_to_the_bit() {

@@ -6,10 +6,12 @@
 use crate::support::{Folder, upper_tail};
 use serde_json::Value;
 
-pub(crate) const NETWORK: &str = r#"{"format": "probe-model", "version": 1, "kind": "mlp",
-"features": ["a", "b"], "activation": "relu",
-    "layers": [{"weight": [[2.0, 1.0], [-2.0, -1.0]], "bias": [-2.0, 2.0]}, {"weight": [[1.0,
-    -1.0]], "bias": [0.0]}]}"#;
+pub(crate) const NETWORK: &str = concat!(
+    r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "#,
+    r#""activation": "relu",
+    "layers": [{"weight": [[2.0, 1.0], [-2.0, -1.0]], "bias": [-2.0, 2.0]}, "#,
+    r#"{"weight": [[1.0, -1.0]], "bias": [0.0]}]}"#
+);
 
 const PEOPLE: &str = "a,b\n0,0\n-0.5,0.25\n0.3,0.1\n";
 
@@ -298,11 +300,13 @@ fn a_network_s_tolerance_may_be_asked_for() {
 
 /// A network that bends across every line, under noise with tails: 128 lines say little of its
 /// rate.
-const BENT: &str = r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a",
-"b"], "activation": "relu",
-    "layers": [{"weight": [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], "bias": [0.0, 0.0,
-    0.0, -0.1]},
-               {"weight": [[1.0, -1.0, 2.0, -3.0]], "bias": [-1.0]}]}"#;
+const BENT: &str = concat!(
+    r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "#,
+    r#""activation": "relu",
+    "layers": [{"weight": [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], "#,
+    r#""bias": [0.0, 0.0, 0.0, -0.1]},
+               {"weight": [[1.0, -1.0, 2.0, -3.0]], "bias": [-1.0]}]}"#
+);
 
 #[test]
 fn a_certified_rate_is_never_above_its_bound() {
@@ -339,10 +343,13 @@ fn fewer_misses_than_features_are_noise_too() {
     let folder = Folder::with_people("a,b,c,d,e\n0,0,0,0,0\n");
     folder.write(
         "wide.json",
-        r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b", "c", "d",
-        "e"], "activation": "tanh",
-        "layers": [{"weight": [[1, 0.5, 0.25, 2, 0.1]], "bias": [0]}, {"weight": [[1]],
-        "bias": [-0.5]}]}"#,
+        concat!(
+            r#"{"format": "probe-model", "version": 1, "kind": "mlp", "#,
+            r#""features": ["a", "b", "c", "d", "#,
+            r#""e"], "activation": "tanh",
+        "layers": [{"weight": [[1, 0.5, 0.25, 2, 0.1]], "bias": [0]}, {"weight": [[1]], "#,
+            r#""bias": [-0.5]}]}"#
+        ),
     );
     // Two to four misses of five features, of awkward numbers: covariances that are singular up to
     // rounding.
@@ -386,9 +393,11 @@ fn bounds_are_named_only_where_there_are_some() {
     // At most -0.5, though it rises for ever.
     folder.write(
         "below.json",
-        r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"],
-        "activation": "tanh",
-        "layers": [{"weight": [[1, 1]], "bias": [0]}, {"weight": [[0.5]], "bias": [-1]}]}"#,
+        concat!(
+            r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "#,
+            r#""activation": "tanh",
+        "layers": [{"weight": [[1, 1]], "bias": [0]}, {"weight": [[0.5]], "bias": [-1]}]}"#
+        ),
     );
     for (flags, reason) in [
         ("", "not-found"),

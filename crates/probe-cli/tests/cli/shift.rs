@@ -99,10 +99,12 @@ fn recourse_under_a_shift_without_a_solver_is_refused_by_name() {
     let folder = folder();
     folder.write(
         "network.json",
-        r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"],
-        "activation": "relu",
-        "layers": [{"weight": [[2.0, 1.0]], "bias": [-2.0]}, {"weight": [[1.0]],
-        "bias": [-1.0]}]}"#,
+        concat!(
+            r#"{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b"], "#,
+            r#""activation": "relu",
+        "layers": [{"weight": [[2.0, 1.0]], "bias": [-2.0]}, {"weight": [[1.0]], "#,
+            r#""bias": [-1.0]}]}"#
+        ),
     );
     let ask =
         |model: &str, flags: &str| folder.run(&format!("recourse {model}.json people.csv {flags}"));

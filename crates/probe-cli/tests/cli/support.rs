@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// `2 a + b - 2 > 0`, no schema.
-pub(crate) const MODEL: &str = r#"{"format": "probe-model", "version": 1, "kind": "linear",
-"features": ["a", "b"],
-    "layers": [{"weight": [[2.0, 1.0]], "bias": [-2.0]}]}"#;
+pub(crate) const MODEL: &str = concat!(
+    r#"{"format": "probe-model", "version": 1, "kind": "linear", "#,
+    r#""features": ["a", "b"],
+    "layers": [{"weight": [[2.0, 1.0]], "bias": [-2.0]}]}"#
+);
 
 /// The standard normal quantile of 0.9.
 pub(crate) const Z10: f64 = 1.281_551_565_544_600_4;

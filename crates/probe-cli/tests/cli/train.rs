@@ -332,11 +332,14 @@ fn inspect_names_features_that_are_never_split_on() {
     let folder = folder();
     folder.write(
         "stump.json",
-        r#"{"format": "probe-model", "version": 1, "kind": "trees", "features": ["a", "b", "c"],
-        "split": "<",
-        "aggregate": "vote", "input": "f32", "trees": [{"feature": [1, 0, 0], "threshold": [0.5, 0,
-        0],
-        "left": [1, -1, -1], "right": [2, -1, -1], "value": [0, 0, 1]}]}"#,
+        concat!(
+            r#"{"format": "probe-model", "version": 1, "kind": "trees", "#,
+            r#""features": ["a", "b", "c"], "#,
+            r#""split": "<",
+        "aggregate": "vote", "input": "f32", "trees": [{"feature": [1, 0, 0], "#,
+            r#""threshold": [0.5, 0, 0],
+        "left": [1, -1, -1], "right": [2, -1, -1], "value": [0, 0, 1]}]}"#
+        ),
     );
     let text = folder.run("inspect stump.json").text();
     for word in [
