@@ -14,6 +14,7 @@ pub use sequential::GENERATORS;
 
 use super::{RecourseMethod, Solver, Task};
 use crate::error::{Error, Result};
+use crate::invalidation::Rates;
 use crate::noise::NoiseOn;
 use crate::registry::Entry;
 use std::sync::Arc;
