@@ -22,7 +22,17 @@ from conftest import SCHEMA, people_of
 from probe_recourse._model import _parse
 from probe_recourse._tables import Frame, How
 
-HEAD = ["row", "status", "reason", "cost", "rate", "rate_upper", "best_rate", "changed", "outside_range"]
+HEAD = [
+    "row",
+    "status",
+    "reason",
+    "cost",
+    "rate",
+    "rate_upper",
+    "best_rate",
+    "changed",
+    "outside_range",
+]
 
 
 def engine_of(document: bytes, schema: pr.Schema, **settings: Any) -> pr.Engine:
@@ -31,7 +41,9 @@ def engine_of(document: bytes, schema: pr.Schema, **settings: Any) -> pr.Engine:
 
 def same(ours: pd.DataFrame, csv: str) -> None:
     """Every cell as the command prints it: numbers to the bit."""
-    theirs = pd.read_csv(io.StringIO(csv), float_precision="round_trip", keep_default_na=False, na_values=[""])
+    theirs = pd.read_csv(
+        io.StringIO(csv), float_precision="round_trip", keep_default_na=False, na_values=[""]
+    )
     assert list(ours.columns) == list(theirs.columns)
     assert len(ours) == len(theirs)
     for name in ours.columns:
@@ -62,7 +74,9 @@ ASKED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("kind", ["linear", "network"])
 @pytest.mark.parametrize("settings", ASKED)
-def test_answers_are_those_of_the_command(kind: str, settings: dict[str, Any], request: Any, schema: pr.Schema, command: Any) -> None:
+def test_answers_are_those_of_the_command(
+    kind: str, settings: dict[str, Any], request: Any, schema: pr.Schema, command: Any
+) -> None:
     document = request.getfixturevalue(kind)
     if kind == "linear" and "noise" in settings:
         settings = {**settings, "noise": pr.Gaussian(0.05)}
@@ -73,7 +87,9 @@ def test_answers_are_those_of_the_command(kind: str, settings: dict[str, Any], r
     assert set(ours["status"]) >= {"certified"}
 
 
-def test_frontiers_and_rates_are_those_of_the_command(network: bytes, schema: pr.Schema, command: Any) -> None:
+def test_frontiers_and_rates_are_those_of_the_command(
+    network: bytes, schema: pr.Schema, command: Any
+) -> None:
     people = pd.DataFrame(people_of(20))
     engine = engine_of(network, schema)
     front = engine.frontier(people, rates=[0.4, 0.1], ids=["id"])
@@ -86,7 +102,12 @@ def test_frontiers_and_rates_are_those_of_the_command(network: bytes, schema: pr
 def test_records_are_those_of_the_command(linear: bytes, schema: pr.Schema, command: Any) -> None:
     people = pd.DataFrame(people_of(20))
     ours = engine_of(linear, schema).records(people, ids=["id"])
-    theirs = [json.loads(line) for line in command("recourse", linear, people, "--id", "id", "--format", "jsonl").splitlines()]
+    theirs = [
+        json.loads(line)
+        for line in command(
+            "recourse", linear, people, "--id", "id", "--format", "jsonl"
+        ).splitlines()
+    ]
     for row in theirs:
         del row["meta"]
     assert ours == theirs
@@ -96,7 +117,9 @@ def test_letters_are_those_of_the_command(linear: bytes, schema: pr.Schema, comm
     people = pd.DataFrame(people_of(5))
     for form, language in (("text", "en"), ("markdown", "de")):
         ours = engine_of(linear, schema).letters(people, ids=["id"], form=form, language=language)
-        theirs = command("recourse", linear, people, "--id", "id", "--explain", form, "--language", language)
+        theirs = command(
+            "recourse", linear, people, "--id", "id", "--explain", form, "--language", language
+        )
         assert len(ours) == 5
         for letter in ours:
             assert letter.strip() in theirs
@@ -123,11 +146,21 @@ def test_any_table_gets_its_own_kind(linear: bytes, schema: pr.Schema) -> None:
     }
     first = engine.recourse(tables[pa.Table], ids=["id"])
     assert first.column_names == [*HEAD, "age", "income", "debt", "housing", "id"]
-    assert [str(kind) for kind in first.schema.types[-5:]] == ["int64", "double", "double", "string", "string"]
+    assert [str(kind) for kind in first.schema.types[-5:]] == [
+        "int64",
+        "double",
+        "double",
+        "string",
+        "string",
+    ]
     for kind, people in tables.items():
         answers = engine.recourse(people, ids=["id"])
         assert isinstance(answers, kind)
-        table = pa.Table.from_pandas(answers, preserve_index=False) if kind is pd.DataFrame else pa.table(answers)
+        table = (
+            pa.Table.from_pandas(answers, preserve_index=False)
+            if kind is pd.DataFrame
+            else pa.table(answers)
+        )
         assert table.column("debt").to_pylist() == first.column("debt").to_pylist()
         assert table.column("id").to_pylist() == first.column("id").to_pylist()
     assert list(engine.recourse(tables[pd.DataFrame], ids=["id"]).index) == list(range(100, 150))
@@ -163,7 +196,9 @@ def test_types_of_columns(linear: bytes, schema: pr.Schema) -> None:
 
 def test_any_number_of_threads(network: bytes, schema: pr.Schema) -> None:
     people = pa.table(people_of(100))
-    answers = [engine_of(network, schema, threads=threads).recourse(people, ids="id") for threads in (1, 3)]
+    answers = [
+        engine_of(network, schema, threads=threads).recourse(people, ids="id") for threads in (1, 3)
+    ]
     assert answers[0].equals(answers[1])
     # Not the number of the row but what is in it.
     backwards = people.take(list(range(99, -1, -1)))
@@ -198,17 +233,27 @@ def test_errors_name_the_argument(linear: bytes, schema: pr.Schema) -> None:
         with pytest.raises(ValueError, match=words):
             engine.recourse(pa.table({**plain, **columns}), ids=["id"])
 
-    bad(r"people: row 2, column 'income'.*NaN|people: row 2.*income", income=[1.0, 2.0, float("nan"), 3.0, 4.0])
-    bad(r"people: row 1.*housing.*castle.*rent, own, free", housing=["rent", "castle", "own", "own", "own"])
+    bad(
+        r"people: row 2, column 'income'.*NaN|people: row 2.*income",
+        income=[1.0, 2.0, float("nan"), 3.0, 4.0],
+    )
+    bad(
+        r"people: row 1.*housing.*castle.*rent, own, free",
+        housing=["rent", "castle", "own", "own", "own"],
+    )
     bad(r"column 'income' of type .* cannot be read as a number", income=["1", "2", "3", "4", "5"])
     bad(r"column 'shoe' is unknown|shoe", shoe=[1, 2, 3, 4, 5])
     with pytest.raises(ValueError, match="no column 'debt'|debt"):
-        engine.recourse(pa.table({name: column for name, column in plain.items() if name != "debt"}), ids=["id"])
+        engine.recourse(
+            pa.table({name: column for name, column in plain.items() if name != "debt"}), ids=["id"]
+        )
     with pytest.raises(ValueError, match="no column 'nobody'"):
         engine.recourse(pa.table(plain), ids=["nobody"])
 
 
-def test_rows_that_cannot_be_read_may_be_answered_with_why(linear: bytes, schema: pr.Schema) -> None:
+def test_rows_that_cannot_be_read_may_be_answered_with_why(
+    linear: bytes, schema: pr.Schema
+) -> None:
     plain = people_of(30)
     engine = engine_of(linear, schema)
     good = engine.recourse(pa.table(plain), ids=["id"]).to_pylist()
@@ -218,7 +263,9 @@ def test_rows_that_cannot_be_read_may_be_answered_with_why(linear: bytes, schema
     assert [row["row"] for row in answers] == list(range(30))
     for i, (row, whole) in enumerate(zip(answers, good)):
         if i in (4, 17):
-            assert row["status"] == "none" and row["reason"].startswith(f"bad-row: people: row {i},")
+            assert row["status"] == "none" and row["reason"].startswith(
+                f"bad-row: people: row {i},"
+            )
             assert row["id"] == f"p{i}" and row["cost"] is None
         else:
             assert row == whole
@@ -226,11 +273,17 @@ def test_rows_that_cannot_be_read_may_be_answered_with_why(linear: bytes, schema
 
 def test_confidence_of_a_whole_table(network: bytes, schema: pr.Schema) -> None:
     people = pa.table(people_of(10))
-    divided = engine_of(network, schema, confidence=0.99, confidence_scope="file").recourse(people, ids="id")
-    told = engine_of(network, schema, confidence=0.99, confidence_scope="file", rows=10).recourse(people, ids="id")
+    divided = engine_of(network, schema, confidence=0.99, confidence_scope="file").recourse(
+        people, ids="id"
+    )
+    told = engine_of(network, schema, confidence=0.99, confidence_scope="file", rows=10).recourse(
+        people, ids="id"
+    )
     each = engine_of(network, schema, confidence=0.999).recourse(people, ids="id")
     assert divided.equals(told)
-    assert divided.column("cost").to_pylist() == pytest.approx(each.column("cost").to_pylist(), rel=0.05, nan_ok=True)
+    assert divided.column("cost").to_pylist() == pytest.approx(
+        each.column("cost").to_pylist(), rel=0.05, nan_ok=True
+    )
     with pytest.raises(ValueError, match="more than the 9 rows"):
         engine_of(network, schema, confidence_scope="file", rows=9).recourse(people, ids="id")
 
@@ -250,12 +303,17 @@ def test_functions_are_models(network: bytes, schema: pr.Schema) -> None:
     assert list(answers["status"]) == ["certified", "certified"]
     assert (answers["cost"] >= exact["cost"] - 1e-9).all()
     assert answers["cost"].to_numpy() == pytest.approx(exact["cost"].to_numpy(), rel=0.1)
+
     # Class and cut-off from outside; probabilities; frames.
     def probability(frame: pd.DataFrame) -> pd.Series:
         return 1 / (1 + np.exp(-(frame["a"] - 2 * frame["b"] - 0.5)))
 
     with pytest.warns(pr.ProbeWarning):
-        other = pr.Engine(pr.from_callable(probability, ["a", "b"], output="probability", frame=True), threshold_prob=0.3, **settings)
+        other = pr.Engine(
+            pr.from_callable(probability, ["a", "b"], output="probability", frame=True),
+            threshold_prob=0.3,
+            **settings,
+        )
     scores = other.score(people)
     assert list(scores["favourable"]) == list(probability(people) > 0.3)
     assert scores["margin"].to_numpy() == pytest.approx(probability(people).to_numpy() - 0.5)
@@ -269,7 +327,9 @@ def test_functions_are_models(network: bytes, schema: pr.Schema) -> None:
     with pytest.warns(pr.ProbeWarning), pytest.raises(ZeroDivisionError, match="no such luck"):
         pr.Engine(pr.from_callable(broken, ["a", "b"]), **settings).recourse(people)
     with pytest.warns(pr.ProbeWarning), pytest.raises(ValueError, match="shape"):
-        pr.Engine(pr.from_callable(lambda rows: rows, ["a", "b", "c"]), **settings).score(people.assign(c=1.0))
+        pr.Engine(pr.from_callable(lambda rows: rows, ["a", "b", "c"]), **settings).score(
+            people.assign(c=1.0)
+        )
 
 
 def test_pickles_answer_alike(network: bytes, schema: pr.Schema) -> None:
@@ -291,10 +351,16 @@ def test_schemas(schema: pr.Schema, tmp_path: Any) -> None:
         pr.Schema.parse('version = 1\n[[feature]]\nname = "a"\nkind = "odd"')
     frame = pd.DataFrame(people_of(30)).drop(columns="id").assign(ok=["yes", "no"] * 15)
     guessed = pr.Schema.infer(frame, target="ok", immutable=["housing"])
-    assert not guessed["housing"]["mutable"] and not guessed["age"]["mutable"] and guessed["income"]["mutable"]
+    assert (
+        not guessed["housing"]["mutable"]
+        and not guessed["age"]["mutable"]
+        and guessed["income"]["mutable"]
+    )
     assert guessed.to_dict()["target"] == "ok"
     dated = frame.assign(when=pd.date_range("2024-01-01", periods=30))
-    with pytest.raises(ValueError, match="data: column 'when' of type timestamp.* leave it out with ignore"):
+    with pytest.raises(
+        ValueError, match="data: column 'when' of type timestamp.* leave it out with ignore"
+    ):
         pr.Schema.infer(dated)
     assert pr.Schema.infer(dated, target="ok", immutable=["housing"], ignore=["when"]) == guessed
 
@@ -306,7 +372,9 @@ def test_frontiers_are_drawn(linear: bytes, schema: pr.Schema, tmp_path: Any) ->
     axes = front.plot()
     assert len(axes.lines) > 0 and axes.get_ylabel() == "cost"
     axes.figure.savefig(tmp_path / "front.png")
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [str(name) for name in people_of(6)["id"]]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        str(name) for name in people_of(6)["id"]
+    ]
     assert axes.get_xlabel().endswith("(left is safer)")
     assert "target_rate" in front._repr_html_() and "6 people" in repr(front)
 
@@ -314,12 +382,18 @@ def test_frontiers_are_drawn(linear: bytes, schema: pr.Schema, tmp_path: Any) ->
 def test_frontiers_are_shown_without_pandas(linear: bytes, schema: pr.Schema) -> None:
     front = engine_of(linear, schema).frontier(pa.table(people_of(3)), rates=[0.4, 0.1], ids=["id"])
     shown = front._repr_html_()
-    assert shown.startswith("<table><thead><tr><th>row</th><th>target_rate</th>") and shown.count("<tr>") == 1 + 6
+    assert (
+        shown.startswith("<table><thead><tr><th>row</th><th>target_rate</th>")
+        and shown.count("<tr>") == 1 + 6
+    )
     assert "dataframe" not in shown
 
 
 def test_columns_too_many_are_refused_with_a_way_out(linear: bytes, schema: pr.Schema) -> None:
-    with pytest.raises(ValueError, match=r"unexpected column 'id'.* \(ids=\['id'\] carries it through, ignore_extra=True passes over it\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"unexpected column 'id'.* \(ids=\['id'\] carries it through, ignore_extra=True passes over it\)",
+    ):
         engine_of(linear, schema).recourse(pa.table(people_of(3)))
 
 
@@ -359,7 +433,11 @@ def test_other_threads_go_on_meanwhile(network: bytes, schema: pr.Schema) -> Non
 
 def test_a_schema_is_a_schema_or_refused(linear: bytes, schema: pr.Schema) -> None:
     people = pa.table(people_of(10))
-    assert engine_of(linear, schema.to_dict()).recourse(people, ids="id").equals(engine_of(linear, schema).recourse(people, ids="id"))
+    assert (
+        engine_of(linear, schema.to_dict())
+        .recourse(people, ids="id")
+        .equals(engine_of(linear, schema).recourse(people, ids="id"))
+    )
     for wrong in (1, ["a"], pd.DataFrame()):
         with pytest.raises(TypeError, match="schema: expected"):
             engine_of(linear, wrong)
@@ -373,22 +451,47 @@ def test_yes_and_no_are_no_numbers(linear: bytes, schema: pr.Schema) -> None:
         engine_of(linear, schema, max_rate=False)
     with pytest.raises(ValueError, match="^relax: .*expected a boolean"):
         engine_of(linear, schema, relax=1)
-    assert engine_of(linear, schema, relax=np.bool_(False), max_rate=np.float64(0.1), immutable=np.array(["debt"]), threads=np.int64(1)).threads == 1
+    assert (
+        engine_of(
+            linear,
+            schema,
+            relax=np.bool_(False),
+            max_rate=np.float64(0.1),
+            immutable=np.array(["debt"]),
+            threads=np.int64(1),
+        ).threads
+        == 1
+    )
 
 
 def odd_frames() -> dict[str, pd.DataFrame]:
     """Frames of people whose columns are of all kinds."""
     plain = pd.DataFrame(people_of(50), index=range(100, 150))
-    small = plain.assign(age=plain["age"].astype("int8"), debt=plain["debt"].astype("float32"), housing=plain["housing"].astype("category"))
+    small = plain.assign(
+        age=plain["age"].astype("int8"),
+        debt=plain["debt"].astype("float32"),
+        housing=plain["housing"].astype("category"),
+    )
     nullable = plain.astype({"age": "Int64", "income": "Float64", "housing": "string"})
     backed = plain.astype({"age": "int64[pyarrow]", "debt": "double[pyarrow]"})
     floats = plain.assign(age=plain["age"].astype(float), income=plain["income"].astype(int))
-    return {"plain": plain, "small": small, "nullable": nullable, "backed": backed, "floats": floats, "empty": plain.head(0)}
+    return {
+        "plain": plain,
+        "small": small,
+        "nullable": nullable,
+        "backed": backed,
+        "floats": floats,
+        "empty": plain.head(0),
+    }
 
 
 @pytest.mark.parametrize("kind", list(odd_frames()))
-@pytest.mark.parametrize("settings", [{}, {"options": 2}, {"relax": True, "max_changes": 1, "bounds": (0.0, 0.6)}])
-def test_columns_for_pandas_are_those_of_arrow(linear: bytes, schema: pr.Schema, kind: str, settings: dict[str, Any], monkeypatch: Any) -> None:
+@pytest.mark.parametrize(
+    "settings", [{}, {"options": 2}, {"relax": True, "max_changes": 1, "bounds": (0.0, 0.6)}]
+)
+def test_columns_for_pandas_are_those_of_arrow(
+    linear: bytes, schema: pr.Schema, kind: str, settings: dict[str, Any], monkeypatch: Any
+) -> None:
     engine, people = engine_of(linear, schema, **settings), odd_frames()[kind]
     answers = engine.recourse(people, ids="id")
     with monkeypatch.context() as other:
@@ -414,16 +517,31 @@ def test_parts_of_any_length_make_whole_columns() -> None:
     people.loc[people.index[::7], "a"] += 3.0
     model = pr.Model.linear(["a", "b"], [1.0, 0.5], 0.0)
     first = pr.Engine(model, schema=False, sigma=0.1, threads=1).recourse(people, progress=False)
-    assert list(first["row"]) == list(range(len(people))) and set(first["status"]) == {"certified", "favourable"}
+    assert list(first["row"]) == list(range(len(people))) and set(first["status"]) == {
+        "certified",
+        "favourable",
+    }
     assert (first["status"] == "favourable").equals((people["a"] + 0.5 * people["b"] > 0))
     # One object for each text.
     assert len({id(text) for text in first["status"]}) == 2
     for threads in (2, 5):
-        again = pr.Engine(model, schema=False, sigma=0.1, threads=threads).recourse(people, progress=False)
+        again = pr.Engine(model, schema=False, sigma=0.1, threads=threads).recourse(
+            people, progress=False
+        )
         pd.testing.assert_frame_equal(again, first, check_exact=True)
-    table = pa.concat_tables([pa.table(people.iloc[:11]), pa.table(people.iloc[11:29_000]), pa.table(people.iloc[29_000:])])
+    table = pa.concat_tables(
+        [
+            pa.table(people.iloc[:11]),
+            pa.table(people.iloc[11:29_000]),
+            pa.table(people.iloc[29_000:]),
+        ]
+    )
     engine = pr.Engine(model, schema=False, sigma=0.1, threads=3)
-    columns = {name: values for name, values, texts in engine._native.recourse_columns(table, How(False, 3, None)) if texts is None}
+    columns = {
+        name: values
+        for name, values, texts in engine._native.recourse_columns(table, How(False, 3, None))
+        if texts is None
+    }
     for name, values in columns.items():
         np.testing.assert_array_equal(values, first[name].to_numpy())
 
@@ -432,15 +550,22 @@ def test_ids_and_categories_of_pandas_keep_their_types(linear: bytes, schema: pr
     engine = engine_of(linear, schema)
     people = pd.DataFrame(people_of(12)).drop(columns="id")
     people["number"] = pd.array([2**62 + 1, None] * 6, dtype="Int64")
-    people["housing"] = pd.Categorical(people["housing"], categories=["rent", "own", "free", "boat"], ordered=True)
+    people["housing"] = pd.Categorical(
+        people["housing"], categories=["rent", "own", "free", "boat"], ordered=True
+    )
     people["age"] = people["age"].astype("Int64")
     answers = engine.recourse(people, ids="number")
     assert answers["number"].equals(people["number"]) and answers["age"].dtype == "Int64"
-    assert list(answers["housing"].cat.categories) == ["rent", "own", "free", "boat"] and answers["housing"].cat.ordered
+    assert (
+        list(answers["housing"].cat.categories) == ["rent", "own", "free", "boat"]
+        and answers["housing"].cat.ordered
+    )
     twice = engine_of(linear, schema, options=2).recourse(people, ids="number")
     assert twice["number"].equals(people["number"].repeat(2))
     answers.loc[answers.index[0], "debt"] = 1.0
-    enum = pl.DataFrame(people_of(12)).with_columns(pl.col("housing").cast(pl.Enum(["rent", "own", "free"])))
+    enum = pl.DataFrame(people_of(12)).with_columns(
+        pl.col("housing").cast(pl.Enum(["rent", "own", "free"]))
+    )
     assert engine.recourse(enum, ids="id").schema["housing"] == pl.Enum(["rent", "own", "free"])
     for wrong, words in ((["id", "id"], "given twice"), (["age"], "is a feature")):
         with pytest.raises(ValueError, match=words):
@@ -459,7 +584,9 @@ def test_many_bad_rows_are_found_at_once(linear: bytes, schema: pr.Schema) -> No
     for row in range(0, 5000, 20):
         plain["housing"][row] = "castle"
     start = time.monotonic()
-    answers = engine_of(linear, schema).recourse(pa.table(plain), ids="id", errors="none").to_pylist()
+    answers = (
+        engine_of(linear, schema).recourse(pa.table(plain), ids="id", errors="none").to_pylist()
+    )
     assert time.monotonic() - start < 20
     assert [row["row"] for row in answers] == list(range(5000))
     for row in answers:
@@ -474,12 +601,18 @@ def test_many_bad_rows_are_found_at_once(linear: bytes, schema: pr.Schema) -> No
         pr.Engine(box).recourse(pa.table({"a": [0.0]}), errors="none")
 
 
-def test_noise_files_travel_with_the_engine(linear: bytes, schema: pr.Schema, tmp_path: Any) -> None:
+def test_noise_files_travel_with_the_engine(
+    linear: bytes, schema: pr.Schema, tmp_path: Any
+) -> None:
     names = ["age", "income", "debt", "housing=rent", "housing=own", "housing=free"]
     path = tmp_path / "noise.json"
 
     def write(sd: float) -> None:
-        path.write_text(json.dumps({"version": 1, "features": names, "mean": [0.0] * 6, "sd": [sd] * 3 + [0.0] * 3}))
+        path.write_text(
+            json.dumps(
+                {"version": 1, "features": names, "mean": [0.0] * 6, "sd": [sd] * 3 + [0.0] * 3}
+            )
+        )
 
     write(0.05)
     people = pa.table(people_of(8))
@@ -528,14 +661,25 @@ def test_classes_have_names() -> None:
         pr.Engine(model, **given)
     schema = pr.Schema.infer(rows)
     told = pr.Schema.from_dict({**schema.to_dict(), "target": "x", "favourable": "approved"})
-    for engine in (pr.Engine(model, schema=told, **given), pr.Engine(model, schema=schema, favourable_class="approved", **given)):
+    for engine in (
+        pr.Engine(model, schema=told, **given),
+        pr.Engine(model, schema=schema, favourable_class="approved", **given),
+    ):
         assert (engine.score(rows)["favourable"] == (model_says(model, rows) < 0)).all()
         answers = engine.recourse(rows.head(20))
-        assert set(LogisticRegression().fit(rows, label).predict(answers[answers["status"] == "certified"][["a", "b"]])) == {"approved"}
+        assert set(
+            LogisticRegression()
+            .fit(rows, label)
+            .predict(answers[answers["status"] == "certified"][["a", "b"]])
+        ) == {"approved"}
     with pytest.raises(ValueError, match="'yes' is no class of the model"):
         pr.Engine(model, schema=schema, favourable_class="yes")
     with pytest.raises(pr.UnsupportedError, match="no probabilities"):
-        pr.Engine(pr.from_sklearn(LinearSVC().fit(rows, label == "approved")), schema=schema, threshold_prob=0.9)
+        pr.Engine(
+            pr.from_sklearn(LinearSVC().fit(rows, label == "approved")),
+            schema=schema,
+            threshold_prob=0.9,
+        )
 
 
 def model_says(model: pr.Model, rows: pd.DataFrame) -> np.ndarray:
@@ -551,8 +695,14 @@ def test_truth_values_are_categories() -> None:
     draw = np.random.default_rng(0)
     rows = pd.DataFrame({"a": draw.normal(size=200), "owner": draw.random(200) < 0.5})
     label = (rows["a"] + rows["owner"] > 0.5).astype(int)
-    pipeline = make_pipeline(make_column_transformer((OneHotEncoder(), ["owner"]), remainder="passthrough"), LogisticRegression()).fit(rows, label)
+    pipeline = make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["owner"]), remainder="passthrough"),
+        LogisticRegression(),
+    ).fit(rows, label)
     engine = pr.Engine(pipeline, schema=pr.Schema.infer(rows), sigma=0.05)
     answers = engine.recourse(rows.head(30))
     sure = answers[answers["status"] == "certified"]
-    assert len(sure) > 5 and (pipeline.predict(sure[["a", "owner"]].astype({"owner": bool})) == 1).all()
+    assert (
+        len(sure) > 5
+        and (pipeline.predict(sure[["a", "owner"]].astype({"owner": bool})) == 1).all()
+    )

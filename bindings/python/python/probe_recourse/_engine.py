@@ -106,7 +106,10 @@ class Engine:
         chosen = self._favourable(favourable_class)
         if threshold_prob is not None:
             if self.model._scale == "distance":
-                raise UnsupportedError("threshold_prob", "this model gives no probabilities; threshold is a cut-off on its margin")
+                raise UnsupportedError(
+                    "threshold_prob",
+                    "this model gives no probabilities; threshold is a cut-off on its margin",
+                )
             if self.model._scale == "probability":
                 # Its margin is the probability less one half.
                 threshold, threshold_prob = _rate("threshold_prob", threshold_prob) - 0.5, None
@@ -115,14 +118,37 @@ class Engine:
             # Its content: who gets this engine may not have the file.
             self._noise = Path(str(noise)[5:]).read_bytes()
         named = {
-            "max_rate": max_rate, "noise": noise, "sigma": sigma, "sigma2": sigma2, "noise_on": noise_on, "model_shift": model_shift,
-            "cost": cost, "bounds": bounds, "strict_bounds": strict_bounds, "immutable": immutable, "max_changes": max_changes,
-            "prefer": prefer, "avoid": avoid, "budget": budget, "options": options, "tolerance": tolerance, "relax": relax,
-            "method": method, "option": _settings(option), "paper_text": paper_text, "effort": effort,
+            "max_rate": max_rate,
+            "noise": noise,
+            "sigma": sigma,
+            "sigma2": sigma2,
+            "noise_on": noise_on,
+            "model_shift": model_shift,
+            "cost": cost,
+            "bounds": bounds,
+            "strict_bounds": strict_bounds,
+            "immutable": immutable,
+            "max_changes": max_changes,
+            "prefer": prefer,
+            "avoid": avoid,
+            "budget": budget,
+            "options": options,
+            "tolerance": tolerance,
+            "relax": relax,
+            "method": method,
+            "option": _settings(option),
+            "paper_text": paper_text,
+            "effort": effort,
             "favourable_class": chosen,
-            "threshold": threshold, "threshold_prob": threshold_prob, "confidence": confidence,
-            "confidence_scope": confidence_scope, "rows": rows, "aim": aim, "no_certify": not certify,
-            "also_favourable": also_favourable, "seed": seed,
+            "threshold": threshold,
+            "threshold_prob": threshold_prob,
+            "confidence": confidence,
+            "confidence_scope": confidence_scope,
+            "rows": rows,
+            "aim": aim,
+            "no_certify": not certify,
+            "also_favourable": also_favourable,
+            "seed": seed,
         }
         self._request = request_of(named)
         self._per_file = confidence_scope == "file" and rows is None
@@ -141,15 +167,27 @@ class Engine:
                     return at
             if given in (0, 1) and not isinstance(given, str):
                 return int(given)
-            raise ValueError(f"favourable_class: {given!r} is no class of the model (it has: {classes[0]!r}, {classes[1]!r})")
-        schema = self._given if isinstance(self._given, Schema) else self.model.schema if self._given is None else None
+            raise ValueError(
+                f"favourable_class: {given!r} is no class of the model (it has: {classes[0]!r}, {classes[1]!r})"
+            )
+        schema = (
+            self._given
+            if isinstance(self._given, Schema)
+            else self.model.schema
+            if self._given is None
+            else None
+        )
         named = None if schema is None else schema.to_dict().get("favourable")
         for at, label in enumerate(classes):
             if named is not None and str(label) == named:
                 return at
         if any(isinstance(label, str) for label in classes):
             said = f"the favourable class is taken to be {classes[1]!r}, the second of {classes[0]!r} and {classes[1]!r}"
-            warnings.warn(f"{said}; favourable_class, or favourable in the schema, says otherwise", ProbeWarning, stacklevel=3)
+            warnings.warn(
+                f"{said}; favourable_class, or favourable in the schema, says otherwise",
+                ProbeWarning,
+                stacklevel=3,
+            )
         return None
 
     def _make(self, rows: int | None, quiet: bool = False) -> _probe.Engine:
@@ -176,7 +214,9 @@ class Engine:
             return self._native
         return self._make(max(n_rows, 1), quiet=True)
 
-    def _frame(self, people: Any, ids: Sequence[str], ignore_extra: bool, name: str = "people") -> tuple[Frame, list[str], pa.Table]:
+    def _frame(
+        self, people: Any, ids: Sequence[str], ignore_extra: bool, name: str = "people"
+    ) -> tuple[Frame, list[str], pa.Table]:
         """The table, its ids, and what the engine gets of it."""
         wanted = [ids] if isinstance(ids, str) else list(ids)
         known = {*self.features, *wanted}
@@ -222,7 +262,9 @@ class Engine:
             how = How(ignore_extra, self.threads, tell)
             try:
                 if frame.gather is not None:
-                    return frame.gather(engine.recourse_columns(inner, how), dict(engine.features), names)
+                    return frame.gather(
+                        engine.recourse_columns(inner, how), dict(engine.features), names
+                    )
                 result = pa.table(engine.recourse(inner, how))
             except ValueError as error:
                 if errors == "raise" or _row_of(error) is None:
@@ -263,10 +305,19 @@ class Engine:
             named = re.sub(r"^(?:people|points): row \d+", f"people: row {row}", why)
             parts.append(_refused(found.schema, people.slice(row, 1), row, named, engine.n_options))
         whole = pa.concat_tables(parts, promote_options="permissive")
-        keys = [("row", "ascending")] + ([("option", "ascending")] if "option" in whole.column_names else [])
+        keys = [("row", "ascending")] + (
+            [("option", "ascending")] if "option" in whole.column_names else []
+        )
         return whole.sort_by(keys)
 
-    def records(self, people: Any, *, ids: Sequence[str] = (), ignore_extra: bool = False, progress: bool | None = None) -> list[dict[str, Any]]:
+    def records(
+        self,
+        people: Any,
+        *,
+        ids: Sequence[str] = (),
+        ignore_extra: bool = False,
+        progress: bool | None = None,
+    ) -> list[dict[str, Any]]:
         """The answers with all there is to say of them: changes by feature, tolerances, what stands in the way; as ``--format jsonl`` has them."""
         frame, names, _ = self._frame(people, ids, ignore_extra)
         table = frame.table
@@ -296,7 +347,11 @@ class Engine:
         table = frame.table
         with _progress(progress, table.num_rows) as tell:
             how = How(ignore_extra, self.threads, tell, names)
-            return self._engine(table.num_rows).letters(plain(table, names), how, (form, language, None if templates is None else fspath(templates)))
+            return self._engine(table.num_rows).letters(
+                plain(table, names),
+                how,
+                (form, language, None if templates is None else fspath(templates)),
+            )
 
     def frontier(
         self,
@@ -317,7 +372,9 @@ class Engine:
         """
         frame, names, inner = self._frame(people, ids, ignore_extra)
         engine = self._engine(inner.num_rows)
-        wanted = None if rates is None else [rates] if isinstance(rates, (int, float)) else list(rates)
+        wanted = (
+            None if rates is None else [rates] if isinstance(rates, (int, float)) else list(rates)
+        )
         request = json.dumps(request_of({"rates": wanted}))
         with _progress(progress, inner.num_rows) as tell:
             how = How(ignore_extra, self.threads, tell)
@@ -343,7 +400,11 @@ class Engine:
         """
         frame, names, inner = self._frame(points, ids, ignore_extra, "points")
         request = json.dumps(request_of({"estimator": estimator, "samples": samples}))
-        came_from = None if origins is None else to_arrow(origins, "origins", set(self.features).__contains__).table
+        came_from = (
+            None
+            if origins is None
+            else to_arrow(origins, "origins", set(self.features).__contains__).table
+        )
         with _progress(progress, inner.num_rows) as tell:
             how = How(ignore_extra, self.threads, tell)
             found = pa.table(self._engine(inner.num_rows).rate(inner, how, request, came_from))
@@ -352,7 +413,9 @@ class Engine:
     def score(self, points: Any, *, ids: Sequence[str] = (), ignore_extra: bool = False) -> Any:
         """Decisions and margins of points: what the model says of them, without any noise."""
         frame, names, inner = self._frame(points, ids, ignore_extra, "points")
-        found = pa.table(self._engine(inner.num_rows).score(inner, How(ignore_extra, self.threads, None)))
+        found = pa.table(
+            self._engine(inner.num_rows).score(inner, How(ignore_extra, self.threads, None))
+        )
         return frame.back(_decided(found), names)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -398,7 +461,9 @@ def _schema_of(given: Any) -> Schema | bool | None:
         return Schema.from_dict(dict(given))
     if isinstance(given, (str, PathLike)):
         return False if fspath(given) == "none" else Schema.load(given)
-    raise TypeError(f"schema: expected a Schema, a document, a path or False, found {type(given).__name__}")
+    raise TypeError(
+        f"schema: expected a Schema, a document, a path or False, found {type(given).__name__}"
+    )
 
 
 def _dumps(value: Any) -> bytes:
@@ -423,7 +488,9 @@ def _row_of(error: ValueError) -> int | None:
 def _ids(ids: list[str], table: pa.Table, features: list[str]) -> list[str]:
     for at, name in enumerate(ids):
         if name not in table.column_names:
-            raise ValueError(f"ids: no column '{name}' (there are: {', '.join(table.column_names)})")
+            raise ValueError(
+                f"ids: no column '{name}' (there are: {', '.join(table.column_names)})"
+            )
         if name in features or name in ids[:at]:
             what = "is a feature" if name in features else "is given twice"
             raise ValueError(f"ids: '{name}' {what}")
@@ -452,7 +519,9 @@ def _refused(schema: pa.Schema, person: pa.Table, row: int, why: str, options: i
         return str(came) if pa.types.is_string(field.type) and came is not None else came
 
     rows = [{field.name: value(field, option) for field in schema} for option in range(options)]
-    return pa.Table.from_pylist(rows, schema=pa.schema([field.with_nullable(True) for field in schema]))
+    return pa.Table.from_pylist(
+        rows, schema=pa.schema([field.with_nullable(True) for field in schema])
+    )
 
 
 def _rate(name: str, value: float) -> float:
