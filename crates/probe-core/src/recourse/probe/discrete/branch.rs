@@ -120,18 +120,7 @@ impl DiscreteWorker<'_> {
                     self.snap(&mut best.point);
                     break;
                 };
-                let (low, high) = limits[j];
-                // A limit is a step, if not to the bit.
-                let near = 1e-6 * task.actions.grid(j).map_or(0.0, |grid| grid.step);
-                let above = if above > high && above <= high + near { high } else { above };
-                let below = if below < low && below >= low - near { low } else { below };
-                let mut other = limits.clone();
-                let outward = self.found.point[j] > self.person[j];
-                (limits[j], other[j]) = if outward {
-                    ((above, high), (low, below))
-                } else {
-                    ((low, below), (above, high))
-                };
+                let other = self.split(&mut limits, (j, below, above));
                 if other[j].0 <= other[j].1 {
                     number += 1;
                     heap.push(Node { bound: total, number, limits: other });
@@ -142,6 +131,24 @@ impl DiscreteWorker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Cuts `limits` to the better side of two steps of a feature; returns the other side.
+    fn split(
+        &self,
+        limits: &mut [(f64, f64)],
+        (j, below, above): (usize, f64, f64),
+    ) -> Vec<(f64, f64)> {
+        let (low, high) = limits[j];
+        // A limit is a step, if not to the bit.
+        let near = 1e-6 * self.task.actions.grid(j).map_or(0.0, |grid| grid.step);
+        let above = if above > high && above <= high + near { high } else { above };
+        let below = if below < low && below >= low - near { low } else { below };
+        let mut other = limits.to_vec();
+        let outward = self.found.point[j] > self.person[j];
+        (limits[j], other[j]) =
+            if outward { ((above, high), (low, below)) } else { ((low, below), (above, high)) };
+        other
     }
 
     /// The feature that is furthest between two of its steps, in terms of what it costs, with these

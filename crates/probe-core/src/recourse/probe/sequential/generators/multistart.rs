@@ -1,7 +1,7 @@
 //! Other starts than the person, where steps from there end at a change of several features: within
-//! bounds a network whose score bends has many such ends, of which the first is by far the
-//! most expensive for some people. Answers that change one feature are hardly ever beaten, and most people have
-//! one.
+//! bounds a network whose score bends has many such ends, of which the first is by far the most
+//! expensive for some people. Answers that change one feature are hardly ever beaten, and most
+//! people have one.
 
 use super::super::incumbent::Incumbent;
 use super::super::problem::{Precision, Problem};
