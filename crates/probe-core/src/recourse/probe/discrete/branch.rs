@@ -57,91 +57,124 @@ impl PartialEq for Node {
 
 impl Eq for Node {}
 
+/// The boxes that are still to be searched, and how many more may be.
+struct Tree {
+    open: BinaryHeap<Node>,
+    /// Nodes with smaller numbers are the boxes that the search started with.
+    n_roots: usize,
+    /// The largest number so far.
+    number: usize,
+    /// Searches that were used, and how many may be.
+    used: usize,
+    most: usize,
+}
+
 impl DiscreteWorker<'_> {
     /// The best point on the grid with the categories of `self.person`, whose choice costs `spent`.
-    /// What is found first in each room goes to `self.roots`.
+    /// The first result in each of `boxes` goes to `self.roots`.
     pub(super) fn branch(
         &mut self,
         aim: Aim<'_>,
         spent: f64,
-        rooms: Vec<Vec<(f64, f64)>>,
+        boxes: Vec<Vec<(f64, f64)>>,
         best: &mut Best,
     ) -> Result<()> {
-        let task = Arc::clone(&self.task);
-        let norm = task.cost.norm();
-        let n_rooms = rooms.len();
         self.roots.clear();
-        let mut heap = BinaryHeap::new();
-        let mut number = 0;
+        let n_roots = boxes.len();
+        let root = |(number, limits)| Node { bound: spent, number, limits };
         let most = match self.solver.exact {
             true => usize::MAX,
             false => NODES_OF_A_CHOICE * aim.effort.times_nodes(),
         };
-        let mut used = 0;
-        for limits in rooms {
-            heap.push(Node { bound: spent, number, limits });
-            number += 1;
-        }
-        while let Some(node) = heap.pop() {
+        let open = boxes.into_iter().enumerate().map(root).collect();
+        let mut tree = Tree { open, n_roots, number: n_roots, used: 0, most };
+        while let Some(node) = tree.open.pop() {
             if node.bound >= best.total {
                 break;
             }
-            let mut is_root = node.number < n_rooms;
-            let mut limits = node.limits;
-            loop {
-                let exhausted = best.nodes == 0 || used > 0 && aim.budget.is_exhausted();
-                if exhausted || used >= most {
-                    best.stopped |= exhausted;
-                    break;
-                }
-                best.nodes -= 1;
-                used += 1;
-                self.within.limits.copy_from_slice(&limits);
-                // Far and wide only where nothing was tried yet.
-                let first = best.nodes + 1 == self.nodes(aim.effort);
-                self.relax(if first { aim } else { aim.less() })?;
-                if is_root {
-                    self.roots.push(self.found.clone());
-                    is_root = false;
-                }
-                match self.found.verdict {
-                    Verdict::Reached => {}
-                    Verdict::Short(Reason::SearchLimit) => best.stopped = true,
-                    Verdict::Short(_) => break,
-                }
-                let total = norm.join(spent, task.cost.total(&self.person, &self.found.point));
-                if total >= best.total {
-                    break;
-                }
-                let Some((j, below, above)) = self.between_steps() else {
-                    best.total = total;
-                    (best.aim, best.source) = (self.found.aim, self.found.source);
-                    best.point.copy_from_slice(&self.found.point);
-                    self.snap(&mut best.point);
-                    break;
-                };
-                let (low, high) = limits[j];
-                // A limit is a step, if not to the bit.
-                let near = 1e-6 * task.actions.grid(j).map_or(0.0, |grid| grid.step);
-                let above = if above > high && above <= high + near { high } else { above };
-                let below = if below < low && below >= low - near { low } else { below };
-                let mut other = limits.clone();
-                let outward = self.found.point[j] > self.person[j];
-                (limits[j], other[j]) = if outward {
-                    ((above, high), (low, below))
-                } else {
-                    ((low, below), (above, high))
-                };
-                if other[j].0 <= other[j].1 {
-                    number += 1;
-                    heap.push(Node { bound: total, number, limits: other });
-                }
-                if limits[j].0 > limits[j].1 {
-                    break;
-                }
-            }
+            self.dive(aim, spent, node, &mut tree, best)?;
         }
         Ok(())
+    }
+
+    /// Follows one node, always to the half of the box that is further from the person. The other
+    /// halves are left to the tree.
+    fn dive(
+        &mut self,
+        aim: Aim<'_>,
+        spent: f64,
+        node: Node,
+        tree: &mut Tree,
+        best: &mut Best,
+    ) -> Result<()> {
+        let task = Arc::clone(&self.task);
+        let mut is_root = node.number < tree.n_roots;
+        let mut limits = node.limits;
+        loop {
+            let exhausted = best.nodes == 0 || tree.used > 0 && aim.budget.is_exhausted();
+            if exhausted || tree.used >= tree.most {
+                best.stopped |= exhausted;
+                break;
+            }
+            best.nodes -= 1;
+            tree.used += 1;
+            self.within.limits.copy_from_slice(&limits);
+            // Only the first relaxation for a person is worth the full effort.
+            let first = best.nodes + 1 == self.nodes(aim.effort);
+            self.relax(if first { aim } else { aim.less() })?;
+            if is_root {
+                self.roots.push(self.found.clone());
+                is_root = false;
+            }
+            match self.found.verdict {
+                Verdict::Reached => {}
+                Verdict::Short(Reason::SearchLimit) => best.stopped = true,
+                Verdict::Short(_) => break,
+            }
+            let found = task.cost.total(&self.person, &self.found.point);
+            let total = task.cost.norm().join(spent, found);
+            if total >= best.total {
+                break;
+            }
+            let Some((j, below, above)) = self.between_steps() else {
+                best.total = total;
+                (best.aim, best.source) = (self.found.aim, self.found.source);
+                best.point.copy_from_slice(&self.found.point);
+                self.snap(&mut best.point);
+                break;
+            };
+            let (outer, inner) = self.split(j, (below, above), limits[j]);
+            if inner.0 <= inner.1 {
+                tree.number += 1;
+                let mut limits = limits.clone();
+                limits[j] = inner;
+                tree.open.push(Node { bound: total, number: tree.number, limits });
+            }
+            if outer.0 > outer.1 {
+                break;
+            }
+            limits[j] = outer;
+        }
+        Ok(())
+    }
+
+    /// Splits the limits of feature `j` between two of its steps. The part in the direction of the
+    /// change comes first.
+    fn split(
+        &self,
+        j: usize,
+        (below, above): (f64, f64),
+        (low, high): (f64, f64),
+    ) -> ((f64, f64), (f64, f64)) {
+        // A limit is a step too, but for rounding.
+        let near = 1e-6 * self.task.actions.grid(j).map_or(0.0, |grid| grid.step);
+        let above = if above > high && above <= high + near { high } else { above };
+        let below = if below < low && below >= low - near { low } else { below };
+        if self.found.point[j] > self.person[j] {
+            ((above, high), (low, below))
+        } else {
+            ((low, below), (above, high))
+        }
     }
 
     /// The feature that is furthest between two of its steps, in terms of what it costs, with these
