@@ -22,8 +22,8 @@ pub enum SearchEffort {
     /// Everything that helps ordinary people.
     #[default]
     Normal,
-    /// Three to twelve times the work: after the normal search more starts, more neighbours, and more
-    /// relaxations where features have steps.
+    /// Three to twelve times the work: after the normal search more starts, more neighbours, and
+    /// more relaxations where features have steps.
     Thorough,
 }
 

@@ -210,7 +210,10 @@ impl DiscreteWorker<'_> {
         if aim.effort > normal.effort && !self.solver.exact {
             self.look_further(factual, aim, proposal)?;
         }
-        let missed = matches!(proposal.verdict, Verdict::Short(reason) if reason != Reason::SearchLimit && reason != Reason::NotOneHot);
+        let missed = matches!(
+            proposal.verdict,
+            Verdict::Short(reason) if reason != Reason::SearchLimit && reason != Reason::NotOneHot
+        );
         if missed && self.solver.exact {
             self.approach(factual, aim, proposal)?;
         }

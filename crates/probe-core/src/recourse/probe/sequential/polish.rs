@@ -17,8 +17,8 @@ const CORRECTIONS: usize = 6;
 /// A margin that misses by less than this is straight in between: what a step of that length leaves
 /// is its square at most.
 const STRAIGHT: f64 = 0.01;
-/// The largest and the smallest gap under a target, as multiples of the usual one, where it is chosen
-/// by what it costs and saves.
+/// The largest and the smallest gap under a target, as multiples of the usual one, where the gap
+/// is chosen by what it costs and saves.
 const MOST_GAP: f64 = 1.5;
 const LEAST_GAP: f64 = 0.1;
 

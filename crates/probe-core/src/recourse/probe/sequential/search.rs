@@ -52,8 +52,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Finds the cheapest point of the problem's rate. Returns the rate it aimed at, which is closer
-    /// to the target where that pays.
+    /// Finds the cheapest point of the problem's rate. Returns the rate it aimed at, which is
+    /// closer to the target where that pays.
     pub(super) fn search(&mut self, problem: Problem<'_>, proposal: &mut Proposal) -> Result<f64> {
         let mut best = Incumbent::new(problem.factual, 5.0 * self.tuning.precision);
         let mut found = Confirmed::new(problem);
@@ -208,8 +208,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Margin less the problem's at `x`; its gradient goes to `self.gradient`. A point that is not favourable
-    /// itself has no slack, whatever the rate: then score over deviation counts.
+    /// The margin at `x` less the margin that the problem needs. Its gradient goes to
+    /// `self.gradient`. A point that is rejected itself has no slack, whatever its rate: then the
+    /// score over the deviation counts.
     pub(super) fn slack(
         &mut self,
         problem: Problem<'_>,

@@ -19,8 +19,8 @@ const FEW: usize = 2;
 const MANY: usize = 32;
 /// Halvings that find where on an interval the target is met.
 const HALVINGS: usize = 12;
-/// How wide an interval is at least that is measured coarsely, in terms of what the target asks for on one
-/// side.
+/// Least width of an interval that is measured coarsely, as a multiple of what the target needs on
+/// one side.
 const WIDE: f64 = 1.8;
 /// Where on an interval the target is looked for, in standard deviations from its nearer end.
 const INWARD: [f64; 7] = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
@@ -78,9 +78,9 @@ impl Generator for AllAcceptedIntervals {
 }
 
 impl Search<'_> {
-    /// The cheapest change of one feature alone, wherever it leads, where it beats the best so far;
-    /// says whether one did. With an answer at hand only the nearest places are measured coarsely, and
-    /// nothing is looked at twice.
+    /// Offers the cheapest change of one feature alone, anywhere on its line. Returns whether one
+    /// beats the best so far. If there is an answer already, only the nearest places are measured
+    /// coarsely, and none twice.
     pub(super) fn try_accepted_intervals(
         &mut self,
         problem: Problem<'_>,
@@ -115,8 +115,8 @@ impl Search<'_> {
         Ok(improved)
     }
 
-    /// Looks for the nearest point of an interval that meets the target, and offers it; says whether
-    /// there is one.
+    /// Looks for the nearest point of an interval that meets the target, and offers it. Returns
+    /// whether there is one.
     fn try_interval(
         &mut self,
         problem: Problem<'_>,

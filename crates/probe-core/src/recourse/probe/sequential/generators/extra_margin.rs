@@ -1,8 +1,9 @@
 //! More steps from the best point, where finer measurements show that it falls short and the polish
 //! does not get there.
 //!
-//! The polish changes no further feature, so it fails where all that moves is at a limit, or nothing
-//! moves. Here steps aim for what the finer measurement misses, and a little more.
+//! The polish changes no further feature. So it fails where every changed feature is at a limit,
+//! or no feature is changed. Here steps aim for what the finer measurement misses, and a little
+//! more.
 
 use super::super::incumbent::Incumbent;
 use super::super::polish::FINEST;

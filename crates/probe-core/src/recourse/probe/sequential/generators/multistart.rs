@@ -1,7 +1,8 @@
-//! Other starts than the person, where steps from there end at a change of several features: within
-//! bounds a network whose score bends has many such ends, of which the first is by far the
-//! most expensive for some people. Answers that change one feature are hardly ever beaten, and most people have
-//! one.
+//! Other starts than the person, where steps from there end at a change of several features.
+//!
+//! Within bounds, a network with a curved score has many local optima. The one found from the
+//! person is by far the most expensive for some people. An answer that changes one feature is
+//! hardly ever beaten, and most people have one, so they do not need other starts.
 
 use super::super::incumbent::Incumbent;
 use super::super::problem::{Precision, Problem};

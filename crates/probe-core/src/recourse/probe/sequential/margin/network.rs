@@ -136,8 +136,8 @@ impl Margin for OnLines<'_> {
             return seen(own - EDGE, 0.0);
         }
         if !self.known {
-            // Where lines are expensive the way is found on one root each, and what matters is looked at
-            // in places.
+            // Where lines are expensive, steps use one root of each line. Results that matter use
+            // stratified points.
             self.known = true;
             self.costly = self.lines.bend(self.pool)?;
             self.lines.take_roughly(self.costly);
