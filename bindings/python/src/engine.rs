@@ -332,14 +332,17 @@ impl Engine {
     }
 
     /// Texts about the people of a table, in their order.
-    fn texts<'e>(
+    fn texts<'e, T>(
         &'e self,
         py: Python<'_>,
         people: PyTable,
         how: How,
-        tell: impl Fn(&mut recourse::Worker<'e>, &probe_io::Chunk) -> anyhow::Result<Vec<String>> + Sync,
+        tell: T,
         scratch: impl Fn() -> recourse::Worker<'e> + Sync,
-    ) -> PyResult<Vec<String>> {
+    ) -> PyResult<Vec<String>>
+    where
+        T: Fn(&mut recourse::Worker<'e>, &probe_io::Chunk) -> anyhow::Result<Vec<String>> + Sync,
+    {
         let chunks = self.read_as("people", people, &how, self.work)?;
         let told: Mutex<BTreeMap<u64, Vec<String>>> = Mutex::default();
         let cancelled = Cancel::default();

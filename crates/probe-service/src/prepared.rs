@@ -153,7 +153,7 @@ impl Prepared {
             (setup.model.as_linear().is_some(), setup.noise.as_gaussian().is_some());
         if setup.method == "probe-mc" {
             let message = Message::from(
-                "probe-mc draws anew at each of many steps and may take seconds a person; ",
+                "probe-mc draws new samples at each of many steps and may take seconds a person; ",
             )
             .field("option")
             .text(" samples=N and ")
@@ -259,9 +259,11 @@ impl Prepared {
             meta["tolerance"] = json!(self.setup.tolerance);
         }
         meta["note"] = json!(if self.setup.shift.is_some() {
-            "rates and certificates hold for the stated noise and change of the model; they say nothing about others"
+            "rates and certificates hold for the stated noise and change of the model; \
+             they say nothing about others"
         } else {
-            "rates and certificates hold for the stated noise model; they say nothing about other noise or another model"
+            "rates and certificates hold for the stated noise model; \
+             they say nothing about other noise or another model"
         });
         meta
     }

@@ -206,7 +206,8 @@ impl Serialize for Changes<'_> {
     }
 }
 
-const NOTHING_TO_SPARE: &str = "none beyond the noise itself: the rate is certified to be at most r, and no lower; --tolerance leaves room";
+const NOTHING_TO_SPARE: &str = "none beyond the noise itself: the rate is certified to be \
+    at most r, and no lower; --tolerance leaves room";
 
 /// How far the advice may be missed, by feature name.
 pub(crate) struct ToleranceOf<'a> {
@@ -315,7 +316,14 @@ fn relaxed(setup: &Setup, relaxation: &Relaxation) -> (&'static str, Option<Stri
 fn relaxed_value(setup: &Setup, relaxation: &Relaxation) -> Value {
     let (limit, feature, needed) = relaxed(setup, relaxation);
     let to = ByName(&setup.encoding, &relaxation.point);
-    json!({ "limit": limit, "feature": feature, "needed": needed, "beyond": relaxation.beyond, "rate": relaxation.rate, "to": to })
+    json!({
+        "limit": limit,
+        "feature": feature,
+        "needed": needed,
+        "beyond": relaxation.beyond,
+        "rate": relaxation.rate,
+        "to": to,
+    })
 }
 
 /// A relaxation in short, for a table.

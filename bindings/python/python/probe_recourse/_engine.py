@@ -35,16 +35,20 @@ class ProbeWarning(UserWarning):
 
 
 class Engine:
-    """Answers to people: the least costly change that turns a model's no into a yes, and keeps it one although people miss what they aim at.
+    """Finds for each person the cheapest change that turns a model's no into a yes, and keeps it a
+    yes although people miss what they aim at.
 
-    All settings are those of ``probe recourse`` with underscores; see ``probe recourse --help`` for the whole of it. The same question has the
-    same answer, to the bit, from the command line, from Rust and from here, on any number of threads.
+    The settings are those of ``probe recourse`` with underscores; ``probe recourse --help`` lists
+    them all. The same request has the same answer, to the bit, from the command line, from Rust and
+    from here, on any number of threads.
 
-    :param model: a :class:`Model`, the path of a model file, or an estimator of scikit-learn, XGBoost, LightGBM or PyTorch.
+    :param model: a :class:`Model`, the path of a model file, or an estimator of scikit-learn,
+        XGBoost, LightGBM or PyTorch.
     :param schema: a :class:`Schema`, the path of one, or ``False`` to ignore the model's own.
     :param max_rate: the share of noisy implementations that may fail.
     :param noise: how people miss, such as ``Gaussian(0.1)``; or ``sigma``, or ``sigma2``.
-    :param favourable_class: the class that people want, by its name or as 0 or 1; by default the schema's ``favourable``, or else the second.
+    :param favourable_class: the class that people want, by its name or as 0 or 1; by default the
+        schema's ``favourable``, or else the second.
     :param effort: how much work one person is worth: ``quick``, ``normal`` or ``thorough``.
     :param certify: whether sampled rates are certified.
     :param reference: rows like those that the model was trained on, for methods that need data.
@@ -152,12 +156,15 @@ class Engine:
         }
         self._request = request_of(named)
         self._per_file = confidence_scope == "file" and rows is None
-        # Where the confidence is divided over the rows of a table, this one only knows of features; each table gets its own.
+        # Where the confidence is divided over the rows of a table, each table gets an engine of its
+        # own, and this one serves only to name the features.
         self._native = self._make(1 if self._per_file else None)
         self._key: str | None = None
 
     def _favourable(self, given: Any) -> int | None:
-        """Which of the model's two classes is favourable: as given, by number or name, or as the schema has it."""
+        """The number of the favourable class, 0 or 1: as given by number or name, or else by the
+        schema.
+        """
         classes = self.model.classes
         if classes is None:
             return given if given is None else int(given)
@@ -168,7 +175,8 @@ class Engine:
             if given in (0, 1) and not isinstance(given, str):
                 return int(given)
             raise ValueError(
-                f"favourable_class: {given!r} is no class of the model (it has: {classes[0]!r}, {classes[1]!r})"
+                f"favourable_class: {given!r} is no class of the model "
+                f"(it has: {classes[0]!r}, {classes[1]!r})"
             )
         schema = (
             self._given
@@ -182,7 +190,11 @@ class Engine:
             if named is not None and str(label) == named:
                 return at
         if any(isinstance(label, str) for label in classes):
-            said = f"the favourable class is taken to be {classes[1]!r}, the second of {classes[0]!r} and {classes[1]!r}"
+            first, second = classes[0], classes[1]
+            said = (
+                f"the favourable class is taken to be {second!r}, "
+                f"the second of {first!r} and {second!r}"
+            )
             warnings.warn(
                 f"{said}; favourable_class, or favourable in the schema, says otherwise",
                 ProbeWarning,
@@ -246,12 +258,15 @@ class Engine:
     ) -> Any:
         """An answer for each person, in a table of the kind that came.
 
-        Columns: ``row``, ``status`` (certified, found, none, favourable), ``reason``, ``cost``, ``rate``, ``rate_upper``, ``best_rate``,
-        ``changed``, ``outside_range``, then the features as they should become, then ``ids``.
+        Columns: ``row``, ``status`` (certified, found, none, favourable), ``reason``, ``cost``,
+        ``rate``, ``rate_upper``, ``best_rate``, ``changed``, ``outside_range``, then the features
+        as they should become, then ``ids``.
 
         :param ids: columns that are carried through.
-        :param ignore_extra: pass over columns that are neither features nor ids, instead of refusing them.
-        :param errors: ``raise``, or ``none`` for a row that cannot be read to be answered with status ``none`` and why.
+        :param ignore_extra: pass over columns that are neither features nor ids, instead of
+            rejecting the table.
+        :param errors: ``raise``, or ``none``: a row that cannot be read then has status ``none``
+            and the error as its reason.
         :param progress: whether to show a bar; by default where somebody watches.
         """
         if errors not in ("raise", "none"):
@@ -318,7 +333,9 @@ class Engine:
         ignore_extra: bool = False,
         progress: bool | None = None,
     ) -> list[dict[str, Any]]:
-        """The answers with all there is to say of them: changes by feature, tolerances, what stands in the way; as ``--format jsonl`` has them."""
+        """The answers in full, as ``--format jsonl`` writes them: changes by feature, tolerances
+        and what stands in the way.
+        """
         frame, names, _ = self._frame(people, ids, ignore_extra)
         table = frame.table
         with _progress(progress, table.num_rows) as tell:
@@ -393,10 +410,13 @@ class Engine:
         ignore_extra: bool = False,
         progress: bool | None = None,
     ) -> Any:
-        """The invalidation rate of given points, in a table of the kind that came: ``favourable``, ``margin``, ``rate``, ``std_error``,
-        ``lower``, ``upper``, ``estimator``.
+        """The invalidation rate of given points, in a table of the kind that came.
 
-        :param origins: the people that the points were made for, row by row, where the noise depends on the change.
+        Columns: ``favourable``, ``margin``, ``rate``, ``std_error``, ``lower``, ``upper``,
+        ``estimator``.
+
+        :param origins: the people that the points were made for, row by row, where the noise
+            depends on the change.
         """
         frame, names, inner = self._frame(points, ids, ignore_extra, "points")
         request = json.dumps(request_of({"estimator": estimator, "samples": samples}))
@@ -467,7 +487,7 @@ def _schema_of(given: Any) -> Schema | bool | None:
 
 
 def _dumps(value: Any) -> bytes:
-    """A pickle, also of functions that are defined where nobody else can import them, if cloudpickle is there."""
+    """A pickle. If cloudpickle is installed, it may hold functions that cannot be imported."""
     try:
         import cloudpickle
     except ImportError:

@@ -9,10 +9,17 @@ use std::path::PathBuf;
 pub(crate) struct Explain {
     /// Write a letter to each person instead of the table: what to do in plain sentences, how far
     /// it may be missed, how safe it is, and the main reasons for the no (see docs/letters.md).
-    #[arg(long, value_name = "text|markdown|html|json", value_enum, num_args = 0..=1, default_missing_value = "text", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "text|markdown|html|json",
+        value_enum,
+        num_args = 0..=1,
+        default_missing_value = "text",
+        hide_possible_values = true
+    )]
     pub(crate) explain: Option<Form>,
-    /// Write the letters to this file, besides the table; the form is by its ending unless --explain
-    /// says otherwise.
+    /// Write the letters to this file, besides the table; the form is by its ending unless
+    /// --explain says otherwise.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) explain_out: Option<PathBuf>,
     /// Language of the letters: en, de, or one that --templates brings [default: en].

@@ -34,7 +34,7 @@ const STYLES: Styles = Styles::styled()
 #[derive(Debug, Parser)]
 #[command(name = "probe", version, styles = STYLES, max_term_width = 110, after_help = "\
 Examples:
-  probe demo                                          no set-up: train, answer one person, write a report
+  probe demo                                     no set-up: train, answer one person, write a report
   probe train credit.csv --target approved --schema schema.toml -o model.json
   probe recourse model.json people.csv -r 0.1 --sigma 0.05 -o out.csv
   probe frontier model.json people.csv --rates 0.4,0.2,0.1,0.05
@@ -99,13 +99,31 @@ pub(crate) struct Demo {
     #[arg(long, default_value = "probe-demo", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
     /// Share of noisy implementations that may fail.
-    #[arg(short = 'r', long, default_value_t = 0.1, value_parser = rate, allow_negative_numbers = true, value_name = "R")]
+    #[arg(
+        short = 'r',
+        long,
+        default_value_t = 0.1,
+        value_parser = rate,
+        allow_negative_numbers = true,
+        value_name = "R"
+    )]
     pub(crate) max_rate: f64,
     /// Standard deviation of the noise, in scaled units.
-    #[arg(long, default_value_t = 0.05, value_parser = positive, allow_negative_numbers = true, value_name = "S")]
+    #[arg(
+        long,
+        default_value_t = 0.05,
+        value_parser = positive,
+        allow_negative_numbers = true,
+        value_name = "S"
+    )]
     pub(crate) sigma: f64,
     /// Number of people to generate and train on.
-    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u32).range(500..))]
+    #[arg(
+        long,
+        default_value_t = 10_000,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(500..)
+    )]
     pub(crate) people: u32,
 }
 
@@ -125,7 +143,7 @@ Examples:
   probe recourse model.json people.csv -r 0.35 --method probe-gradient --option keep=best
   probe recourse model.json people.csv --options 3 --prefer savings --avoid income
   probe recourse network.json people.csv --method dice --option count=4 --reference credit.csv
-  probe recourse model.json people.csv -r 0.1 --explain                 letters to read on the terminal
+  probe recourse model.json people.csv -r 0.1 --explain                 letters on the terminal
   probe recourse model.json people.csv -o out.csv --explain-out letters.html --language de
   cat people.csv | probe recourse model.json - --quiet > out.csv")]
 pub(crate) struct Recourse {
@@ -180,18 +198,31 @@ pub(crate) struct Frontier {
 /// CSV.
 // `--methods` stands for `--method`, and settings are given by the method's name.
 #[derive(Debug, Args)]
-#[command(mut_arg("method", |arg| arg.hide(true)), mut_arg("paper_text", |arg| arg.hide(true)), after_help = "\
+#[command(
+    mut_arg("method", |arg| arg.hide(true)),
+    mut_arg("paper_text", |arg| arg.hide(true)),
+    after_help = "\
 Examples:
   probe compare model.json people.csv --methods probe,wachter,growing-spheres -r 0.1 --sigma 0.1
-  probe compare network.json people.csv --methods probe,probe-gradient,ar-lime,roar,arar --reference credit.csv -r 0.35
-  probe compare model.json people.csv --methods probe,roar --option roar:epsilon=0.05 -o compare.csv --plot compare.svg")]
+  probe compare network.json people.csv --methods probe,probe-gradient,ar-lime,roar,arar \
+      --reference credit.csv -r 0.35
+  probe compare model.json people.csv --methods probe,roar --option roar:epsilon=0.05 \
+      -o compare.csv --plot compare.svg"
+)]
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) ask: Ask,
     #[command(flatten)]
     pub(crate) seek: Seek,
     /// Methods to compare. A setting belongs to one of them: --option METHOD:NAME=VALUE.
-    #[arg(long, value_delimiter = ',', value_name = "A,B,…", required = true, value_parser = method, conflicts_with_all = ["method", "paper_text"])]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "A,B,…",
+        required = true,
+        value_parser = method,
+        conflicts_with_all = ["method", "paper_text"]
+    )]
     pub(crate) methods: Vec<String>,
     /// File for the table, whole or not at all; default: standard output.
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -216,7 +247,8 @@ pub(crate) struct Compare {
 Examples:
   probe rate model.json people.csv --sigma 0.1
   probe rate model.json out.csv --ignore-extra --estimator monte-carlo --samples 1000
-  probe rate model.json out.csv --ignore-extra --noise student-t:0.1,df=4 --estimator monte-carlo-sobol
+  probe rate model.json out.csv --ignore-extra --noise student-t:0.1,df=4 \
+      --estimator monte-carlo-sobol
   probe rate model.json out.csv --ignore-extra --noise effort:0.05,rho=0.2 --from people.csv
   probe rate model.json out.csv --ignore-extra --model-shift gaussian:0.05   the model may change
   probe rate model.json out.csv --ignore-extra --noise-on changed --from people.csv")]
@@ -366,7 +398,15 @@ pub(crate) struct NoiseFit {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) schema: Option<PathBuf>,
     /// Target invalidation rate that the fit is to serve, below 0.5.
-    #[arg(short = 'r', long, visible_alias = "rate", default_value_t = 0.1, value_parser = fit_rate, allow_negative_numbers = true, value_name = "R")]
+    #[arg(
+        short = 'r',
+        long,
+        visible_alias = "rate",
+        default_value_t = 0.1,
+        value_parser = fit_rate,
+        allow_negative_numbers = true,
+        value_name = "R"
+    )]
     pub(crate) max_rate: f64,
     /// Write the misses themselves instead of a fit.
     #[arg(long, conflicts_with = "max_rate")]
@@ -379,17 +419,17 @@ pub(crate) struct NoiseFit {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Make the paper's figures and tables anew, with the paper's values beside ours.
+/// Reproduce the paper's figures and tables, with the paper's values beside ours.
 ///
 /// Writes pictures, numbers as CSV, and one page with everything (report.html). Finished cells are
 /// kept in DIR/cells and found again, so that a run which was interrupted goes on where it was.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  probe reproduce --data data --out reproduced           everything, all people
-  probe reproduce --data data --quick                    everything, few people: minutes
+  probe reproduce --data data --out reproduced  everything, all people
+  probe reproduce --data data --quick           everything, few people: minutes
   probe reproduce table1 --data data
-  probe reproduce trees --out figures                    a forest, the tree distilled from it, and a recourse")]
+  probe reproduce trees --out figures           a forest, a tree distilled from it, and recourse")]
 pub(crate) struct Reproduce {
     /// What to make: all, figures, or one of classifiers, settings, table1, sigma025, motivation,
     /// loan, navigation, sigmoid, pareto, bounds, baselines, achieved, tradeoff, trees. motivation,
@@ -401,7 +441,12 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data: Option<PathBuf>,
     /// Folder to write to.
-    #[arg(long, default_value = "probe-reproduced", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(
+        long,
+        default_value = "probe-reproduced",
+        value_name = "DIR",
+        value_hint = ValueHint::DirPath
+    )]
     pub(crate) out: PathBuf,
     /// A first look: at most 40 people in a cell of a table, 10 in a point of a figure, instead of
     /// 1,000.

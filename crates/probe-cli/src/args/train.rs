@@ -36,11 +36,15 @@ pub(crate) enum ClassWeight {
 #[command(after_help = "\
 Examples:
   probe train credit.csv --target approved --schema schema.toml -o model.json
-  probe train credit.csv --schema schema.toml --favourable yes --immutable housing --l2 0.1 -o fixed.json
+  probe train credit.csv --schema schema.toml --favourable yes --immutable housing --l2 0.1 \
+      -o fixed.json
   probe train credit.csv --schema schema.toml --kind mlp --hidden 50 --epochs 100 -o network.json
-  probe train credit.csv --schema schema.toml --kind mlp --batch 512 --lr 0.002 --patience 0 -o network.json
-  probe train credit.csv --schema schema.toml --kind forest --trees 200 --depth 8 --balanced -o forest.json
-  probe train credit.csv --schema schema.toml --kind boosted --trees 300 --depth 3 --lr 0.05 -o boosted.json")]
+  probe train credit.csv --schema schema.toml --kind mlp --batch 512 --lr 0.002 --patience 0 \
+      -o network.json
+  probe train credit.csv --schema schema.toml --kind forest --trees 200 --depth 8 --balanced \
+      -o forest.json
+  probe train credit.csv --schema schema.toml --kind boosted --trees 300 --depth 3 --lr 0.05 \
+      -o boosted.json")]
 pub(crate) struct Train {
     /// Table to learn from: CSV, JSON Lines, JSON or Parquet; - for standard input.
     #[arg(value_name = "DATA", value_hint = ValueHint::FilePath)]
@@ -116,7 +120,13 @@ pub(crate) struct NetworkArgs {
     #[arg(long, value_name = "N")]
     pub(crate) batch: Option<usize>,
     /// Learning rate of Adam [default: 0.001], or of boosting [default: 0.1].
-    #[arg(long, visible_alias = "learning-rate", value_name = "RATE", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        visible_alias = "learning-rate",
+        value_name = "RATE",
+        value_parser = positive,
+        allow_negative_numbers = true
+    )]
     pub(crate) lr: Option<f64>,
     /// Stop when so many epochs brought nothing on rows held back; 0 holds none back [default: 10].
     #[arg(long, value_name = "N")]

@@ -133,7 +133,8 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     let each =
         if options > 1 { format!(", {options} answers each, all counted") } else { String::new() };
     printer.note(&format!(
-        "{} people{each}: {} certified, {} found above r,{uncertified} {} without recourse, {} favourable already",
+        "{} people{each}: {} certified, {} found above r,{uncertified} {} without recourse, \
+         {} favourable already",
         summary.rows_in, tally.certified, tally.above, tally.none, tally.favourable
     ));
     Ok(())
@@ -165,6 +166,7 @@ fn setting(args: &Recourse, prepared: &Prepared, meta: &Value) -> Value {
     let schema = prepared.schema.as_ref().and_then(|schema| serde_json::to_string(schema).ok());
     setting["schema_hash"] = json!(schema.map(|text| Checksum::of(text.as_bytes())));
     let (ask, seek) = (&args.ask, &args.seek);
+    let costs = args.costs.as_deref().and_then(|path| std::fs::read(path).ok());
     setting["flags"] = json!({
         "immutable": ask.immutable,
         "favourable_class": ask.favourable_class,
@@ -175,7 +177,7 @@ fn setting(args: &Recourse, prepared: &Prepared, meta: &Value) -> Value {
         "max_changes": seek.max_changes,
         "also_favourable": seek.also_favourable,
         "no_certify": seek.no_certify,
-        "costs_hash": args.costs.as_deref().and_then(|path| std::fs::read(path).ok()).map(|bytes| Checksum::of(&bytes)),
+        "costs_hash": costs.map(|bytes| Checksum::of(&bytes)),
     });
     setting
 }
@@ -185,15 +187,18 @@ fn warn_of_tolerance(engine: &Engine, told: bool, printer: &Printer) {
     if engine.setup().model.as_linear().is_some() {
         let how = if told { "they are reported" } else { "JSON reports them (--format jsonl)" };
         printer.warn(&format!(
-            "--tolerance changes nothing for linear models: their tolerances are exact, and {how} without it"
+            "--tolerance changes nothing for linear models: their tolerances are exact, \
+             and {how} without it"
         ));
     } else if !engine.seeks_tolerance() {
         printer.warn(
-            "--tolerance changes nothing here: tolerances are known for networks under independent Gaussian noise and a model that stays",
+            "--tolerance changes nothing here: tolerances are known for networks \
+             under independent Gaussian noise and a model that stays",
         );
     } else if !told {
         printer.warn(
-            "--tolerance: the answers leave room, but only JSON and letters say how much; give --format jsonl",
+            "--tolerance: the answers leave room, but only JSON and letters say how much; \
+             give --format jsonl",
         );
     }
 }
@@ -211,7 +216,8 @@ fn note_of_digits(engine: &Engine, printer: &Printer) {
         .collect();
     if !names.is_empty() {
         printer.note(&format!(
-            "letters tell certified values to the last digit; a step in the schema makes them round numbers ({})",
+            "letters tell certified values to the last digit; \
+             a step in the schema makes them round numbers ({})",
             names.join(", ")
         ));
     }

@@ -171,7 +171,7 @@ impl Engine {
                 let what = format!("missing values with method {}", setup.method);
                 return Err(unsupported(
                     what,
-                    "it is prepared anew for them, which needs a registered method",
+                    "it is prepared again for them, which needs a registered method",
                 ));
             }
         };

@@ -166,9 +166,9 @@ impl Setup {
         SetupBuilder::new(model, names.into_iter().map(Into::into).collect())
     }
 
-    /// Takes rooms, bounds, steps and categories from the schema, with or without the ranges
-    /// learned in training. This starts the action space anew: fixed features and boxes set before
-    /// are gone; the limit on changes and strictness stay.
+    /// Takes limits, bounds, steps and categories from the schema, with or without the ranges
+    /// learned in training. The action space is replaced: features fixed and boxes set earlier are
+    /// lost. The limit on the number of changes and strict bounds stay.
     pub fn set_bounds(&mut self, learned: bool) -> Result<()> {
         let (k, strict) = (self.actions.max_changes(), self.actions.is_strict());
         let actions = self.encoding.actions(learned)?;

@@ -67,79 +67,134 @@ fn solve(
     point: &mut [f64],
 ) -> Found {
     point.copy_from_slice(factual);
-    let mut problem = Problem::new(match aim {
-        Aim::Gain(_) => OptimizationDirection::Minimize,
-        Aim::Spend(_) => OptimizationDirection::Maximize,
-    });
-    let summed = task.cost.norm().is_linear();
-    let minimise = matches!(aim, Aim::Gain(_));
-    let largest =
-        (!summed).then(|| problem.add_var(if minimise { 1.0 } else { 0.0 }, (0.0, f64::INFINITY)));
-    let limited = task.actions.max_changes().is_some();
-    let mut ways = Vec::new();
-    let (mut gained, mut spent, mut switches) =
-        (LinearExpr::empty(), LinearExpr::empty(), LinearExpr::empty());
-    for (j, &x) in factual.iter().enumerate() {
-        let Some((mut low, mut high)) = interval(j) else { return Found::Nothing };
-        if low == high && low == x || task.actions.is_grouped(j) {
-            continue;
+    let mut program = Program::new(task, factual, weights, aim);
+    for j in 0..factual.len() {
+        let Some(limits) = interval(j) else { return Found::Nothing };
+        program.add_feature(j, limits);
+    }
+    program.solve(point)
+}
+
+/// The linear program of one person, feature by feature.
+struct Program<'a> {
+    task: &'a Task,
+    factual: &'a [f64],
+    weights: &'a [f64],
+    aim: Aim,
+    problem: Problem,
+    /// Under `linf`: a variable above the cost of every change.
+    largest: Option<Variable>,
+    /// Sums over all changes: what they gain, what they cost, and how many there are.
+    gained: LinearExpr,
+    spent: LinearExpr,
+    switches: LinearExpr,
+    ways: Vec<Ways>,
+}
+
+impl<'a> Program<'a> {
+    fn new(task: &'a Task, factual: &'a [f64], weights: &'a [f64], aim: Aim) -> Self {
+        let (direction, price) = match aim {
+            Aim::Gain(_) => (OptimizationDirection::Minimize, 1.0),
+            Aim::Spend(_) => (OptimizationDirection::Maximize, 0.0),
+        };
+        let mut problem = Problem::new(direction);
+        let summed = task.cost.norm().is_linear();
+        let largest = (!summed).then(|| problem.add_var(price, (0.0, f64::INFINITY)));
+        Self {
+            task,
+            factual,
+            weights,
+            aim,
+            problem,
+            largest,
+            gained: LinearExpr::empty(),
+            spent: LinearExpr::empty(),
+            switches: LinearExpr::empty(),
+            ways: Vec::new(),
         }
-        if limited {
+    }
+
+    /// Adds the ways up and down of a feature that may change within `limits`.
+    fn add_feature(&mut self, j: usize, limits: (f64, f64)) {
+        let (x, (mut low, mut high)) = (self.factual[j], limits);
+        if low == high && low == x || self.task.actions.is_grouped(j) {
+            return;
+        }
+        if self.task.actions.max_changes().is_some() {
             (low, high) = (low.max(x - FAR), high.min(x + FAR));
         }
-        let mut way = |sign: f64, ends: (f64, f64)| {
-            (ends.1 > 0.0).then(|| {
-                let cost = task.cost.weight(j, sign);
-                let price = match aim {
-                    // Ties of the largest are broken by the sum.
-                    Aim::Gain(_) => {
-                        if summed {
-                            cost
-                        } else {
-                            1e-6 * cost
-                        }
-                    }
-                    Aim::Spend(_) => sign * weights[j],
-                };
-                let variable = problem.add_var(price, (ends.0.max(0.0), ends.1));
-                gained.add(variable, sign * weights[j]);
-                spent.add(variable, cost);
-                if let Some(largest) = largest {
-                    problem.add_constraint(
-                        [(largest, 1.0), (variable, -cost)],
-                        ComparisonOp::Ge,
-                        0.0,
-                    );
-                }
-                if limited {
-                    let switch = problem.add_binary_var(0.0);
-                    problem.add_constraint(
-                        [(variable, 1.0), (switch, -ends.1)],
-                        ComparisonOp::Le,
-                        0.0,
-                    );
-                    switches.add(switch, 1.0);
-                }
-                variable
-            })
+        let up = self.add_way(j, 1.0, (low - x, high - x));
+        let down = self.add_way(j, -1.0, (x - high, x - low));
+        self.ways.push(Ways { feature: j, interval: (low, high), up, down });
+    }
+
+    /// Adds a change of feature `j` in the direction of `sign`, whose length is between `ends`.
+    fn add_way(&mut self, j: usize, sign: f64, ends: (f64, f64)) -> Option<Variable> {
+        if ends.1 <= 0.0 || ends.1.is_nan() {
+            return None;
+        }
+        let cost = self.task.cost.weight(j, sign);
+        let price = match (self.aim, self.largest) {
+            (Aim::Gain(_), None) => cost,
+            // Ties of the largest are broken by the sum.
+            (Aim::Gain(_), Some(_)) => 1e-6 * cost,
+            (Aim::Spend(_), _) => sign * self.weights[j],
         };
-        let up = way(1.0, (low - x, high - x));
-        let down = way(-1.0, (x - high, x - low));
-        ways.push(Ways { feature: j, interval: (low, high), up, down });
-    }
-    match (aim, largest) {
-        (Aim::Gain(needed), _) => problem.add_constraint(gained, ComparisonOp::Ge, needed),
-        (Aim::Spend(budget), Some(largest)) if budget.is_finite() => {
-            problem.add_constraint([(largest, 1.0)], ComparisonOp::Le, budget);
+        let variable = self.problem.add_var(price, (ends.0.max(0.0), ends.1));
+        self.gained.add(variable, sign * self.weights[j]);
+        self.spent.add(variable, cost);
+        if let Some(largest) = self.largest {
+            let above = [(largest, 1.0), (variable, -cost)];
+            self.problem.add_constraint(above, ComparisonOp::Ge, 0.0);
         }
-        (Aim::Spend(budget), None) if budget.is_finite() => {
-            problem.add_constraint(spent, ComparisonOp::Le, budget);
+        if self.task.actions.max_changes().is_some() {
+            let switch = self.problem.add_binary_var(0.0);
+            let off = [(variable, 1.0), (switch, -ends.1)];
+            self.problem.add_constraint(off, ComparisonOp::Le, 0.0);
+            self.switches.add(switch, 1.0);
         }
-        (Aim::Spend(_), _) => {}
+        Some(variable)
     }
-    if let Some(most) = task.actions.max_changes() {
-        problem.add_constraint(switches, ComparisonOp::Le, most as f64);
+
+    /// Adds the limits on all features together, solves, and writes the solution to `point`.
+    fn solve(mut self, point: &mut [f64]) -> Found {
+        let problem = &mut self.problem;
+        match (self.aim, self.largest) {
+            (Aim::Gain(needed), _) => problem.add_constraint(self.gained, ComparisonOp::Ge, needed),
+            (Aim::Spend(budget), Some(largest)) if budget.is_finite() => {
+                problem.add_constraint([(largest, 1.0)], ComparisonOp::Le, budget);
+            }
+            (Aim::Spend(budget), None) if budget.is_finite() => {
+                problem.add_constraint(self.spent, ComparisonOp::Le, budget);
+            }
+            (Aim::Spend(_), _) => {}
+        }
+        if let Some(most) = self.task.actions.max_changes() {
+            problem.add_constraint(self.switches, ComparisonOp::Le, most as f64);
+        }
+        limit_sums(problem, self.task, self.factual, &self.ways);
+        let mut options = SolveOptions::default();
+        options.node_limit = Some(NODES);
+        let Ok(Ok(solution)) =
+            self.problem.solve_with(options).map(|outcome| outcome.into_solution())
+        else {
+            return Found::Nothing;
+        };
+        let value = |variable: Option<Variable>| variable.map_or(0.0, |v| solution.var_value(v));
+        for way in &self.ways {
+            let moved = value(way.up) - value(way.down);
+            // A smaller change is a rounding error of the solver.
+            if moved.abs() > 1e-12 {
+                point[way.feature] =
+                    (self.factual[way.feature] + moved).clamp(way.interval.0, way.interval.1);
+            }
+        }
+        Found::Optimal
     }
+}
+
+/// Adds the limits that relations of the schema put on sums of features.
+fn limit_sums(problem: &mut Problem, task: &Task, factual: &[f64], ways: &[Ways]) {
     for tie in task.actions.ties() {
         let (Tie::Sum { terms, equal, .. }, Some(room)) = (tie, tie.room(factual)) else {
             continue;
@@ -154,20 +209,4 @@ fn solve(
         let sign = if *equal { ComparisonOp::Eq } else { ComparisonOp::Le };
         problem.add_constraint(sum, sign, room);
     }
-    let mut options = SolveOptions::default();
-    options.node_limit = Some(NODES);
-    let Ok(Ok(solution)) = problem.solve_with(options).map(|outcome| outcome.into_solution())
-    else {
-        return Found::Nothing;
-    };
-    let value = |variable: Option<Variable>| variable.map_or(0.0, |v| solution.var_value(v));
-    for way in &ways {
-        let moved = value(way.up) - value(way.down);
-        // What the solver leaves of nothing is nothing.
-        if moved.abs() > 1e-12 {
-            point[way.feature] =
-                (factual[way.feature] + moved).clamp(way.interval.0, way.interval.1);
-        }
-    }
-    Found::Optimal
 }
