@@ -57,38 +57,32 @@ impl PartialEq for Node {
 
 impl Eq for Node {}
 
-/// The boxes that are still to be searched, and how many more may be.
-struct Tree {
-    open: BinaryHeap<Node>,
-    /// Nodes with smaller numbers are the boxes that the search started with.
-    n_roots: usize,
-    /// The largest number so far.
-    number: usize,
-    /// Searches that were used, and how many may be.
-    used: usize,
-    most: usize,
-}
-
 impl DiscreteWorker<'_> {
     /// The best point on the grid with the categories of `self.person`, whose choice costs `spent`.
-    /// The first result in each of `boxes` goes to `self.roots`.
+    /// What is found first in each room goes to `self.roots`.
     pub(super) fn branch(
         &mut self,
         aim: Aim<'_>,
         spent: f64,
-        boxes: Vec<Vec<(f64, f64)>>,
+        rooms: Vec<Vec<(f64, f64)>>,
         best: &mut Best,
     ) -> Result<()> {
+        let task = Arc::clone(&self.task);
+        let norm = task.cost.norm();
+        let n_rooms = rooms.len();
         self.roots.clear();
-        let n_roots = boxes.len();
-        let root = |(number, limits)| Node { bound: spent, number, limits };
+        let mut heap = BinaryHeap::new();
+        let mut number = 0;
         let most = match self.solver.exact {
             true => usize::MAX,
             false => NODES_OF_A_CHOICE * aim.effort.times_nodes(),
         };
-        let open = boxes.into_iter().enumerate().map(root).collect();
-        let mut tree = Tree { open, n_roots, number: n_roots, used: 0, most };
-        while let Some(node) = tree.open.pop() {
+        let mut used = 0;
+        for limits in rooms {
+            heap.push(Node { bound: spent, number, limits });
+            number += 1;
+        }
+        while let Some(node) = heap.pop() {
             if node.bound >= best.total {
                 break;
             }
