@@ -102,9 +102,9 @@ pub trait Worker {
     /// Writes the cheapest point for the ask's goal into `proposal`, in scaled space.
     fn find(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()>;
 
-    /// About the rate of `to` for a person at `from`, as the search sees it. Methods that look at
-    /// no rates fail.
-    fn rate_at(&mut self, _from: &[f64], _to: &[f64]) -> Result<f64> {
+    /// About the rate of `to` for a person at `from`, as the search sees it on so many lines, or as
+    /// many samples as are worth them. Methods that look at no rates fail.
+    fn rate_at(&mut self, _from: &[f64], _to: &[f64], _lines: usize) -> Result<f64> {
         Err(Error::Unsupported {
             what: "changes of category that may fail with this method".to_owned(),
             why: "its search looks at no rates".to_owned(),

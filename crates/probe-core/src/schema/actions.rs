@@ -311,6 +311,11 @@ impl Actions {
         }
     }
 
+    /// Whether a search for numbers alone is confined to the categories that it was given.
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.confined.as_ref().is_some_and(|within| within.frozen)
+    }
+
     /// Allows at most `k` features (a group counts as one) to change.
     #[must_use]
     pub fn with_max_changes(mut self, k: Option<usize>) -> Self {

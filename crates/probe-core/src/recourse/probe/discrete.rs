@@ -12,6 +12,7 @@ mod branch;
 mod choices;
 mod conditions;
 mod failures;
+mod walks;
 
 use super::super::ask::Posed;
 use super::super::{
@@ -19,10 +20,11 @@ use super::super::{
 };
 use crate::error::{Error, Result};
 use crate::math::normal::upper_tail;
-use crate::noise::NoiseOn;
+use crate::noise::{Gaussian, Noise as _, NoiseOn};
 use crate::schema::{Restriction, Tie};
+use crate::seed::Purpose;
 use branch::Best;
-use choices::Choices;
+use choices::{Choice, Choices};
 use std::sync::Arc;
 
 /// Relaxations that one person is worth: of an exact solver, and of a search.
@@ -30,6 +32,8 @@ const EXACT_NODES: usize = 20_000;
 const SEARCHED_NODES: usize = 160;
 /// The least rate that is asked for where changes of category may fail.
 const LEAST_RATE: f64 = 1e-4;
+/// Lines that tell a rate where it matters little how well.
+const LINES: usize = 64;
 /// A rate that nobody reaches who does not go as far as they can.
 const FAR: f64 = 1e-200;
 /// Steps of the bisections that spend a budget and that look for the least rate.
@@ -51,6 +55,8 @@ pub(super) struct DiscreteSolver {
     sd: f64,
     /// Whether categories are chosen here, and not by the solver of relaxations.
     chosen: bool,
+    /// Standard deviation of each feature's noise, 0 where none acts; empty over an exact solver.
+    sds: Vec<f64>,
 }
 
 impl DiscreteSolver {
@@ -74,8 +80,25 @@ impl DiscreteSolver {
             }
             _ => 0.0,
         };
-        Ok(Self { inner: inner(&Arc::new(relaxed))?, task: Arc::clone(task), exact, sd, chosen })
+        let sds = if exact { Vec::new() } else { deviations(task)? };
+        let inner = inner(&Arc::new(relaxed))?;
+        Ok(Self { inner, task: Arc::clone(task), exact, sd, chosen, sds })
     }
+}
+
+/// Standard deviation of each feature's noise where it acts, else 0.
+fn deviations(task: &Task) -> Result<Vec<f64>> {
+    let like;
+    let gaussian = match task.noise.as_gaussian() {
+        Some(gaussian) => gaussian,
+        None => {
+            like = Gaussian::like(&*task.noise, &mut task.seed.stream(Purpose::Search, 1))?;
+            &like
+        }
+    };
+    let active = task.noise_on.fixed(&task.actions);
+    let acts = |j: usize| active.as_ref().is_none_or(|active| active[j]);
+    Ok((0..gaussian.dim()).map(|j| if acts(j) { gaussian.sd(j) } else { 0.0 }).collect())
 }
 
 impl Solver for DiscreteSolver {
@@ -174,6 +197,17 @@ impl<'b> Aim<'b> {
     }
 }
 
+/// A point that is accepted and misses the rate.
+fn short_of_rate(point: Vec<f64>) -> Proposal {
+    Proposal {
+        point,
+        verdict: Verdict::Short(Reason::RateNotReachable),
+        claimed: None,
+        aim: None,
+        source: "",
+    }
+}
+
 impl DiscreteWorker<'_> {
     /// Whether feature `j` stays as it is.
     fn holds(&self, j: usize) -> bool {
@@ -254,8 +288,9 @@ impl DiscreteWorker<'_> {
             && self.task.model.score(&proposal.point)? > 0.0
         {
             // What is nearest without steps is on them already, or near them.
-            let rate =
-                self.mixed_rate(factual, &proposal.point)?.clamp(missed, any_rate.max(missed));
+            let rate = self
+                .mixed_rate(factual, &proposal.point, LINES)?
+                .clamp(missed, any_rate.max(missed));
             (least, asked) = (rate, rate * (1.0 - CLOSE));
             proposal.verdict = Verdict::Short(Reason::RateNotReachable);
         }
@@ -263,8 +298,9 @@ impl DiscreteWorker<'_> {
             self.find_cheapest(factual, aim.exactly(asked), &mut found)?;
             match found.verdict {
                 Verdict::Reached => {
-                    let rate =
-                        self.mixed_rate(factual, &found.point)?.clamp(missed, any_rate.max(missed));
+                    let rate = self
+                        .mixed_rate(factual, &found.point, LINES)?
+                        .clamp(missed, any_rate.max(missed));
                     if rate < least {
                         least = rate;
                         proposal.point.copy_from_slice(&found.point);
@@ -310,6 +346,7 @@ impl DiscreteWorker<'_> {
         let mut best = Best::new(factual, self.nodes(aim.effort));
         // Whether it is refused itself, and its rate.
         let mut nearest: Option<(bool, f64)> = None;
+        let mut walked = self.solver.exact;
         while let Some(choice) = choices.next() {
             if choice.total >= best.total {
                 break;
@@ -324,29 +361,14 @@ impl DiscreteWorker<'_> {
             }
             self.person.copy_from_slice(factual);
             choices.set(&choice, &mut self.person);
-            self.within.max_changes =
-                task.actions.max_changes().map(|most| most - choice.n_changed);
-            let Some(rooms) =
-                conditions::rooms(&task.actions, factual, &self.person, self.outer_limits())
-            else {
-                continue;
-            };
-            let rooms = self.with_ties_held(factual, rooms);
-            match self.aim_of_success(factual, aim, &rooms)? {
-                Some(aim) => self.branch(aim, choice.total, rooms.clone(), &mut best)?,
-                // Whatever else is done, the changes of category fail too often.
-                None => self.go_far(aim, &rooms)?,
+            self.roots.clear();
+            if !walked || self.may_pay(factual, aim, choice.total, &best)? {
+                self.try_choice(factual, aim, &choice, &mut best)?;
             }
-            if !self.solver.exact {
-                let accepted =
-                    self.try_steps_alone(factual, aim.usual(), choice.total, &rooms, &mut best)?;
-                self.roots.extend(accepted.map(|(_, point)| Proposal {
-                    point,
-                    verdict: Verdict::Short(Reason::RateNotReachable),
-                    claimed: None,
-                    aim: None,
-                    source: "single_step",
-                }));
+            if !walked {
+                walked = true;
+                let accepted = self.walk(factual, aim, &mut best)?;
+                self.roots.extend(accepted.map(short_of_rate));
             }
             if best.total.is_infinite() {
                 self.keep_nearest(factual, &mut nearest, proposal)?;
@@ -359,6 +381,36 @@ impl DiscreteWorker<'_> {
                 true => Verdict::Short(Reason::SearchLimit),
                 false => Verdict::Reached,
             };
+        }
+        Ok(())
+    }
+
+    /// Searches with the categories of `self.person`, which are those of `choice`. The most robust
+    /// point in each room goes to `self.roots`.
+    fn try_choice(
+        &mut self,
+        factual: &[f64],
+        aim: Aim<'_>,
+        choice: &Choice,
+        best: &mut Best,
+    ) -> Result<()> {
+        let task = Arc::clone(&self.task);
+        self.within.max_changes = task.actions.max_changes().map(|most| most - choice.n_changed);
+        let Some(rooms) =
+            conditions::rooms(&task.actions, factual, &self.person, self.outer_limits())
+        else {
+            return Ok(());
+        };
+        let rooms = self.with_ties_held(factual, rooms);
+        match self.aim_of_success(factual, aim, &rooms)? {
+            Some(aim) => self.branch(aim, choice.total, rooms.clone(), best)?,
+            // Whatever else is done, the changes of category fail too often.
+            None => self.go_far(aim, &rooms)?,
+        }
+        if !self.solver.exact {
+            let accepted =
+                self.try_steps_alone(factual, aim.usual(), choice.total, &rooms, best)?;
+            self.roots.extend(accepted.map(|(_, point)| short_of_rate(point)));
         }
         Ok(())
     }
@@ -379,7 +431,7 @@ impl DiscreteWorker<'_> {
                 let admissible = task.actions.violations(factual, &root.point).is_empty();
                 !(admissible && task.model.score(&root.point)? > 0.0)
             };
-            let seen = (refused, self.mixed_rate(factual, &root.point)?);
+            let seen = (refused, self.mixed_rate(factual, &root.point, LINES)?);
             if nearest.is_none_or(|so_far| seen < so_far) {
                 *nearest = Some(seen);
                 proposal.point.copy_from_slice(&root.point);

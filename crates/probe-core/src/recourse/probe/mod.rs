@@ -9,6 +9,7 @@ mod discrete;
 pub mod linear;
 mod sequential;
 mod shifted;
+mod sweep;
 
 pub use sequential::GENERATORS;
 

@@ -160,7 +160,7 @@ impl Worker for ShiftedWorker<'_> {
         Ok(())
     }
 
-    fn rate_at(&mut self, _from: &[f64], to: &[f64]) -> Result<f64> {
+    fn rate_at(&mut self, _from: &[f64], to: &[f64], _lines: usize) -> Result<f64> {
         Ok(self.solver.rate.rate(to))
     }
 

@@ -1,8 +1,8 @@
 //! Steps of single features, with the categories at hand: without steps a search may end on a
 //! interval that has none, and what is near a step may be out of its sight.
 
-use super::DiscreteWorker;
 use super::branch::Best;
+use super::{DiscreteWorker, LINES};
 use crate::error::Result;
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ impl DiscreteWorker<'_> {
         points.sort_by(|a, b| a.1.total_cmp(&b.1));
         let mut best_accepted: BestAccepted = None;
         for (_, total, point) in points {
-            let seen = self.mixed_rate(factual, &point)?;
+            let seen = self.mixed_rate(factual, &point, LINES)?;
             if seen <= rate {
                 best.total = total;
                 (best.aim, best.source) = (None, "single_step");

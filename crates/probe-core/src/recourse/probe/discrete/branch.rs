@@ -113,11 +113,16 @@ impl DiscreteWorker<'_> {
                 if total >= best.total {
                     break;
                 }
-                let Some((j, below, above)) = self.between_steps() else {
-                    best.total = total;
-                    (best.aim, best.source) = (self.found.aim, self.found.source);
-                    best.point.copy_from_slice(&self.found.point);
-                    self.snap(&mut best.point);
+                let mut snapped = self.found.point.clone();
+                self.snap(&mut snapped);
+                // A cut may lie between a step and what is on it but for rounding.
+                let flips = !self.solver.exact && !(task.model.score(&snapped)? > 0.0);
+                let Some((j, below, above)) = self.between_steps(flips) else {
+                    if !flips {
+                        best.total = total;
+                        (best.aim, best.source) = (self.found.aim, self.found.source);
+                        best.point = snapped;
+                    }
                     break;
                 };
                 let other = self.split(&mut limits, (j, below, above));
@@ -152,15 +157,21 @@ impl DiscreteWorker<'_> {
     }
 
     /// The feature that is furthest between two of its steps, in terms of what it costs, with these
-    /// steps.
-    fn between_steps(&self) -> Option<(usize, f64, f64)> {
+    /// steps; to the last bit if `exactly`, otherwise what is on a step but for rounding is on it.
+    fn between_steps(&self, exactly: bool) -> Option<(usize, f64, f64)> {
         let task = &*self.task;
         let mut most: Option<(f64, (usize, f64, f64))> = None;
         for (j, (&to, &from)) in self.found.point.iter().zip(&self.person).enumerate() {
-            let Some(grid) = task.actions.grid(j).filter(|grid| to != from && !grid.has(to)) else {
-                continue;
-            };
+            let Some(grid) = task.actions.grid(j).filter(|_| to != from) else { continue };
             let (mut below, mut above) = (grid.below(to), grid.above(to));
+            if grid.has(to) {
+                let step = grid.zero + grid.step * ((to - grid.zero) / grid.step).round();
+                if !exactly || step == to {
+                    continue;
+                }
+                (below, above) =
+                    if to > step { (step, step + grid.step) } else { (step - grid.step, step) };
+            }
             // Where the person is now is as good as a step.
             if to > from {
                 below = below.max(from);

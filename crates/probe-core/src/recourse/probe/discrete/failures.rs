@@ -1,6 +1,6 @@
 //! Changes of category that may fail: the rate over all outcomes.
 
-use super::{Aim, DiscreteWorker, LEAST_RATE};
+use super::{Aim, DiscreteWorker, LEAST_RATE, LINES};
 use crate::error::Result;
 use crate::math::normal::upper_tail;
 use crate::recourse::Verdict;
@@ -40,7 +40,7 @@ impl DiscreteWorker<'_> {
                 self.relax(aim.exactly(asked).quick())?;
                 if self.found.verdict == Verdict::Reached {
                     let point = self.found.point.clone();
-                    least = least.min(self.mixed_rate(factual, &point)? - success * asked);
+                    least = least.min(self.mixed_rate(factual, &point, LINES)? - success * asked);
                 }
             }
             let left = (rate - least) / success;
@@ -56,14 +56,19 @@ impl DiscreteWorker<'_> {
     }
 
     /// About the rate of a point, failures included.
-    pub(super) fn mixed_rate(&mut self, factual: &[f64], point: &[f64]) -> Result<f64> {
+    pub(super) fn mixed_rate(
+        &mut self,
+        factual: &[f64],
+        point: &[f64],
+        lines: usize,
+    ) -> Result<f64> {
         let mut outcomes = self.task.actions.outcomes(factual, point);
         if outcomes.is_empty() {
             outcomes.push((1.0, point.to_vec()));
         }
         let mut rate = 0.0;
         for (p, point) in &outcomes {
-            rate += p * self.inner.rate_at(factual, point)?;
+            rate += p * self.inner.rate_at(factual, point, lines)?;
         }
         Ok(rate)
     }

@@ -166,7 +166,7 @@ impl Worker for LinearWorker<'_> {
         Ok(())
     }
 
-    fn rate_at(&mut self, from: &[f64], to: &[f64]) -> Result<f64> {
+    fn rate_at(&mut self, from: &[f64], to: &[f64], _lines: usize) -> Result<f64> {
         let (Some(linear), Some(gaussian)) =
             (self.task.model.as_linear(), self.task.noise.as_gaussian())
         else {

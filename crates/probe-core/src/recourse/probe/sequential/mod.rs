@@ -103,11 +103,11 @@ impl Worker for SequentialWorker<'_> {
         }
     }
 
-    fn rate_at(&mut self, from: &[f64], to: &[f64]) -> Result<f64> {
+    fn rate_at(&mut self, from: &[f64], to: &[f64], lines: usize) -> Result<f64> {
         let search = self.search_from(from)?;
         search.restrict_support(from, to);
         let place = Place { from, to, active: &search.support };
-        Ok(upper_tail(search.margin.anchor(place, None, COARSE)?))
+        Ok(upper_tail(search.margin.anchor(place, None, lines)?))
     }
 
     fn n_lines(&self) -> u64 {

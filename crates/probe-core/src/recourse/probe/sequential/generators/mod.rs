@@ -13,6 +13,7 @@ mod more_starts;
 mod multistart;
 mod refine_best;
 mod single_feature;
+mod walks;
 
 use super::incumbent::Incumbent;
 use super::problem::Problem;
@@ -28,6 +29,7 @@ use more_starts::MoreStarts;
 use multistart::Multistart;
 use refine_best::RefineBest;
 use single_feature::SingleFeature;
+use walks::{AllWalks, Walks};
 
 /// A way to find candidates.
 pub(super) trait Generator: Sync {
@@ -68,6 +70,7 @@ const IMPROVE: &[&dyn Generator] = &[
     &Multistart,
     &DropFeature,
     &NeighbouringSets,
+    &Walks,
 ];
 
 /// The names of all generators of the search for models that are not linear
@@ -81,7 +84,9 @@ pub const GENERATORS: &[&str] = &[
     "multistart",
     "drop_feature",
     "neighbouring_sets",
+    "walks",
     "extra_margin",
+    "all_walks",
     "all_accepted_intervals",
     "coordinate_search",
     "more_starts",
@@ -96,6 +101,7 @@ pub(super) const FURTHER: &[&dyn Generator] = &[&MoreStarts];
 pub(super) const STAGES: &[&[&dyn Generator]] = &[
     IMPROVE,
     &[&ExtraMargin],
+    &[&AllWalks],
     &[&AllAcceptedIntervals],
     &[&CoordinateSearch::FIRST],
     &[&CoordinateSearch::AGAIN],

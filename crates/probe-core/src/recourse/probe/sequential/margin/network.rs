@@ -183,6 +183,7 @@ impl Margin for OnLines<'_> {
     }
 
     fn anchor(&mut self, place: Place<'_>, hint: Option<&[f64]>, lines: usize) -> Result<f64> {
+        self.lines.enter(place.from, place.to, place.active)?;
         self.lines.aim(place.to, hint)?;
         self.lines.anchor();
         Ok(self.lines.margin(self.pool, lines, None)?.0)

@@ -1,0 +1,159 @@
+//! Systematic walks over single features, pairs of them, and exchanges around the best point: see
+//! [`crate::recourse::probe::sweep`]. They find what no slope leads to.
+
+use super::super::GLANCE;
+use super::super::incumbent::Incumbent;
+use super::super::problem::{Precision, Problem};
+use super::super::search::Search;
+use super::Generator;
+use crate::error::Result;
+use crate::recourse::probe::sweep::{Axis, Closeness, Ground, Measured, Number, Reach, Sweep};
+use crate::recourse::{Reason, SearchEffort};
+use crate::seed::Purpose;
+use std::sync::Arc;
+
+/// Numbers that may change, at most, where walks are always worth it.
+const FEW_AXES: usize = 4;
+/// Where there is no answer: places that are measured, and how much the margin is taken to rise
+/// within a standard deviation, as noise need not be Gaussian.
+const FAR_LOOKS: usize = 2_000;
+const FAR_STEEPEST: f64 = 1.5;
+/// Number of the stream of points anywhere.
+const SCATTERED: u64 = 7;
+
+pub(super) struct Walks;
+
+impl Generator for Walks {
+    fn name(&self) -> &'static str {
+        "walks"
+    }
+
+    /// Lines that hardly bend lead a descent to the best point.
+    fn applies(&self, search: &Search<'_>, problem: Problem<'_>, best: &Incumbent) -> bool {
+        let pays = search.tuning.screens || search.margin.bends() || search.has_few_axes();
+        pays && best.cost.is_finite() && search.may_walk(problem)
+    }
+
+    fn propose(
+        &self,
+        search: &mut Search<'_>,
+        problem: Problem<'_>,
+        best: &mut Incumbent,
+    ) -> Result<()> {
+        search.walk(problem, false, best)
+    }
+}
+
+/// The same where no answer was confirmed: whatever it costs.
+pub(super) struct AllWalks;
+
+impl Generator for AllWalks {
+    fn name(&self) -> &'static str {
+        "all_walks"
+    }
+
+    fn applies(&self, search: &Search<'_>, problem: Problem<'_>, _: &Incumbent) -> bool {
+        let why = search.margin.infeasibility(problem.factual, &search.task.actions);
+        search.may_walk(problem) && why.is_none_or(|why| why == Reason::NotFound)
+    }
+
+    fn propose(
+        &self,
+        search: &mut Search<'_>,
+        problem: Problem<'_>,
+        best: &mut Incumbent,
+    ) -> Result<()> {
+        best.measure_again();
+        search.walk(problem, true, best)
+    }
+}
+
+impl Search<'_> {
+    /// Offers what walks find to `best`.
+    fn walk(&mut self, problem: Problem<'_>, far: bool, best: &mut Incumbent) -> Result<()> {
+        let search = self;
+        let (task, factual) = (Arc::clone(&search.task), problem.factual);
+        let axes = search.axes(factual);
+        let known = best.cost.is_finite();
+        let start = known.then(|| (task.cost.total(factual, &best.point), best.point.clone()));
+        let mut reach = Reach::of(problem.effort, axes.len(), problem.budget);
+        if far {
+            (reach.most, reach.steepest) = (FAR_LOOKS, FAR_STEEPEST);
+        }
+        let mut sweep = Sweep::new(&task, factual, problem.z, reach, start);
+        let mut ground = OnMargin { search, problem };
+        match far {
+            true => {
+                let mut stream = task.seed.stream(Purpose::Search, SCATTERED);
+                sweep.run_far(&mut ground, &axes, &mut stream)?;
+            }
+            false => sweep.run(&mut ground, &axes)?,
+        }
+        if let Some((slack, point)) = &sweep.nearest {
+            best.offer_accepted(point, *slack, true);
+        }
+        if sweep.improved {
+            best.keep_as_fallback();
+            let mut here = sweep.best.1;
+            best.offer_undescended(&here, task.cost.between(factual, &here), 0.0);
+            search.restrict_support(factual, &here);
+            let near = 0.5 * search.margin.largest_sd();
+            search.descend(problem, problem.coarse, near, &mut here, best)?;
+            best.ask_for_polish();
+        }
+        Ok(())
+    }
+
+    /// Whether walks are not left to the solver of steps and categories, nor out of budget.
+    fn may_walk(&self, problem: Problem<'_>) -> bool {
+        problem.effort != SearchEffort::Quick && !self.task.actions.is_frozen()
+    }
+
+    /// Whether so few numbers may change that a descent cannot be relied on to see them all: walks
+    /// cost next to nothing there.
+    fn has_few_axes(&self) -> bool {
+        let actions = &self.task.actions;
+        let movable = (0..actions.n_features()).filter(|&j| actions.is_mutable_numeric(j));
+        movable.take(FEW_AXES + 1).count() <= FEW_AXES
+    }
+
+    /// The numbers that may change, to walk along.
+    fn axes(&self, factual: &[f64]) -> Vec<Axis> {
+        let number = |column: usize| {
+            let (low, high) = self.task.actions.interval_alone(column, factual)?;
+            let acts = self.support[column] || self.depends_on_changes();
+            let sd = if acts { self.margin.sd(column) } else { 0.0 };
+            let moves = self.task.actions.is_mutable_numeric(column) && low < high;
+            moves.then_some(Axis::Number(Number { column, low, high, grid: None, sd }))
+        };
+        (0..factual.len()).filter_map(number).collect()
+    }
+}
+
+/// A search's margin, to walk on.
+struct OnMargin<'g, 'a, 'p> {
+    search: &'g mut Search<'a>,
+    problem: Problem<'p>,
+}
+
+impl Ground for OnMargin<'_, '_, '_> {
+    fn measure(&mut self, x: &[f64], closeness: Closeness) -> Result<Measured> {
+        let Self { search, problem } = self;
+        let lines = match closeness {
+            Closeness::Glance => GLANCE,
+            Closeness::Close => search.tuning.closer.unwrap_or(search.tuning.coarse),
+        };
+        search.restrict_support(problem.factual, x);
+        search.hint.clear();
+        let slack = search.slack(*problem, x, Precision::Lines(lines))?;
+        Ok(Measured { slack, favourable: search.favourable })
+    }
+
+    fn accepts(&self, x: &[f64]) -> Result<bool> {
+        Ok(self.search.task.model.score(x)? > 0.0)
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.problem.budget.is_exhausted()
+    }
+}
