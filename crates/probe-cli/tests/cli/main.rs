@@ -4,6 +4,7 @@
 
 mod answers;
 mod audit;
+mod audited;
 mod bad_flags;
 mod bad_models;
 mod bad_tables;
