@@ -76,7 +76,7 @@ impl Posed {
     /// before.
     pub(super) fn turn_to(&mut self, ask: &Ask<'_>) -> bool {
         match ask.restriction {
-            Some(restriction) => Arc::make_mut(&mut self.task).actions.confine(restriction),
+            Some(restriction) => Arc::make_mut(&mut self.task).actions.restrict(restriction),
             None if self.restricted => {
                 Arc::make_mut(&mut self.task).actions.clone_from(&self.prepared.actions);
             }
