@@ -13,7 +13,7 @@ pub(crate) struct Tables {
     /// Output format; default: by the output file's ending.
     #[arg(long, value_name = "csv|json|jsonl|parquet")]
     pub(crate) format: Option<Format>,
-    /// Format of PEOPLE; default: by its ending.
+    /// Format of PEOPLE; default: by its extension.
     #[arg(long, value_name = "csv|json|jsonl|parquet")]
     pub(crate) input_format: Option<Format>,
     /// Column to carry through to the output; repeatable.

@@ -109,6 +109,17 @@ pub(super) struct TooClose {
 }
 
 impl StoppingRule {
+    /// Reads up to `max_batches`, and stops earlier only with a certificate.
+    pub(super) const fn up_to(max_batches: usize) -> Self {
+        Self {
+            max_batches,
+            extra_batches: 0,
+            check_every: 1,
+            hopeless_after: usize::MAX,
+            close: None,
+        }
+    }
+
     /// Whether the attempt should end after `n` batches with this mean, because a certificate is
     /// impossible or would need too many samples.
     fn gives_up(&self, n: usize, mean: f64, max_rate: f64) -> bool {
@@ -182,11 +193,10 @@ mod tests {
     }
 
     const RULE: StoppingRule = StoppingRule {
-        max_batches: 500,
         extra_batches: 3,
         check_every: 2,
         hopeless_after: 20,
-        close: None,
+        ..StoppingRule::up_to(500)
     };
 
     fn run(value: f64, rule: StoppingRule, tighten_bound: bool) -> (Attempt, usize) {

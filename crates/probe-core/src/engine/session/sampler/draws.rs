@@ -17,13 +17,7 @@ const DRAWS: usize = 64;
 /// Pilot draws around a point.
 const PILOT_DRAWS: usize = 16_384;
 
-const RULE: StoppingRule = StoppingRule {
-    max_batches: MAX_BLOCKS,
-    extra_batches: 0,
-    check_every: 1,
-    hopeless_after: usize::MAX,
-    close: None,
-};
+const RULE: StoppingRule = StoppingRule::up_to(MAX_BLOCKS);
 
 impl Subject<'_> {
     fn stream(&self, purpose: Purpose, segment: u64) -> Stream {

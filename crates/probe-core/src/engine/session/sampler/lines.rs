@@ -27,11 +27,10 @@ pub(super) const REPORTED_ERROR_GAUSSIAN: f64 = 0.03;
 
 /// The rule for attempts that read blocks of 64 lines.
 pub(super) const RULE: StoppingRule = StoppingRule {
-    max_batches: MAX_BLOCKS,
     extra_batches: 64,
     check_every: 8,
     hopeless_after: 32,
-    close: None,
+    ..StoppingRule::up_to(MAX_BLOCKS)
 };
 
 /// Errors for lines, shared by all sessions.

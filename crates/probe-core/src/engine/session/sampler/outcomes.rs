@@ -83,11 +83,8 @@ impl<'s, 'e> Outcomes<'s, 'e> {
             if pilot.variance > 0.0 { pilot.variance } else { max_rate * (1.0 - max_rate) };
         let max_batches = samples.max_batches();
         let rule = StoppingRule {
-            max_batches,
-            extra_batches: 0,
-            check_every: 1,
             hopeless_after: max_batches / 16 + 1,
-            close: None,
+            ..StoppingRule::up_to(max_batches)
         };
         Ok(Test {
             bet: Box::new(Betting::expecting(max_rate, pilot.mean, variance)?),

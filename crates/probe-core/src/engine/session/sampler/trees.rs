@@ -32,13 +32,8 @@ const CUBE_VARIANCE: f64 = 0.65;
 /// Sets after which an attempt may be given up for a lower aim.
 const LEAST_SETS: usize = 4;
 
-const RULE: StoppingRule = StoppingRule {
-    max_batches: MAX_SETS,
-    extra_batches: 7,
-    check_every: 1,
-    hopeless_after: 8,
-    close: None,
-};
+const RULE: StoppingRule =
+    StoppingRule { extra_batches: 7, hopeless_after: 8, ..StoppingRule::up_to(MAX_SETS) };
 
 /// Errors for trees, shared by all sessions.
 pub(in crate::engine) struct Sets {
