@@ -387,7 +387,7 @@ def test_columns_too_many_are_refused_with_a_way_out(linear: bytes, schema: pr.S
     with pytest.raises(
         ValueError,
         match=r"unexpected column 'id'.* "
-        r"\(ids=\['id'\] carries it through, ignore_extra=True passes over it\)",
+        r"\(ids=\['id'\] carries it through, ignore_extra=True ignores it\)",
     ):
         engine_of(linear, schema).recourse(pa.table(people_of(3)))
 

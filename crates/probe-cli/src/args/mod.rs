@@ -152,9 +152,10 @@ pub(crate) struct Recourse {
     pub(crate) seek: Seek,
     #[command(flatten)]
     pub(crate) wishes: Wishes,
-    /// Personal costs: a table with a row for each person, in the order of PEOPLE, and columns named
-    /// after features or `cost:FEATURE`. A cell is the factor by which the usual cost is multiplied
-    /// for that person; an empty cell is 1. The file may be PEOPLE itself, with --ignore-extra.
+    /// Personal costs: a table with a row for each person, in the order of PEOPLE, and columns
+    /// named after features or `cost:FEATURE`. A cell is the factor by which the usual cost is
+    /// multiplied for that person; an empty cell is 1. The file may be PEOPLE itself, with
+    /// --ignore-extra.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) costs: Option<PathBuf>,
     /// Append a record of every answer to this file (JSON Lines). Each record contains the hash of
