@@ -10,8 +10,7 @@ import_exception!(probe_recourse.errors, UnsupportedError);
 pub(crate) fn raise(error: anyhow::Error) -> PyErr {
     let mut text = one_line(&error, Spelling::Keyword);
     if let Some(probe_io::Error::UnexpectedColumn { column, .. }) = error.downcast_ref() {
-        text +=
-            &format!(" (ids=['{column}'] carries it through, ignore_extra=True passes over it)");
+        text += &format!(" (ids=['{column}'] carries it through, ignore_extra=True ignores it)");
     }
     for cause in error.chain() {
         if let Some(probe_core::Error::Unsupported { .. }) = cause.downcast_ref() {

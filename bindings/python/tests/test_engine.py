@@ -208,7 +208,7 @@ def test_errors_name_the_argument(linear: bytes, schema: pr.Schema) -> None:
     refused(ValueError, "^max_rate: must be between 0 and 1, both excluded, got 1.5$", max_rate=1.5)
     refused(ValueError, r"^sigma: must be positive and finite, got 0$", sigma=0.0)
     refused(ValueError, "^sigma: .*nan", sigma=float("nan"))
-    refused(ValueError, "^rows: it belongs to confidence_scope file$", rows=3)
+    refused(ValueError, "^rows: needs confidence_scope file$", rows=3)
     refused(ValueError, "^noise: cannot be used with sigma$", sigma=0.1, noise=pr.Laplace(0.1))
     refused(ValueError, "^effort: unknown variant `huge`, expected one of `quick`", effort="huge")
     refused(ValueError, r"unknown cost norm|cost", cost="l7")
@@ -387,7 +387,7 @@ def test_columns_too_many_are_refused_with_a_way_out(linear: bytes, schema: pr.S
     with pytest.raises(
         ValueError,
         match=r"unexpected column 'id'.* "
-        r"\(ids=\['id'\] carries it through, ignore_extra=True passes over it\)",
+        r"\(ids=\['id'\] carries it through, ignore_extra=True ignores it\)",
     ):
         engine_of(linear, schema).recourse(pa.table(people_of(3)))
 

@@ -1,9 +1,8 @@
-//! Ctrl-C and its kin: no half-written file, no temporary file, and an exit status of 128 and the
-//! signal's number, as shells have it.
+//! Handles Ctrl-C and similar signals: they leave no partial and no temporary file. The exit status
+//! is 128 plus the signal's number, as in shells.
 //!
-//! While an output is open ([`holding_output`]) the signal is only noted, and whoever writes stops
-//! soon and cleans up. At any other time there is nothing to clean up, and the process ends at
-//! once.
+//! While an output is open ([`holding_output`]), the signal only sets a flag; the writer checks it,
+//! stops soon and cleans up. Otherwise there is nothing to clean up, and the process ends at once.
 
 use crate::printer::Printer;
 use probe_io::Error;
@@ -13,16 +12,17 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 /// Number of the signal of Ctrl-C.
 const INTERRUPT: u8 = 2;
 
-/// Set by the signal.
+/// Whether a signal has arrived.
 pub(crate) static CANCELLED: AtomicBool = AtomicBool::new(false);
-/// Its number.
+/// Number of the signal.
 static SIGNAL: AtomicU8 = AtomicU8::new(INTERRUPT);
 /// How many outputs are open.
 static HOLDING: AtomicUsize = AtomicUsize::new(0);
 /// Whether an output was written to its end.
 static WRITTEN: AtomicBool = AtomicBool::new(false);
 
-/// Starts listening; before any thread is started. Failing to listen only makes Ctrl-C abrupt.
+/// Starts to listen for signals. Call it before any thread is started. If it fails, Ctrl-C ends the
+/// process without cleaning up.
 #[cfg(unix)]
 pub(crate) fn listen() {
     use nix::sys::signal::{SigSet, Signal};
@@ -30,8 +30,8 @@ pub(crate) fn listen() {
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]
         .into_iter()
         .for_each(|signal| signals.add(signal));
-    // Held back in this thread and in those that it starts, and waited for in one of their own: so
-    // that it is known which one it was.
+    // Block the signals in this thread and in all that it starts, and wait for them in a thread of
+    // their own, which learns the number of the signal.
     if signals.thread_block().is_err() {
         return;
     }
@@ -45,13 +45,13 @@ pub(crate) fn listen() {
     }
 }
 
-/// Starts listening. Failing to listen only makes Ctrl-C abrupt.
+/// Starts to listen for Ctrl-C. If it fails, Ctrl-C ends the process without cleaning up.
 #[cfg(not(unix))]
 pub(crate) fn listen() {
     let _ = ctrlc::set_handler(|| stop(INTERRUPT));
 }
 
-/// Ends the process, or has whoever writes end it.
+/// Ends the process or, while an output is open, tells its writer to stop.
 fn stop(signal: u8) {
     SIGNAL.store(signal, Ordering::SeqCst);
     CANCELLED.store(true, Ordering::SeqCst);
@@ -61,17 +61,17 @@ fn stop(signal: u8) {
     }
 }
 
-/// Fails once the signal came; for loops whose steps take long.
+/// Fails after a signal. For loops with long steps.
 pub(crate) fn check() -> anyhow::Result<()> {
     if CANCELLED.load(Ordering::Relaxed) { Err(Error::Cancelled.into()) } else { Ok(()) }
 }
 
-/// An output is open for as long as this lives; whoever has it looks at [`CANCELLED`] or is short.
+/// An output is open as long as this value exists. Its owner checks [`CANCELLED`] or ends soon.
 #[derive(Debug)]
 pub(crate) struct Hold(());
 
 impl Hold {
-    /// Fails if the signal came before.
+    /// Fails if a signal arrived before.
     pub(crate) fn new() -> anyhow::Result<Self> {
         HOLDING.fetch_add(1, Ordering::SeqCst);
         let hold = Self(());
@@ -85,8 +85,8 @@ impl Drop for Hold {
     }
 }
 
-/// Runs `work`, which writes an output and looks at [`CANCELLED`] or is short. Fails at once if the
-/// signal came before.
+/// Runs `work`, which writes an output and checks [`CANCELLED`] or ends soon. Fails at once if a
+/// signal arrived before.
 pub(crate) fn holding_output<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let _hold = Hold::new()?;
     let done = work()?;
@@ -94,7 +94,7 @@ pub(crate) fn holding_output<T>(work: impl FnOnce() -> anyhow::Result<T>) -> any
     Ok(done)
 }
 
-/// Says so, and gives the exit status.
+/// Prints that the command was interrupted, and returns the exit status.
 pub(crate) fn tell(printer: &Printer) -> ExitCode {
     say(printer);
     ExitCode::from(status())
@@ -102,7 +102,7 @@ pub(crate) fn tell(printer: &Printer) -> ExitCode {
 
 fn say(printer: &Printer) {
     printer.error(if WRITTEN.load(Ordering::SeqCst) {
-        "interrupted; what was written before is whole, the rest is missing"
+        "interrupted; outputs that were finished before are complete, the others are missing"
     } else {
         "interrupted; no output file was written"
     });

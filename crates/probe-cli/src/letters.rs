@@ -24,7 +24,7 @@ pub(crate) fn letters_of<'e>(
         let idle =
             [("--language", args.language.is_some()), ("--templates", args.templates.is_some())];
         return match idle.iter().find(|(_, given)| *given) {
-            Some((flag, _)) => Err(Usage::of(flag, "it belongs to --explain").into()),
+            Some((flag, _)) => Err(Usage::of(flag, "needs --explain").into()),
             None => Ok(None),
         };
     }

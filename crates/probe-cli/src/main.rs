@@ -51,7 +51,7 @@ fn finish(error: &anyhow::Error, printer: &Printer) -> ExitCode {
         Some(Error::Cancelled) => return interrupt::tell(printer),
         Some(Error::UnexpectedColumn { column, .. }) => {
             let column = column.replace(['\n', '\r'], " ");
-            let hint = format!("--id {column} carries it through, --ignore-extra passes over it");
+            let hint = format!("--id {column} carries it through, --ignore-extra ignores it");
             printer.error(&format!("{} ({hint})", one_line(error, Spelling::Flag)));
         }
         _ => printer.error(&one_line(error, Spelling::Flag)),

@@ -35,9 +35,9 @@ pub enum Error {
     Io {
         /// File as the user named it.
         file: String,
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
     /// The reader of standard output closed it. Programs ignore this error.
@@ -124,7 +124,7 @@ pub enum Error {
         /// The expected value.
         wanted: &'static str,
     },
-    /// A cell that holds none of its feature's categories.
+    /// A cell that does not hold one of its feature's categories.
     #[error("{file}: {place}, column '{column}': '{value}' is no category of it (known: {known})")]
     UnknownCategory {
         /// File as the user named it.

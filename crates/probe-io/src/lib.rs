@@ -5,7 +5,7 @@
 //!   JSON path.
 //! - [`TableReader`] → [`Chunks`] → [`Chunk`]: CSV, JSON Lines, JSON and Parquet in bounded memory.
 //! - [`read_pairs`]: pairs of advised and implemented values.
-//! - [`TableWriter`]: the same formats out, whole or not at all.
+//! - [`TableWriter`]: writes the same formats, completely or not at all.
 //! - [`run_pipeline`]: reader, workers and writer, in order, with the same bytes for any number of
 //!   threads.
 //!

@@ -1,13 +1,13 @@
-//! Tables of advised and implemented values, to learn noise from.
+//! Tables of prescribed and implemented values, from which noise is learned.
 //!
 //! A feature `income` has the columns `income` (prescribed) and `income__implemented`. The residual
-//! is implemented less prescribed, over the feature's scale.
+//! is the implemented value minus the prescribed one, divided by the feature's scale.
 
 use crate::error::{Error, Result};
 use crate::table::{Columns, TableReader};
 use probe_core::Schema;
 
-/// What the name of a column of implemented values ends in.
+/// Suffix of the name of a column with implemented values.
 pub const IMPLEMENTED: &str = "__implemented";
 
 /// Residuals read from pairs.
@@ -17,16 +17,16 @@ pub struct Pairs {
     pub features: Vec<String>,
     /// Residuals in scaled units, row after row.
     pub residuals: Vec<f64>,
-    /// Features that may change and have no columns: taken to be met exactly.
+    /// Features that may change but have no columns. They get no noise.
     pub unpaired: Vec<String>,
 }
 
 /// Reads all pairs of `reader`.
 ///
-/// With `features`, one that has neither column is never missed: its residuals are 0. One of the
-/// two columns alone is an error. Without, the features are those that have a column of implemented
-/// values, in the order of the columns of prescribed ones. `schema` gives the scales. Fails on
-/// missing columns and on cells that are not finite numbers, by name and row.
+/// With `features`, a feature without both columns has residuals of 0. One of the two columns alone
+/// is an error. Without `features`, they are those with a column of implemented values, in the
+/// order of their columns of prescribed values. `schema` gives the scales. Fails on missing columns
+/// and on cells that are not finite numbers; the error names column and row.
 pub fn read_pairs(
     reader: TableReader,
     features: Option<&[String]>,
@@ -62,7 +62,7 @@ pub fn read_pairs(
         );
         return Err(Error::file(&file, what));
     }
-    // For each feature, the number of its pair of columns, or none where it is never missed.
+    // For each feature, the index of its pair of columns; `None` if it has no noise.
     let mut pairs = Vec::with_capacity(all.len());
     let (mut columns, mut unpaired) = (Vec::new(), Vec::new());
     for name in &all {
@@ -92,7 +92,7 @@ pub fn read_pairs(
     let cells = columns.len();
     if cells == 0 {
         let what = format!(
-            "no pairs: none of the features has columns here \
+            "no pairs: no feature has both columns \
              (NAME is prescribed, NAME{IMPLEMENTED} is implemented): {}",
             all.join(", ")
         );
@@ -170,7 +170,7 @@ mod tests {
         let none = read(TEXT, Some(&["age"]), Some(&scaled)).unwrap_err().to_string();
         assert_eq!(
             none,
-            "pairs.csv: no pairs: none of the features has columns here (NAME is prescribed, \
+            "pairs.csv: no pairs: no feature has both columns (NAME is prescribed, \
              NAME__implemented is implemented): age"
         );
     }

@@ -1,9 +1,9 @@
-//! One reader, many workers, one writer: rows leave in the order they came, and memory does not
-//! grow with the table.
+//! One reader, many workers, one writer: rows are written in input order, and memory does not grow
+//! with the table.
 //!
-//! The reader cuts the input into chunks, workers decode, work and encode, and the calling thread
-//! writes. A fixed number of chunks is in flight at any time: the reader waits for the writer,
-//! however uneven the work. Nothing waits for a reader that waits for input: a run that is
+//! The reader cuts the input into chunks, the workers decode, process and encode them, and the
+//! calling thread writes. At most a fixed number of chunks is in flight, so that a fast reader
+//! waits for the writer. No thread waits for a reader that is blocked on input: a run that is
 //! cancelled or has failed ends at once, even if standard input is still open.
 
 use crate::error::{Error, Result};
@@ -19,12 +19,12 @@ use std::time::Duration;
 /// How often a waiting writer checks for cancellation.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What a pipeline reads, writes and obeys.
+/// The input, the output and the settings of a pipeline.
 #[derive(Debug)]
 pub struct Job<'a> {
-    /// Where rows come from.
+    /// The source of the rows.
     pub reader: Chunks,
-    /// Where rows go.
+    /// The destination of the rows.
     pub writer: TableWriter,
     /// Number of workers; 0 for one per core.
     pub threads: usize,
@@ -32,7 +32,7 @@ pub struct Job<'a> {
     pub cancelled: &'a AtomicBool,
 }
 
-/// What a pipeline did.
+/// Counts of rows of a finished pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
     /// Input rows.
@@ -41,19 +41,19 @@ pub struct Summary {
     pub rows_out: u64,
 }
 
-/// A chunk's number with what became of it.
+/// The number of a chunk, and its result.
 struct Done<E> {
     number: u64,
     result: Result<(usize, Encoded), E>,
 }
 
 /// Runs `work` on every chunk, with a scratch space per worker, and writes its batches in the order
-/// of the input. `progress` hears the number of input rows done. Output is the same for any number
-/// of workers; the error that comes first in row order wins, and on any error or cancellation
-/// nothing is left behind.
+/// of the input. `progress` is called with the number of finished input rows. The output is the
+/// same for any number of workers. If several rows fail, the error of the first one is returned. On
+/// any error or cancellation no output is left.
 ///
-/// Give `work` as a function or as a closure written in the call: a closure bound to a name first
-/// is taken to serve one chunk's lifetime only.
+/// Pass `work` as a function or as a closure written in the call. For a closure that is bound to a
+/// variable first, the compiler infers the lifetime of a single chunk.
 pub fn run_pipeline<S, E>(
     job: Job<'_>,
     scratch: impl Fn() -> S + Sync,
@@ -78,8 +78,8 @@ where
     }
     let chunks = Mutex::new(chunks);
     let encoder = writer.encoder();
-    // Not one of the scope's threads, which are waited for: this one may be blocked in a read that
-    // never returns.
+    // This must not be a thread of the scope, because the scope waits for its threads, and this one
+    // may be blocked in a read that never returns.
     let reading = std::thread::spawn(move || {
         for number in 0.. {
             // Both channels close when the writer stops early.
@@ -109,7 +109,7 @@ where
                         let (chunk, late) = raw.decode();
                         let batch = work(&mut space, &chunk)?;
                         let encoded = encoder.encode(&batch)?;
-                        // Rows before a faulty one had their chance to fail first.
+                        // Rows before a faulty one are processed first: their errors come first.
                         late.map_or(Ok((chunk.n_rows(), encoded)), |error| Err(error.into()))
                     });
                     std::mem::forget(alarm);
@@ -142,7 +142,7 @@ where
                 next += 1;
                 rows_in += n_rows as u64;
                 progress(rows_in);
-                // The reader has ended, so nobody needs the permit.
+                // This fails only if the reader has ended, and then no permit is needed.
                 let _ = permit_sender.try_send(());
             }
         }
@@ -151,8 +151,7 @@ where
     if cancelled.load(Ordering::Relaxed) {
         return Err(Error::Cancelled.into());
     }
-    // All chunks came, so the reader has ended; had it panicked, the rows would not be all there
-    // are.
+    // The reader has ended. If it panicked, rows are missing.
     if let Err(panic) = reading.join() {
         std::panic::resume_unwind(panic);
     }
@@ -175,7 +174,7 @@ fn take(
     None
 }
 
-/// Tells the workers when the writer has ended.
+/// When dropped, tells the workers that the writer has ended.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -184,8 +183,8 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Dropped only while a worker unwinds: tells the writer to stop, which would otherwise wait for
-/// this chunk for ever.
+/// Dropped only if a worker panics: tells the writer to stop, because it would otherwise wait for
+/// this chunk forever.
 struct Alarm<'a, E: From<Error>>(&'a Sender<Done<E>>, u64);
 
 impl<E: From<Error>> Drop for Alarm<'_, E> {

@@ -1,4 +1,4 @@
-//! From a request to an engine's set-up: model, schema and fields become a [`Setup`].
+//! Turns a request, a model and a schema into a [`Setup`], from which an engine is built.
 
 use crate::diagnostics::Diagnostics;
 use crate::error::RequestError;
@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A request that fits its model: what engines are made of, and what results say about it.
+/// A request that was checked against its model, with what results say about it.
 pub struct Prepared {
-    /// What engines are made of.
+    /// The set-up of the engine.
     pub setup: Setup,
     /// Features in the model's order, with units.
     pub schema: Option<Schema>,
@@ -27,12 +27,12 @@ pub struct Prepared {
     coverage: Coverage,
 }
 
-/// What a request needs besides its fields, read by the front end.
+/// Inputs of a request besides its fields. The front end reads them.
 #[derive(Default)]
 pub struct Inputs {
     /// The schema.
     pub schema: SchemaSource,
-    /// What errors about the schema name: its file, or the model's.
+    /// The file that errors about the schema name: the schema's, or the model's.
     pub origin: String,
     /// The content of the file that `noise` names as `file:…`.
     pub noise: Option<Vec<u8>>,
@@ -40,7 +40,7 @@ pub struct Inputs {
     pub reference: Option<TableReader>,
 }
 
-/// What is asked for; results name it.
+/// The command that results name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// Answers to people.
@@ -65,7 +65,7 @@ impl Command {
     }
 }
 
-/// How much work one person is.
+/// Typical computing time for one person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     /// Microseconds.
@@ -79,8 +79,8 @@ pub enum Work {
 }
 
 impl Work {
-    /// People handed out at a time: small portions keep every thread busy and the progress moving.
-    /// `None` where any number will do.
+    /// Number of people that a thread takes at a time. Small portions keep all threads busy and the
+    /// progress moving. `None` for the default.
     pub fn portion(self) -> Option<usize> {
         match self {
             Self::Light => None,
@@ -94,14 +94,14 @@ impl Work {
 /// What the confidence covers.
 #[derive(Debug, Clone, Copy)]
 struct Coverage {
-    /// As requested; that of one row is in the set-up.
+    /// The requested confidence. The set-up has that of one row.
     confidence: f64,
-    /// Rows that it is divided over.
+    /// Number of rows over which the confidence is divided.
     rows: Option<u64>,
 }
 
 impl Prepared {
-    /// Checks the request against the model, and warns of what is probably not meant.
+    /// Checks the request against the model, and warns of settings that are probably mistakes.
     pub fn new(
         file: &ModelFile,
         inputs: Inputs,
@@ -129,8 +129,8 @@ impl Prepared {
         Ok(Self { setup, schema, model_hash: file.hash.clone(), noise, coverage })
     }
 
-    /// Fails where there are more rows than the confidence was divided over: what was promised
-    /// would not hold.
+    /// Fails if there are more rows than the confidence was divided over, because the promised
+    /// confidence would then not hold.
     pub fn check_rows(&self, chunk: &Chunk) -> Result<()> {
         let end = chunk.first_row() + chunk.n_rows() as u64;
         match self.coverage.rows {
@@ -146,14 +146,14 @@ impl Prepared {
         }
     }
 
-    /// How much work one person is; says so where it is a matter of seconds.
+    /// Typical computing time for one person. Prints a note if it is seconds.
     pub fn work(&self, diagnostics: &dyn Diagnostics) -> Work {
         let setup = &self.setup;
         let (linear, gaussian) =
             (setup.model.as_linear().is_some(), setup.noise.as_gaussian().is_some());
         if setup.method == "probe-mc" {
             let message = Message::from(
-                "probe-mc draws new samples at each of many steps and may take seconds a person; ",
+                "probe-mc draws new samples at each step and may take seconds per person; ",
             )
             .field("option")
             .text(" samples=N and ")
@@ -162,9 +162,9 @@ impl Prepared {
             diagnostics.note(&message);
             Work::Huge
         } else if setup.shift.is_some() && !linear {
-            let message = Message::from("each sample has a network of its own (")
+            let message = Message::from("each sample draws a changed network (")
                 .field("model_shift")
-                .text("): a person may take seconds");
+                .text("), which may take seconds per person");
             diagnostics.note(&message);
             Work::Huge
         } else if setup.model.as_differentiable().is_none() {
@@ -176,20 +176,20 @@ impl Prepared {
         }
     }
 
-    /// Warns where the noise was fitted for larger rates than those asked for.
+    /// Warns if the noise was fitted for a larger rate than one of those asked for.
     pub fn warn_of_fit(&self, rates: &[f64], diagnostics: &dyn Diagnostics) {
         let smallest = rates.iter().copied().fold(f64::INFINITY, f64::min);
         if let Some(fitted) = self.noise.fitted_rate.filter(|&fitted| smallest < fitted) {
             let message = format!(
                 "{} was fitted for a rate of {fitted} and is too optimistic for {smallest}: \
-                 fit it with probe noise fit -r {smallest}",
+                 fit it again with probe noise fit -r {smallest}",
                 self.noise.name
             );
             diagnostics.warn(&message.into());
         }
     }
 
-    /// Warns where rates are too small for a certificate by sampling.
+    /// Warns if a rate is too small to be certified by sampling.
     pub fn warn_of_small_rates(
         &self,
         engine: &Engine,
@@ -209,7 +209,7 @@ impl Prepared {
         }
     }
 
-    /// Reports what came of the method's preparations, to people and in `meta`.
+    /// Reports the notes of the method's preparation, as diagnostics and in `meta`.
     pub fn report_notes(&self, engine: &Engine, meta: &mut Value, diagnostics: &dyn Diagnostics) {
         if let Some(notes) = engine.notes() {
             diagnostics.note(&notes.text.into());
@@ -217,7 +217,7 @@ impl Prepared {
         }
     }
 
-    /// What every JSON result carries.
+    /// The `meta` object of every JSON result.
     pub fn meta(&self, command: Command) -> Value {
         let noise_on = match self.setup.noise_on {
             NoiseOn::All => "all",
@@ -269,7 +269,8 @@ impl Prepared {
     }
 }
 
-/// The confidence of each of `rows` that together have `confidence`; `None` where it rounds to 1.
+/// The confidence of each row if `rows` of them together have `confidence`; `None` if it rounds to
+/// 1.
 fn confidence_of_a_row(confidence: f64, rows: u64) -> Option<f64> {
     let delta = (1.0 - confidence) / rows.max(1) as f64;
     let each = 1.0 - delta;
@@ -292,7 +293,7 @@ impl Coverage {
     }
 }
 
-/// The rows that the confidence is divided over, if it is.
+/// The number of rows over which the confidence is divided; `None` if it is not.
 fn rows_of(request: &Request) -> Result<Option<u64>, RequestError> {
     match (request.confidence_scope, request.rows) {
         (Scope::Row, _) => Ok(None),
@@ -304,7 +305,7 @@ fn rows_of(request: &Request) -> Result<Option<u64>, RequestError> {
     }
 }
 
-/// The set-up, but for what depends on the names of features.
+/// The set-up without settings that depend on names of features.
 fn builder<'s>(
     request: &Request,
     model: Arc<dyn Model>,
@@ -330,7 +331,7 @@ fn builder<'s>(
         .effort(request.effort))
 }
 
-/// Applies limits that name a feature where they are wrong.
+/// Applies limits whose errors name a feature.
 fn limit(request: &Request, setup: &mut Setup) -> Result<()> {
     if let Some(Bounds::Box(low, high)) = request.bounds {
         intersect(&mut setup.actions, &setup.names, low, high)?;
@@ -350,16 +351,17 @@ pub fn columns_of(
     setup.columns_of(name).map_err(|error| RequestError::of(field, error))
 }
 
-/// What `prefer` and `avoid` do to costs, column by column; empty without them.
+/// The factors by which `prefer` and `avoid` change costs, column by column; empty without them.
 fn preference_of(setup: &Setup, request: &Request) -> Result<Vec<f64>, RequestError> {
-    /// How much less or more than its cost a feature counts.
+    /// The factor of the cost of a feature to avoid; a preferred one has its inverse.
     const TIMES: f64 = 10.0;
     let (prefer, avoid) = (&request.prefer, &request.avoid);
     if prefer.is_empty() && avoid.is_empty() {
         return Ok(Vec::new());
     }
     if let Some(name) = prefer.iter().find(|name| avoid.contains(name)) {
-        return Err(RequestError::new("prefer", format!("'{name}' is to be avoided, too")));
+        let message = Message::from(format!("'{name}' is also in ")).field("avoid");
+        return Err(RequestError::new("prefer", message));
     }
     let mut factors = vec![1.0; setup.names.len()];
     for (field, names, factor) in [("prefer", prefer, 1.0 / TIMES), ("avoid", avoid, TIMES)] {
@@ -370,7 +372,7 @@ fn preference_of(setup: &Setup, request: &Request) -> Result<Vec<f64>, RequestEr
     Ok(factors)
 }
 
-/// The reference rows. Fails on a table without any.
+/// The reference rows. Fails on an empty table.
 fn reference_of(reader: TableReader, setup: &Setup) -> Result<Arc<[f64]>> {
     let name = reader.name().to_owned();
     let rows = people_of(reader, setup, true)?;
@@ -380,15 +382,15 @@ fn reference_of(reader: TableReader, setup: &Setup) -> Result<Arc<[f64]>> {
     Ok(rows.into())
 }
 
-/// Applies a box, naming the feature that it would leave without room.
+/// Intersects the bounds with a box. The error names the feature that would have no value left.
 fn intersect(actions: &mut Actions, names: &[String], low: f64, high: f64) -> Result<()> {
     for (j, name) in names.iter().enumerate() {
-        let room = actions.room(j);
-        if room.low.max(low) > room.high.min(high) {
+        let limits = actions.room(j);
+        if limits.low.max(low) > limits.high.min(high) {
             let what = format!(
-                "{low},{high} leaves no room for '{name}', \
+                "{low},{high} leaves no value for '{name}', \
                  which the schema bounds to {},{} (scaled)",
-                room.low, room.high
+                limits.low, limits.high
             );
             return Err(RequestError::new("bounds", what).into());
         }
@@ -399,13 +401,13 @@ fn intersect(actions: &mut Actions, names: &[String], low: f64, high: f64) -> Re
 /// The noise as results name it.
 struct NamedNoise {
     name: String,
-    /// The standard deviation, where it is one number.
+    /// The standard deviation, if it is the same number for all features.
     sigma: Option<f64>,
     /// The target rate that a noise file was fitted for.
     fitted_rate: Option<f64>,
 }
 
-/// Applies `noise`; `content` is that of the file it names.
+/// Sets the noise of the set-up. `content` is the content of the file that `noise` names.
 fn set_noise(setup: &mut Setup, request: &Request, content: Option<&[u8]>) -> Result<NamedNoise> {
     let sigma = request.deviation();
     let Some(spec) = &request.noise else {
@@ -432,7 +434,7 @@ fn set_noise(setup: &mut Setup, request: &Request, content: Option<&[u8]>) -> Re
     Ok(NamedNoise { name, sigma: Some(sd), fitted_rate: None })
 }
 
-/// Without a scale, σ = 0.1 means 0.1 of every unit.
+/// Warns if no feature has a scale: σ = 0.1 then means 0.1 raw units of every feature.
 fn warn_of_raw_units(file: &ModelFile, schema: Option<&Schema>, diagnostics: &dyn Diagnostics) {
     let unscaled = |schema: &Schema| {
         schema.features.iter().all(|f| f.offset_and_width().is_none() && f.noise.is_none())
@@ -461,7 +463,7 @@ mod tests {
                     together <= (1.0 - confidence) * (1.0 + 2.0 * f64::EPSILON),
                     "{confidence} {rows}"
                 );
-                // An ulp of 1 is what is lost for each row.
+                // Each row loses at most an ulp of 1.
                 assert!(
                     together >= 1.0 - confidence - 2.0 * f64::EPSILON * rows as f64,
                     "{confidence} {rows}"

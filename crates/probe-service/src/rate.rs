@@ -14,7 +14,7 @@ use probe_io::{Batch, Chunk, Column, Field, JsonRows};
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The people that points were made for, row by row, with the name of their table.
+/// The people to whom the points were advised, row by row, with the name of their table.
 #[derive(Debug)]
 pub struct Origins {
     /// As messages name it.
@@ -189,23 +189,23 @@ impl Rates {
     }
 }
 
-/// The error where the people that points were made for are not given.
+/// The error if the people to whom the points were advised are needed but not given.
 fn needs_from(why: Message) -> RequestError {
-    let what = ": the people that the points were made for, row by row";
+    let what = ": the people to whom the points were advised, row by row";
     RequestError::new("from", Message::from("needed with ").then(why).text(what))
 }
 
-/// Whether the noise is another one for every move; it is Gaussian then.
+/// Whether the noise depends on the change; it is then Gaussian for each change.
 fn depends_on_the_change(setup: &Setup) -> Result<bool> {
     let nowhere = vec![0.0; setup.names.len()];
     Ok(setup.noise.at(&nowhere, &nowhere)?.is_some())
 }
 
-/// How many boxes `auto` tries on an ensemble of trees before it samples.
+/// The number of boxes that `auto` evaluates on an ensemble of trees before it samples instead.
 const BOXES: usize = 1 << 14;
 
-/// The estimator asked for; `auto` and `exact` mean the closed form, the sum over all residuals or
-/// boxes, where that is the true rate.
+/// The requested estimator. `auto` and `exact` mean the closed form, the sum over all residuals, or
+/// boxes, whichever gives the true rate.
 fn estimator(
     request: &Request,
     setup: &Setup,

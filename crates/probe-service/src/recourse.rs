@@ -1,5 +1,5 @@
-//! Answers to people, chunk by chunk: what `probe recourse` and its like in other languages give
-//! back.
+//! Answers to people, chunk by chunk, for `probe recourse` and for the same function in other
+//! languages.
 
 use crate::letters::Letters;
 use crate::people::at_row;
@@ -11,7 +11,7 @@ use probe_io::{Batch, Checksum, Chunk, Column, Field, JsonRows};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Output columns before those of the features, with `options` answers per person.
+/// Output columns that come before those of the features, for `options` answers per person.
 pub fn fields(options: usize, relax: bool) -> Vec<Field> {
     let mut fields = vec![Field::integer("row")];
     if options > 1 {
@@ -39,14 +39,14 @@ pub struct Worker<'e> {
     /// Answers per person.
     options: usize,
     people: Vec<f64>,
-    /// Person by person.
+    /// The answers of each person, one person after another.
     answers: Vec<Answer>,
-    /// What would help, for each answer, where that is asked for.
+    /// The relaxations that would help, for each answer; `None` if they are not asked for.
     relaxations: Option<Vec<Vec<Relaxation>>>,
 }
 
 impl<'e> Worker<'e> {
-    /// A worker of `engine`, which also says what would help if asked to `relax`.
+    /// A worker of `engine`. With `relax`, it also finds relaxations for people without an answer.
     pub fn new(engine: &'e Engine, relax: bool) -> Self {
         let session = engine.session();
         let options = session.n_options();
@@ -59,8 +59,8 @@ impl<'e> Worker<'e> {
         &self.answers
     }
 
-    /// Answers the people of a chunk. `factors` tells by row how many times the usual each column's
-    /// change costs; stops where `cancelled`.
+    /// Answers the people of a chunk. `factors` gives, for a row, the factor of each column's cost.
+    /// Fails with [`probe_io::Error::Cancelled`] if `cancelled`.
     pub fn answer<'f>(
         &mut self,
         chunk: &Chunk,
@@ -93,7 +93,7 @@ impl<'e> Worker<'e> {
         Ok(())
     }
 
-    /// The answers in words.
+    /// The answers as letters.
     pub fn letters(
         &mut self,
         letters: &Letters<'_>,

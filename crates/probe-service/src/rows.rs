@@ -10,8 +10,8 @@ use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// Feature columns of `answers`, in the order of the input, where `row_of` says which row of the
-/// chunk an answer belongs to. What did not change keeps its text.
+/// Feature columns of `answers`, in the order of the input. `row_of` gives the row of the chunk
+/// that an answer belongs to. Unchanged values keep their text.
 pub(crate) fn feature_columns<'c>(
     chunk: &'c Chunk,
     people: &[f64],
@@ -25,7 +25,7 @@ pub(crate) fn feature_columns<'c>(
         if same(value, people[row * n + j]) {
             chunk.unchanged(row, k, value)
         } else {
-            told(value, steps[j])
+            printed_cell(value, steps[j])
         }
     };
     let category = |encoding: &'c Encoding, i: usize, k: usize| -> Cow<'c, str> {
@@ -35,7 +35,7 @@ pub(crate) fn feature_columns<'c>(
             (encoding.value(k, from) == encoding.value(k, to)).then(|| chunk.category_text(row, k));
         own.flatten().unwrap_or_else(|| encoding.category(k, to).unwrap_or_default().into())
     };
-    // Numbers that came without texts and go in no steps need no more than themselves.
+    // Without input texts and without steps, numbers are written as they are.
     let mut plain = if chunk.has_texts() { Vec::new() } else { numbers(answers, n) };
     let column = |k: usize| {
         let j = plan.encoding().map_or(k, |encoding| encoding.column_of(k));
@@ -62,14 +62,14 @@ fn numbers(answers: &[Answer], n_columns: usize) -> Vec<Vec<f64>> {
     columns
 }
 
-/// A value as people are told it: whole where steps are.
-fn told(value: f64, step: Option<f64>) -> Cell<'static> {
+/// A value as it is printed: as a whole number if its steps are whole.
+fn printed_cell(value: f64, step: Option<f64>) -> Cell<'static> {
     let whole =
         step.is_some_and(|step| step.fract() == 0.0) && value.fract() == 0.0 && value.abs() < 1e15;
     if whole { Cell::Whole(value as i64) } else { Cell::Number(value) }
 }
 
-/// Whether two values are one; what is missing (NaN) stays so.
+/// Whether two values are the same. A missing value (NaN) equals a missing value.
 fn same(a: f64, b: f64) -> bool {
     a == b || (a.is_nan() && b.is_nan())
 }
@@ -80,13 +80,13 @@ pub(crate) struct AnswerRow<'a> {
     pub person: &'a [f64],
     pub answer: &'a Answer,
     pub row: u64,
-    /// Which of the person's answers, where there are several.
+    /// Index of the answer, if people have several.
     pub option: Option<usize>,
-    /// The rate asked for, where there are several.
+    /// The target rate, if there are several.
     pub target_rate: Option<f64>,
-    /// What would help, where that is asked for.
+    /// The relaxations that would help, if they are asked for.
     pub relaxations: Option<&'a [Relaxation]>,
-    /// Tolerance and shortfall, where they are part of the row.
+    /// Tolerance and shortfall, if they are part of the row.
     pub details: Option<(Option<ToleranceOf<'a>>, Value)>,
     pub ids: Ids<'a>,
 }
@@ -172,7 +172,7 @@ impl<'a> ValueOf<'a> {
     }
 }
 
-/// What changes, by feature name.
+/// The changed features, by name.
 struct Changes<'a>(&'a AnswerRow<'a>);
 
 #[derive(Serialize)]
@@ -206,8 +206,8 @@ impl Serialize for Changes<'_> {
     }
 }
 
-const NOTHING_TO_SPARE: &str = "none beyond the noise itself: the rate is certified to be \
-    at most r, and no lower; --tolerance leaves room";
+const NO_TOLERANCE: &str = "none beyond the noise itself: the rate is certified to be at most r, \
+    and not lower; use --tolerance to tolerate more";
 
 /// How far the advice may be missed, by feature name.
 pub(crate) struct ToleranceOf<'a> {
@@ -216,7 +216,7 @@ pub(crate) struct ToleranceOf<'a> {
 }
 
 impl<'a> ToleranceOf<'a> {
-    /// `None` where there is no advice, or nothing is known.
+    /// `None` if there is no advice, or no tolerance is known.
     pub(crate) fn new(
         engine: &'a Engine,
         person: &[f64],
@@ -235,10 +235,10 @@ impl Serialize for ToleranceOf<'_> {
             map.serialize_entry("at_target_rate", &slacks(&tolerance.at_target))?;
             map.serialize_entry("still_favourable", &slacks(&tolerance.favourable))?;
         } else if tolerance.at_target.is_empty() {
-            // The bound of a certificate often is the target itself, and a list of zeros would look
-            // like a finding.
+            // The certified bound is often the target itself, which leaves no tolerance. A list of
+            // zeros would look like a result.
             map.serialize_entry("at_target_rate", &())?;
-            map.serialize_entry("note", NOTHING_TO_SPARE)?;
+            map.serialize_entry("note", NO_TOLERANCE)?;
         } else {
             map.serialize_entry("at_target_rate", &slacks(&tolerance.at_target))?;
         }
@@ -263,7 +263,7 @@ impl Serialize for Slacks<'_> {
     }
 }
 
-/// What stands in the way, by feature name; null where nothing does.
+/// The limits that prevent an answer, by feature name; null if the target was met.
 pub(crate) fn shortfall_value(
     session: &mut Session<'_>,
     encoding: &Encoding,
@@ -294,7 +294,7 @@ pub fn limit_words(limit: &Limit) -> String {
     }
 }
 
-/// What a limit would have to become: the kind of limit, the feature and the value.
+/// A relaxation as its kind of limit, the feature, and the value that the limit would need.
 fn relaxed(setup: &Setup, relaxation: &Relaxation) -> (&'static str, Option<String>, Value) {
     let name =
         |j: usize| Some(setup.encoding.features()[setup.encoding.feature_of(j)].name.clone());
@@ -379,7 +379,7 @@ mod tests {
         let none = json(0.3);
         assert_eq!(
             (&none["at_target_rate"], none["note"].as_str()),
-            (&Value::Null, Some(NOTHING_TO_SPARE))
+            (&Value::Null, Some(NO_TOLERANCE))
         );
         assert_eq!(json(0.4), Value::Null);
     }

@@ -1,5 +1,4 @@
-//! What a letter may say about one answer, and nothing else: every number of a letter is one of
-//! these.
+//! The facts that a letter may state about one answer. Every number of a letter is one of them.
 
 use probe_core::Status;
 use serde::Serialize;
@@ -14,26 +13,26 @@ pub enum Value {
     Category(String),
 }
 
-/// Which side of the advice a [`Leeway`] is on, and what holds there.
+/// The side of the advice that a [`Leeway`] is on, and what it guarantees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LeewaySide {
-    /// A lower value is still a yes, if everything else is exactly as advised.
+    /// A lower value is still accepted, if everything else is exactly as advised.
     Below,
-    /// A higher value is still a yes, if everything else is exactly as advised.
+    /// A higher value is still accepted, if everything else is exactly as advised.
     Above,
-    /// Aiming so far off on either side, at this feature alone, keeps the promised rate.
+    /// Aiming this far off on either side, for this feature alone, keeps the promised rate.
     Either,
 }
 
 /// How far a target may be missed, in the person's units.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Leeway {
-    /// Where.
+    /// On which side.
     pub side: LeewaySide,
     /// How far.
     pub by: f64,
-    /// Whether that is a whole number of steps, and printed as it is.
+    /// Whether `by` is a whole number of steps, which is printed without rounding.
     pub steps: bool,
 }
 
@@ -44,38 +43,38 @@ pub struct Change {
     pub feature: String,
     /// Its unit.
     pub unit: Option<String>,
-    /// Today.
+    /// Today's value.
     pub from: Value,
-    /// What to aim for: the certified value.
+    /// The value to aim for, which is certified.
     pub to: Value,
-    /// Cost of this change by itself, in scaled space, as it is for everybody.
+    /// Cost of this change alone, in scaled space, without personal cost factors.
     pub cost: f64,
-    /// Root mean square of how far people miss, where the noise acts on it.
+    /// Root mean square of the noise, if it acts on this feature.
     pub usual_miss: Option<f64>,
-    /// How far it may be missed, where that is proven.
+    /// How far the target may be missed, if that is proven.
     pub leeway: Option<Leeway>,
-    /// Whether the answer without this change, and otherwise exact, still is a yes: the change is
-    /// there for safety.
+    /// Whether the person would still be accepted without this change if all others were exact. The
+    /// change then only adds safety.
     pub spare: bool,
     /// Whether the new value is outside the range seen in training.
     pub outside: bool,
-    /// Probability that the person does not manage it, where that was allowed for.
+    /// Probability that the person fails to make the change, if that was taken into account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_fail: Option<f64>,
 }
 
-/// A feature that stays as it is, but may drift.
+/// A feature that the answer does not change, but that the noise acts on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Drift {
     /// The feature's name in the data.
     pub feature: String,
     /// Its unit.
     pub unit: Option<String>,
-    /// Root mean square of how far it drifts.
+    /// Root mean square of the noise.
     pub usual_miss: f64,
 }
 
-/// What stops a feature from helping more.
+/// The limit that prevents a feature from helping more.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
@@ -91,32 +90,32 @@ pub enum Stop {
     MaxChanges,
 }
 
-/// A feature and what stops it.
+/// A feature and the limit that stops it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Limited {
     /// The feature's name in the data.
     pub feature: String,
     /// Its unit.
     pub unit: Option<String>,
-    /// What stops it.
+    /// The limit.
     pub stop: Stop,
 }
 
-/// A rule that would have to give for there to be an answer.
+/// A rule that would have to be relaxed for an answer to exist.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Relief {
-    /// The feature's name in the data; none where it is the number of changes that is limited.
+    /// The feature's name in the data; `None` if the rule limits the number of changes.
     pub feature: Option<String>,
     /// Its unit.
     pub unit: Option<String>,
-    /// The value that it would need.
+    /// The value that the feature would need.
     pub to: Value,
-    /// Whether a number would have to rise to it, or fall.
+    /// For a number: whether it would have to rise (true) or fall (false).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upward: Option<bool>,
 }
 
-/// A rule between features, some of which change.
+/// A relation between features of which at least one changes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bond {
@@ -131,20 +130,20 @@ pub enum Bond {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// By what the advice is worth: the score that is lost if one change is left out. Names only
-    /// what the advice changes.
+    /// By the advice: the score that is lost if one change is left out. Only changed features can
+    /// be reasons.
     Advice,
-    /// Against approved people of a reference: the mean gain in score if this feature alone were
-    /// theirs. Names any feature.
+    /// By comparison with approved people of the reference data: the mean gain in score if the
+    /// person had their value of this feature. Any feature can be a reason.
     Reference,
 }
 
-/// Who a letter is to.
+/// The person to whom a letter is addressed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Addressee {
     /// Row of the input, from 0.
     pub row: u64,
-    /// Which of the person's answers, from 0, where there are several.
+    /// Index of the answer, from 0, if people have several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub option: Option<usize>,
     /// Id columns, names and values.
@@ -155,41 +154,41 @@ pub struct Addressee {
 /// Everything that a letter may say.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Facts {
-    /// Who it is to.
+    /// The person to whom it is addressed.
     #[serde(flatten)]
     pub to: Addressee,
-    /// What became of the person.
+    /// Status of the answer.
     pub status: Status,
-    /// Why, by its code, where the goal was missed.
+    /// The reason why the goal was missed, by its code.
     pub reason: Option<String>,
-    /// What changes, the costliest first.
+    /// The changes, the most expensive first.
     pub changes: Vec<Change>,
-    /// What stays but may drift.
+    /// Unchanged features that the noise acts on.
     pub drifts: Vec<Drift>,
-    /// The share of attempts that was allowed to fail.
+    /// The share of attempts that may fail.
     pub max_rate: f64,
-    /// The share that fails, as far as is known.
+    /// The share of attempts that fail: exact or estimated.
     pub rate: f64,
-    /// Upper bound on it.
+    /// Upper bound on `rate`.
     pub rate_upper: f64,
-    /// The lowest share that could be reached, where the target was missed.
+    /// The lowest rate that was found, if the target was missed.
     pub best_rate: Option<f64>,
     /// Whether the rate of a certified answer is exact.
     pub exact: bool,
-    /// Confidence of the bound, where it is not.
+    /// Confidence of the bound, if the rate is not exact.
     pub confidence: f64,
-    /// Principal reasons for the no: features, the weightiest first.
+    /// Features that are the principal reasons for the rejection, the most important first.
     pub reasons: Vec<String>,
-    /// How they were found.
+    /// How the reasons were found.
     pub reasons_by: Basis,
     /// The limits that prevent an answer, if the goal was missed.
     pub limits: Vec<Limited>,
-    /// What would help, where there is no answer.
+    /// Relaxations of limits that would help, if there is no answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub relaxations: Vec<Relief>,
-    /// Rules between features that the changes keep.
+    /// Relations between features that the changes keep.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bonds: Vec<Bond>,
-    /// Whether a change of the model was allowed for.
+    /// Whether a change of the model was taken into account.
     pub model_may_change: bool,
 }

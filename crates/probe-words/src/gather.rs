@@ -1,4 +1,4 @@
-//! From an engine and its answer to the facts of a letter.
+//! Collects the facts of a letter from an engine and its answer.
 
 use crate::facts::{
     Addressee, Basis, Bond, Change, Drift, Facts, Leeway, LeewaySide, Limited, Relief, Stop, Value,
@@ -9,23 +9,23 @@ use probe_core::{
     schema::{Relation, Tie},
 };
 
-/// Features that are named as principal reasons, at most: Regulation B's commentary on §
-/// 1002.9(b)(2) takes more than four to be of little help.
+/// At most this many principal reasons. The commentary to Regulation B, § 1002.9(b)(2), says that
+/// more than four are not likely to help.
 const REASONS: usize = 4;
-/// What a reason must weigh to be a principal one, as a share of the weightiest.
+/// A principal reason has at least this share of the weight of the most important one.
 const PRINCIPAL: f64 = 0.1;
-/// Approved people that reasons are found against, at most.
+/// Reasons are found by comparison with at most this many approved people.
 const APPROVED: usize = 256;
 
 /// Turns answers of an engine into facts.
 pub struct Witness<'e> {
     engine: &'e Engine,
-    /// Approved rows of the reference, one after the other; empty without one.
+    /// Approved rows of the reference data, one after the other; empty without reference data.
     approved: Vec<f64>,
 }
 
 impl<'e> Witness<'e> {
-    /// For answers of `engine`. Fails where the rows of its reference cannot be scored.
+    /// For answers of `engine`. Fails if rows of its reference data cannot be scored.
     pub fn new(engine: &'e Engine) -> Result<Self> {
         let n = engine.setup().names.len();
         let mut approved = Vec::new();
@@ -37,7 +37,7 @@ impl<'e> Witness<'e> {
         Ok(Self { engine, approved })
     }
 
-    /// The facts of `answer` to `person`; `session` is one of the same engine.
+    /// The facts of `answer` for `person`. `session` must belong to the same engine.
     pub fn facts(
         &self,
         session: &mut Session<'_>,
@@ -111,7 +111,7 @@ impl<'e> Witness<'e> {
         setup.actions.violations(&scaled(setup, person), &scaled(setup, row)).is_empty()
     }
 
-    /// Whether feature `k` moves others.
+    /// Whether feature `k` is part of a limited sum, so that it cannot change alone.
     fn is_tied(&self, k: usize) -> bool {
         let is_part = |tie: &Tie| match tie {
             Tie::Sum { .. } => tie.columns().iter().any(|&c| self.encoding().feature_of(c) == k),
@@ -120,13 +120,14 @@ impl<'e> Witness<'e> {
         self.engine.setup().actions.ties().iter().any(is_part)
     }
 
-    /// How far a feature may be missed, where it is proven: until the yes is lost where that is
-    /// known, else until the target is. What moves by steps is missed by steps.
+    /// How far the target of a feature may be missed, if that is proven: until the decision changes
+    /// if that distance is known, else until the rate exceeds its target. For a feature with steps
+    /// it is a whole number of steps.
     fn leeway(&self, tolerance: &Tolerance, k: usize) -> Option<Leeway> {
         let step = self.engine.setup().steps[self.encoding().column_of(k)];
         let whole = |leeway: Leeway| match step {
             Some(step) if leeway.side != LeewaySide::Either => {
-                // At the end of the leeway itself nothing need hold any more.
+                // Slightly less, because at the very end of the leeway nothing is guaranteed.
                 Leeway {
                     by: (leeway.by * (1.0 - 1e-9) / step).floor() * step,
                     steps: true,
@@ -138,7 +139,7 @@ impl<'e> Witness<'e> {
         leeway(tolerance, self.encoding(), k).map(whole).filter(|leeway| leeway.by > 0.0)
     }
 
-    /// Rules between numbers that concern some of these changes.
+    /// Relations between numbers that involve some of these changes.
     fn bonds(&self, changes: &[Change]) -> Vec<Bond> {
         let changes = |name: &String| changes.iter().any(|change| change.feature == *name);
         let bond = |relation: &Relation| match &relation.rule {
@@ -174,8 +175,8 @@ impl<'e> Witness<'e> {
             .collect()
     }
 
-    /// The usual miss of each feature at `to`; `None` if no noise acts on it,
-    /// and for categories.
+    /// The usual miss of each feature for a person who aims at `to`; `None` for features without
+    /// noise and for categories.
     fn misses(&self, person: &[f64], to: &[f64]) -> Result<Vec<Option<f64>>> {
         let (setup, encoding) = (self.engine.setup(), self.encoding());
         let mut active = vec![false; person.len()];
@@ -191,7 +192,8 @@ impl<'e> Witness<'e> {
         Ok((0..encoding.features().len()).map(miss).collect())
     }
 
-    /// Features that count most against the person, and how that was found.
+    /// The principal reasons: the features that lower the person's score most, and how they were
+    /// found.
     fn reasons(&self, person: &[f64], answer: &Answer) -> Result<(Vec<String>, Basis)> {
         let basis = if self.approved.is_empty() { Basis::Advice } else { Basis::Reference };
         if answer.status == Status::Favourable {
@@ -241,8 +243,8 @@ impl<'e> Witness<'e> {
             let feature = &encoding.features()[k];
             let stop = match limit {
                 Limit::Immutable => Stop::Immutable,
-                // Columns of a category are not the person's: only whether it may change can be
-                // said of it.
+                // People do not know the columns of a category. A letter can only say whether the
+                // category may change.
                 _ if encoding.is_category(k) => continue,
                 Limit::Direction => Stop::Direction,
                 Limit::AtMost(value) => Stop::AtMost(value),
@@ -261,7 +263,7 @@ impl<'e> Witness<'e> {
         Ok(limits)
     }
 
-    /// What would help, in the person's words.
+    /// The relaxations that would help, in the person's units.
     pub fn reliefs(&self, person: &[f64], relaxations: &[Relaxation]) -> Vec<Relief> {
         let (setup, encoding) = (self.engine.setup(), self.encoding());
         let of = |column: usize, to: &dyn Fn(&Feature) -> Value| {
@@ -303,7 +305,7 @@ fn changed(encoding: &Encoding, from: &[f64], to: &[f64]) -> Vec<usize> {
     (0..encoding.features().len()).filter(differs).collect()
 }
 
-/// `row` with feature `k` of `other`.
+/// `row` with feature `k` replaced by that of `other`.
 fn with_feature(encoding: &Encoding, k: usize, row: &[f64], other: &[f64]) -> Vec<f64> {
     let pick = |j: usize| if encoding.feature_of(j) == k { other[j] } else { row[j] };
     (0..row.len()).map(pick).collect()
@@ -319,7 +321,7 @@ fn value(encoding: &Encoding, k: usize, columns: &[f64]) -> Value {
 fn scaled(setup: &Setup, raw: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; raw.len()];
     setup.space.scale_into(raw, &mut out);
-    // What is missing stays missing: it neither costs nor moves.
+    // A missing value stays missing. Any number here makes its change and its cost zero.
     out.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
     out
 }
@@ -344,7 +346,7 @@ fn leeway(tolerance: &Tolerance, encoding: &Encoding, k: usize) -> Option<Leeway
     until_no.or_else(until_target).filter(|leeway| leeway.by > 0.0 && leeway.by.is_finite())
 }
 
-/// √E ε², scaled, of column `j`; `None` where the noise does not say.
+/// √E ε² of column `j`, scaled; `None` if the noise does not provide it.
 fn root_mean_square(noise: &dyn Noise, j: usize) -> Option<f64> {
     if let Some(gaussian) = noise.as_gaussian() {
         return Some(gaussian.mean()[j].hypot(gaussian.sd(j)));

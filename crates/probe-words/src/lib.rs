@@ -1,13 +1,10 @@
-//! Answers of the engine in words: a letter to each person, in their language and in their own
-//! units.
+//! Letters: the engine's answers as text for each person, in their language and units.
 //!
-//! - [`Witness`] collects the [`Facts`] of an answer; a letter has no number that is not among
-//!   them.
-//! - [`Letter`] says them in a [`Language`]; phrases and templates can be replaced.
-//! - [`Layout`] and [`Pages`] put letters on paper: text, Markdown, HTML. [`Record`] is for
-//!   programs.
+//! - [`Witness`] collects the [`Facts`] of an answer. A letter contains no other numbers.
+//! - [`Letter`] states them in a [`Language`], whose phrases and templates can be replaced.
+//! - [`Layout`] and [`Pages`] write letters as text, Markdown or HTML. [`Record`] is for programs.
 //!
-//! No files are read here.
+//! This crate reads no files.
 
 mod error;
 mod facts;

@@ -115,11 +115,11 @@ class Engine:
                     "this model gives no probabilities; threshold is a cut-off on its margin",
                 )
             if self.model._scale == "probability":
-                # Its margin is the probability less one half.
+                # The margin of this model is the probability minus one half.
                 threshold, threshold_prob = _rate("threshold_prob", threshold_prob) - 0.5, None
         self._noise = None
         if str(noise).startswith("file:"):
-            # Its content: who gets this engine may not have the file.
+            # Keep the content, because another process may not have the file.
             self._noise = Path(str(noise)[5:]).read_bytes()
         named = {
             "max_rate": max_rate,
@@ -156,15 +156,13 @@ class Engine:
         }
         self._request = request_of(named)
         self._per_file = confidence_scope == "file" and rows is None
-        # Where the confidence is divided over the rows of a table, each table gets an engine of its
-        # own, and this one serves only to name the features.
+        # If the confidence is divided over the rows of a table, each table needs its own engine.
+        # This one then only provides the names of the features.
         self._native = self._make(1 if self._per_file else None)
         self._key: str | None = None
 
     def _favourable(self, given: Any) -> int | None:
-        """The number of the favourable class, 0 or 1: as given by number or name, or else by the
-        schema.
-        """
+        """The index of the favourable class, 0 or 1: given by index or name, else by the schema."""
         classes = self.model.classes
         if classes is None:
             return given if given is None else int(given)
@@ -203,7 +201,7 @@ class Engine:
         return None
 
     def _make(self, rows: int | None, quiet: bool = False) -> _probe.Engine:
-        """The engine of Rust, for so many rows where the confidence is divided over them."""
+        """The Rust engine; with ``rows``, the confidence is divided over this many rows."""
         given = self._given
         request = self._request if rows is None else {**self._request, "rows": rows}
         native = _probe.Engine(
@@ -229,7 +227,7 @@ class Engine:
     def _frame(
         self, people: Any, ids: Sequence[str], ignore_extra: bool, name: str = "people"
     ) -> tuple[Frame, list[str], pa.Table]:
-        """The table, its ids, and what the engine gets of it."""
+        """The table, the names of its ids, and the columns that the engine gets."""
         wanted = [ids] if isinstance(ids, str) else list(ids)
         known = {*self.features, *wanted}
         frame = to_arrow(people, name, known.__contains__ if ignore_extra else None)
@@ -238,13 +236,13 @@ class Engine:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What every answer is about: version, method, noise, rate, model, seed."""
+        """The settings of every answer: version, method, noise, rate, model, seed."""
         meta: dict[str, Any] = json.loads(self._native.meta)
         return meta
 
     @property
     def features(self) -> list[str]:
-        """Features as people have them."""
+        """The names of the features, as in tables of people."""
         return [name for name, _ in self._native.features]
 
     def recourse(
@@ -256,21 +254,21 @@ class Engine:
         errors: str = "raise",
         progress: bool | None = None,
     ) -> Any:
-        """An answer for each person, in a table of the kind that came.
+        """An answer for each person, as the same kind of table as ``people``.
 
         Columns: ``row``, ``status`` (certified, found, none, favourable), ``reason``, ``cost``,
-        ``rate``, ``rate_upper``, ``best_rate``, ``changed``, ``outside_range``, then the features
-        as they should become, then ``ids``.
+        ``rate``, ``rate_upper``, ``best_rate``, ``changed``, ``outside_range``, then the advised
+        values of the features, then ``ids``.
 
-        :param ids: columns that are carried through.
-        :param ignore_extra: pass over columns that are neither features nor ids, instead of
-            rejecting the table.
+        :param ids: columns to copy to the result.
+        :param ignore_extra: ignore columns that are neither features nor ids, instead of rejecting
+            the table.
         :param errors: ``raise``, or ``none``: a row that cannot be read then has status ``none``
             and the error as its reason.
-        :param progress: whether to show a bar; by default where somebody watches.
+        :param progress: whether to show a progress bar; by default in a terminal or a notebook.
         """
         if errors not in ("raise", "none"):
-            raise ValueError(f"errors: '{errors}' is none of raise, none")
+            raise ValueError(f"errors: expected 'raise' or 'none', found '{errors}'")
         frame, names, inner = self._frame(people, ids, ignore_extra)
         engine = self._engine(inner.num_rows)
         with _progress(progress, inner.num_rows) as tell:
@@ -289,12 +287,13 @@ class Engine:
         return frame.back(settle_types(result, inner, dict(engine.features)), names)
 
     def _without_bad_rows(self, engine: _probe.Engine, people: pa.Table, how: How) -> pa.Table:
-        """The answers, where some rows cannot be read."""
+        """The answers if some rows cannot be read."""
         bad: dict[int, str] = {}
         for start in range(0, people.num_rows, 1024):
             part, first = people.slice(start, 1024), 0
             while first < part.num_rows:
-                # Reading is what fails, so that scores will do; the first row that does is named.
+                # Reading fails, not answering, so that scoring is enough to find bad rows. The
+                # error names the first one.
                 try:
                     engine.score(part.slice(first), How(how.ignore_extra, 1, None))
                     break
@@ -333,8 +332,8 @@ class Engine:
         ignore_extra: bool = False,
         progress: bool | None = None,
     ) -> list[dict[str, Any]]:
-        """The answers in full, as ``--format jsonl`` writes them: changes by feature, tolerances
-        and what stands in the way.
+        """The complete answers, as ``--format jsonl`` writes them: changes by feature, tolerances
+        and the limits that prevent an answer.
         """
         frame, names, _ = self._frame(people, ids, ignore_extra)
         table = frame.table
@@ -379,7 +378,7 @@ class Engine:
         ignore_extra: bool = False,
         progress: bool | None = None,
     ) -> Frontier:
-        """The price of certainty: the answer at each of ``rates``, for each person.
+        """Cost against failure rate: the answer at each of ``rates``, for each person.
 
         >>> import probe_recourse as pr, pyarrow as pa
         >>> engine = pr.Engine(pr.Model.linear(["x"], [1.0], 0.0), sigma=0.1)
@@ -410,12 +409,12 @@ class Engine:
         ignore_extra: bool = False,
         progress: bool | None = None,
     ) -> Any:
-        """The invalidation rate of given points, in a table of the kind that came.
+        """The invalidation rate of given points, as the same kind of table as ``points``.
 
         Columns: ``favourable``, ``margin``, ``rate``, ``std_error``, ``lower``, ``upper``,
         ``estimator``.
 
-        :param origins: the people that the points were made for, row by row, where the noise
+        :param origins: the people to whom the points were advised, row by row; needed if the noise
             depends on the change.
         """
         frame, names, inner = self._frame(points, ids, ignore_extra, "points")
@@ -431,7 +430,7 @@ class Engine:
         return frame.back(_decided(found), names)
 
     def score(self, points: Any, *, ids: Sequence[str] = (), ignore_extra: bool = False) -> Any:
-        """Decisions and margins of points: what the model says of them, without any noise."""
+        """Decisions and margins of the model for given points, without noise."""
         frame, names, inner = self._frame(points, ids, ignore_extra, "points")
         found = pa.table(
             self._engine(inner.num_rows).score(inner, How(ignore_extra, self.threads, None))
@@ -445,12 +444,12 @@ class Engine:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        # Who made it first was warned.
+        # Warnings were given when the engine was first created.
         self._native = self._make(1 if self._per_file else None, quiet=True)
 
     @property
     def key(self) -> str:
-        """The same for engines that answer alike."""
+        """A hash that is equal for engines that give the same answers."""
         if self._key is None:
             parts = (self.model, self._given, self._request, self._reference, self._noise)
             self._key = hashlib.sha256(_dumps(parts)).hexdigest()

@@ -213,7 +213,7 @@ def from_callable(
         raise ValueError("features: at least one name is needed")
     name = getattr(function, "__qualname__", type(function).__qualname__)
     if len(set(names)) != len(names):
-        raise ValueError("features: a name is there twice")
+        raise ValueError("features: a name is given twice")
     # Two functions with the same name are different models.
     return _callable(function, names, output, frame, f"{name} {uuid.uuid4().hex}")
 

@@ -1,4 +1,4 @@
-"""Noise: how far people miss the advice. ``sd`` is the standard deviation in scaled units."""
+"""Noise: the difference between what people reach and the advice. ``sd`` is in scaled units."""
 
 from __future__ import annotations
 

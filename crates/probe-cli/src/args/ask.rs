@@ -9,23 +9,24 @@ use probe_service::Bounds;
 use std::path::PathBuf;
 
 /// Heading of the flags about sampled rates.
-const ASSURANCE: &str = "Where rates are sampled (networks, and noise without a closed form)";
+const ASSURANCE: &str = "If rates are sampled (networks, and noise without a closed form)";
 
 /// Flags of every command that computes with a model.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Ask {
-    /// Model file: our own (JSON), ONNX, or as XGBoost (JSON, UBJSON) or LightGBM (text) saves it.
+    /// Model file: Probe's own (JSON), ONNX, XGBoost (JSON, UBJSON) or LightGBM (text).
     ///
-    /// The content tells which. Models of other libraries take raw values, unless the schema says
-    /// otherwise, and are read exactly or refused; --favourable-class and --threshold or
-    /// --threshold-prob say what their files cannot.
+    /// The format is detected from the content. Models of other libraries take raw values unless
+    /// the schema says otherwise. A model that cannot be imported exactly is rejected with the
+    /// reason. Use --favourable-class and --threshold or --threshold-prob for what their files do
+    /// not contain.
     #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub(crate) model: PathBuf,
     /// People (or points), one per row: CSV, JSON Lines, JSON or Parquet; - for standard input.
     ///
-    /// A missing value (an empty cell or NaN, null in JSON and Parquet) is accepted where every
-    /// split of a model of kind trees on that feature has a default direction. It stays missing: it
-    /// neither changes nor is it noisy.
+    /// A missing value (an empty cell or NaN, null in JSON and Parquet) is accepted if the model is
+    /// of kind trees and every split on that feature has a default direction. It stays missing: it
+    /// does not change and has no noise.
     #[arg(value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
     pub(crate) people: PathBuf,
     /// Standard deviation of the noise on each feature, in scaled units.
@@ -37,7 +38,7 @@ pub(crate) struct Ask {
         default_value_t = 0.1
     )]
     pub(crate) sigma: f64,
-    /// Its variance, instead of --sigma.
+    /// Variance of the noise, instead of --sigma.
     #[arg(
         long,
         value_parser = positive,
@@ -49,12 +50,12 @@ pub(crate) struct Ask {
     /// Noise: gaussian:SD, uniform:SD, laplace:SD, student-t:SD,df=4, effort:SD,rho=0.2,a=0 or
     /// file:noise.json.
     ///
-    /// SD is each feature's standard deviation, features independent; df is above 2. Effort noise
-    /// has standard deviation √(SD² + rho²·change²) and mean a·change. A file has mean and sd or
-    /// covariance, or residuals, by feature; `probe noise fit` writes one.
+    /// SD is the standard deviation of each feature; features are independent; df is above 2.
+    /// Effort noise has standard deviation √(SD² + rho²·change²) and mean a·change. A noise file
+    /// has, by feature, mean and sd or covariance, or residuals; `probe noise fit` writes one.
     #[arg(long, value_name = "SPEC", conflicts_with_all = ["sigma", "sigma2"])]
     pub(crate) noise: Option<String>,
-    /// Features that people miss; default: all without a schema, mutable with one.
+    /// Features that the noise acts on; default: all without a schema, mutable with one.
     #[arg(long, value_name = "all|mutable|changed", value_parser = noise_on)]
     pub(crate) noise_on: Option<NoiseOn>,
     /// How the model may change before the advice is carried out: gaussian:SD of every weight,
@@ -68,8 +69,8 @@ pub(crate) struct Ask {
     /// Features that may not change.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub(crate) immutable: Vec<String>,
-    /// Certificates: P(certified and true rate above r) is at most 1 − C, for each row; of `rate`,
-    /// that of its intervals. Exact rates need none.
+    /// Confidence of certificates: for each row, P(certified and true rate above r) is at most
+    /// 1 − C. For `probe rate`, the confidence of its intervals. Exact rates need none.
     #[arg(
         long,
         default_value_t = 0.999,
@@ -100,7 +101,7 @@ pub(crate) struct Ask {
     pub(crate) threshold_prob: Option<f64>,
 }
 
-/// What is sought: flags of the commands that find recourse. Given points have none of it.
+/// Flags of the commands that search for recourse. `probe rate` has none of them.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Seek {
     /// Target invalidation rate: the share of noisy implementations that may fail.
@@ -119,39 +120,39 @@ pub(crate) struct Seek {
     /// Box on every feature in scaled space; none drops the bounds learned in training.
     #[arg(long, value_name = "LO,HI|none", allow_hyphen_values = true, value_parser = bounds)]
     pub(crate) bounds: Option<Bounds>,
-    /// People outside the bounds must move inside; otherwise staying put is always admissible.
+    /// People outside the bounds must move inside; otherwise no change is always admissible.
     #[arg(long)]
     pub(crate) strict_bounds: bool,
     /// At most this many features may change.
     #[arg(long, value_name = "K")]
     pub(crate) max_changes: Option<usize>,
-    /// Features that people would rather change: they count a tenth in the choice. The reported
-    /// cost stays what it is.
+    /// Features that people would rather change: the search counts a tenth of their cost. The
+    /// reported cost is not affected.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub(crate) prefer: Vec<String>,
-    /// Features that people would rather not change: they count ten times.
+    /// Features that people would rather not change: the search counts ten times their cost.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub(crate) avoid: Vec<String>,
-    /// How to find recourse: probe, or methods to compare with: the paper's own ways,
-    /// probe-gradient, probe-mc and probe-tree (which looks at one tree that imitates the model);
-    /// wachter, growing-spheres, ar, ar-lime and dice, which look for another decision whatever its
-    /// rate; roar and arar, which are robust in other ways. Where the rate of their answers is
-    /// above r, status is found.
+    /// How to find recourse: probe, or a method to compare with. probe-gradient, probe-mc and
+    /// probe-tree (which searches one tree that imitates the model) are the paper's own algorithms.
+    /// wachter, growing-spheres, ar, ar-lime and dice only change the decision and ignore the rate.
+    /// roar and arar are robust in other ways. If the rate of an answer is above r, its status is
+    /// found.
     #[arg(long, default_value = "probe", value_name = "NAME", value_parser = method)]
     pub(crate) method: String,
     /// Setting of the method; repeatable. probe-gradient and probe-mc have preset, lambda1,
     /// lambda2, lambda3 (a list), loss (mse, bce or score-mse), target-score, loop (text or
     /// printed), keep (first or best), learning-rate and steps; probe-mc also tau or temperature,
-    /// and samples. probe-tree has no loss, and the tree's depth, its noisy copies of each row, and
-    /// points, drawn where there are no reference rows. wachter: solver (auto, gradient,
+    /// and samples. probe-tree has no loss, but depth (of the tree), copies (noisy copies of each
+    /// row) and points (drawn if there are no reference rows). wachter: solver (auto, gradient,
     /// closed-form), loss, target-score, lambda, searches, kink (shortest, plain), learning-rate,
     /// steps. growing-spheres: radius, samples, layers, sparsify (yes, no). roar: epsilon, norm
     /// (linf, l2), lambda (a list), kink, learning-rate, steps, surrogate (lime, gradient),
     /// samples, spread. arar: epsilon, lambda (a list), kink, inner-steps, learning-rate, steps.
     /// ar: step. ar-lime: step, tries, samples, spread (a list). dice: count (answers per person),
     /// proximity, diversity, sparsity, learning-rate, steps. growing-spheres, ar, ar-lime, roar and
-    /// arar also have version (paper, library): library searches as the recourse library does that
-    /// the paper's numbers were made with.
+    /// arar also have version (paper, library): library searches as implemented in CARLA, with
+    /// which the paper's numbers were computed.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) option: Vec<String>,
     /// Rows like those that the model was trained on, in the same units as PEOPLE, for methods that
@@ -162,8 +163,8 @@ pub(crate) struct Seek {
     /// targets, instead of the released ones. The same as --option preset=paper-text.
     #[arg(long)]
     pub(crate) paper_text: bool,
-    /// How much work one person is worth: quick answers sooner, thorough looks longer for cheaper
-    /// answers. Counted in steps, not timed: the same flags give the same answers.
+    /// How thoroughly to search: quick is faster, thorough searches longer for cheaper answers.
+    /// Work is counted and not timed, so that the same flags give the same answers.
     #[arg(
         long,
         value_name = "quick|normal|thorough",
@@ -180,17 +181,17 @@ pub(crate) struct Seek {
     pub(crate) also_favourable: bool,
 }
 
-/// What is promised where rates are sampled. Exact rates need none of it.
+/// Flags for sampled rates. Exact rates need none of them.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = ASSURANCE)]
 pub(crate) struct Assurance {
-    /// Share of r that the search aims at: closer to 1 is cheaper for the person, takes more
-    /// samples to certify and is more often left uncertified at first, which costs another search
-    /// [default: by r, about 0.985 at 0.35 and 0.96 at 0.05].
+    /// Share of r that the search aims at. Closer to 1, answers are cheaper but need more samples
+    /// to certify, and the first attempt fails more often, which costs another search [default:
+    /// depends on r, about 0.985 at 0.35 and 0.96 at 0.05].
     #[arg(long, value_name = "SHARE", value_parser = rate, allow_negative_numbers = true)]
     pub(crate) aim: Option<f64>,
-    /// What --confidence covers: each row by itself, or all rows of the file together, 1 − C
-    /// divided over them. The rows of a file are counted first.
+    /// What --confidence covers: each row by itself, or all rows of the file together, by dividing
+    /// 1 − C over them. The rows of a file are counted first.
     #[arg(
         long,
         value_name = "row|file",
@@ -199,8 +200,8 @@ pub(crate) struct Assurance {
         hide_possible_values = true
     )]
     pub(crate) confidence_scope: Scope,
-    /// Number of rows that --confidence-scope file divides over, instead of counting: for standard
-    /// input, or for a table that is served in parts. More rows than this are an error.
+    /// Number of rows for --confidence-scope file, instead of counting them: for standard input, or
+    /// for a table that is processed in parts. More rows than this are an error.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) rows: Option<u64>,
 }
@@ -219,20 +220,20 @@ pub(crate) enum Scope {
 pub(crate) enum Effort {
     /// The first answer that holds.
     Quick,
-    /// What suits most people.
+    /// Good answers for most people.
     Normal,
     /// As cheap an answer as the search can find.
     Thorough,
 }
 
-/// More of what is sought: flags of one answer or several to each person.
+/// Further flags of `probe recourse`, about the answers to each person.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Wishes {
     /// Spend at most this cost for the lowest rate, instead of reaching -r at the lowest cost.
     #[arg(long, value_name = "B", value_parser = at_least_zero, allow_negative_numbers = true)]
     pub(crate) budget: Option<f64>,
-    /// Tell each person this many different ways, cheapest first: each does without some feature of
-    /// every way before it. Adds the column `option`; where there is no further way, its reason is
+    /// Number of alternatives for each person, cheapest first: each avoids a key change of the
+    /// previous ones. Adds the column `option`; the reason of a missing alternative is
     /// no-other-way.
     #[arg(
         long,
@@ -241,15 +242,15 @@ pub(crate) struct Wishes {
         value_parser = clap::value_parser!(u16).range(1..=20)
     )]
     pub(crate) options: u16,
-    /// Leave room for misses beyond the noise, reported as `tolerance` in JSON: the search aims at
-    /// three quarters of r unless --aim says otherwise, which costs a little more, and the
-    /// certificate goes on to a bound below r. For networks under independent Gaussian noise;
+    /// Find answers that tolerate misses beyond the noise, reported as `tolerance` in JSON. The
+    /// search aims at three quarters of r (or at --aim), which costs slightly more, and the
+    /// certificate continues to a bound below r. For networks under independent Gaussian noise;
     /// linear models have tolerances without it.
     #[arg(long, help_heading = ASSURANCE)]
     pub(crate) tolerance: bool,
-    /// Also say what would help those whom nothing helps: for each limit alone (a bound, a
-    /// direction, a transition, the number of changes) how far it would have to give way. The least
-    /// is the column `relaxation`, all of them are `relaxations` in JSON.
+    /// For people without an answer, also say what would help: for each single limit (a bound, a
+    /// direction, a transition, the number of changes), how far it would have to be relaxed. The
+    /// column `relaxation` has the smallest, `relaxations` in JSON all of them.
     #[arg(long)]
     pub(crate) relax: bool,
 }
@@ -269,15 +270,15 @@ pub(crate) struct Rates {
     pub(crate) rates: Vec<f64>,
 }
 
-/// How rates of given points are found.
+/// Flags of the estimator of rates.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Measure {
-    /// How: auto is exact where that is possible at a fair cost and monte-carlo elsewhere. exact is
-    /// Theorem 2 of the paper for trees, under noise that misses each feature on its own: the rate,
-    /// or a certain interval around it. closed-form is Theorem 1, exact for linear models under
-    /// Gaussian noise; enumeration sums over residuals of a noise file, exact for all models; line
-    /// and monte-carlo-sobol need fewer draws; smoothed-monte-carlo is the paper's differentiable
-    /// estimate, which is biased.
+    /// Estimator. auto is exact if that is possible in reasonable time, else monte-carlo. exact is
+    /// Theorem 2 of the paper, for trees under noise that is independent over features: the rate,
+    /// or an interval that contains it for sure. closed-form is Theorem 1, exact for linear models
+    /// under Gaussian noise. enumeration sums over the residuals of a noise file, exact for all
+    /// models. line and monte-carlo-sobol need fewer draws. smoothed-monte-carlo is the paper's
+    /// differentiable estimate, which is biased.
     #[arg(
         long,
         default_value = "auto",

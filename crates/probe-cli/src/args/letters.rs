@@ -18,11 +18,11 @@ pub(crate) struct Explain {
         hide_possible_values = true
     )]
     pub(crate) explain: Option<Form>,
-    /// Write the letters to this file, besides the table; the form is by its ending unless
-    /// --explain says otherwise.
+    /// Write the letters to this file, in addition to the table. Its extension sets the form,
+    /// unless --explain does.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) explain_out: Option<PathBuf>,
-    /// Language of the letters: en, de, or one that --templates brings [default: en].
+    /// Language of the letters: en, de, or one of --templates [default: en].
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) language: Option<String>,
     /// Own phrases (.toml) or templates (.txt, .md, .html) for letters: a file, or a folder of

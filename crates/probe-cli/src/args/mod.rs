@@ -1,5 +1,5 @@
-//! What can be typed: the commands here, flags of a request in `ask`, which `request` turns into
-//! one, `train` by itself.
+//! The command line: commands in this file, flags of a request in `ask` (which `request` turns into
+//! a request), and the flags of `probe train` in `train`.
 
 mod ask;
 mod letters;
@@ -28,9 +28,8 @@ const STYLES: Styles = Styles::styled()
 
 /// Recourse that survives imperfect implementation.
 ///
-/// A model said no to a person. Probe finds the cheapest change that turns the no into a yes and
-/// keeps it a yes with a probability that the person chooses, although nobody carries out advice
-/// exactly.
+/// A model rejected a person. Probe finds the cheapest change that turns the no into a yes, and
+/// that keeps it a yes with a chosen probability, although nobody carries out advice exactly.
 #[derive(Debug, Parser)]
 #[command(name = "probe", version, styles = STYLES, max_term_width = 110, after_help = "\
 Examples:
@@ -87,8 +86,8 @@ pub(crate) enum Command {
 
 /// Show what probe does, with built-in data and no set-up.
 ///
-/// Trains a credit model on generated data, shows a person who was turned down the price of
-/// certainty, and writes the data, the model, the answers and a report with pictures.
+/// Trains a credit model on generated data, shows for a rejected person what more certainty costs,
+/// and writes the data, the model, the answers and a report with pictures.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -139,7 +138,7 @@ Examples:
   probe recourse model.json people.csv --budget 0.3        the most robust answer for that cost
   probe recourse model.json people.csv --model-shift gaussian:0.05      the model may change, too
   probe recourse network.json people.csv -r 0.1 --aim 0.99 --confidence-scope file
-  probe recourse network.json people.csv --tolerance --format jsonl     with room beyond the noise
+  probe recourse network.json people.csv --tolerance --format jsonl     tolerate more than the noise
   probe recourse model.json people.csv -r 0.35 --method probe-gradient --option keep=best
   probe recourse model.json people.csv --options 3 --prefer savings --avoid income
   probe recourse network.json people.csv --method dice --option count=4 --reference credit.csv
@@ -153,25 +152,26 @@ pub(crate) struct Recourse {
     pub(crate) seek: Seek,
     #[command(flatten)]
     pub(crate) wishes: Wishes,
-    /// Costs of people's own: a table with a row for each person, in the order of PEOPLE, and
-    /// columns named after features, or `cost:FEATURE`, that say how many times the usual a change
-    /// of it costs them; an empty cell is 1. It may be PEOPLE itself, with --ignore-extra.
+    /// Personal costs: a table with a row for each person, in the order of PEOPLE, and columns
+    /// named after features or `cost:FEATURE`. A cell is the factor by which the usual cost is
+    /// multiplied for that person; an empty cell is 1. The file may be PEOPLE itself, with
+    /// --ignore-extra.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) costs: Option<PathBuf>,
-    /// Append a record of every answer to this file (JSON Lines), each chained to the one before by
-    /// its hash; see `probe audit verify`.
+    /// Append a record of every answer to this file (JSON Lines). Each record contains the hash of
+    /// the one before; see `probe audit verify`.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) audit: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) table: Tables,
-    // Last, as all groups with a heading: it stands above whatever follows.
+    // Groups with a heading come last, because a heading applies to everything that follows.
     #[command(flatten)]
     pub(crate) assurance: Assurance,
     #[command(flatten)]
     pub(crate) explain: Explain,
 }
 
-/// Show the price of certainty: cost against invalidation rate, for each person.
+/// Show what more certainty costs: cost against invalidation rate, for each person.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -192,11 +192,10 @@ pub(crate) struct Frontier {
 
 /// Compare methods on the same people.
 ///
-/// One row per method: recourse accuracy, average invalidation rate (10,000 draws per person as in
-/// the paper, and the true rate beside it), average cost, features changed, broken rules and
-/// seconds, with standard deviations and bootstrap intervals. A terminal shows a table; a pipe gets
-/// CSV.
-// `--methods` stands for `--method`, and settings are given by the method's name.
+/// One row per method: recourse accuracy, average invalidation rate (from 10,000 draws per person
+/// as in the paper, and the true rate), average cost, features changed, broken rules and seconds,
+/// with standard deviations and bootstrap intervals. A terminal shows a table; a pipe gets CSV.
+// `--methods` replaces `--method`, and settings are prefixed with the method's name.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("method", |arg| arg.hide(true)),
@@ -224,19 +223,19 @@ pub(crate) struct Compare {
         conflicts_with_all = ["method", "paper_text"]
     )]
     pub(crate) methods: Vec<String>,
-    /// File for the table, whole or not at all; default: standard output.
+    /// File for the table, written completely or not at all; default: standard output.
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Format of the table; default: by the file's ending.
+    /// Format of the table; default: by the file's extension.
     #[arg(long, value_name = "csv|json|jsonl|parquet")]
     pub(crate) format: Option<Format>,
     /// SVG file for a picture of cost against rate.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) plot: Option<PathBuf>,
-    /// Format of PEOPLE; default: by its ending.
+    /// Format of PEOPLE; default: by its extension.
     #[arg(long, value_name = "csv|json|jsonl|parquet")]
     pub(crate) input_format: Option<Format>,
-    /// Pass over columns that the model does not know.
+    /// Ignore columns that the model does not know.
     #[arg(long)]
     pub(crate) ignore_extra: bool,
 }
@@ -257,7 +256,7 @@ pub(crate) struct Rate {
     pub(crate) ask: Ask,
     #[command(flatten)]
     pub(crate) measure: Measure,
-    /// The people that the points were made for, row by row (needed with --noise-on changed and
+    /// The people to whom the points were advised, row by row (needed with --noise-on changed and
     /// effort noise).
     #[arg(long, value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
     pub(crate) from: Option<PathBuf>,
@@ -265,7 +264,7 @@ pub(crate) struct Rate {
     pub(crate) table: Tables,
 }
 
-/// Check the records that --audit keeps.
+/// Check the records that --audit writes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -283,9 +282,9 @@ pub(crate) enum AuditCommand {
 
 /// Recompute every record's hash, and check that each follows the one before.
 ///
-/// Finds any changed byte and any record that was changed, added, moved or left out. Records cut
-/// off at the end are found with --expect only: keep the last hash, which each run prints, in
-/// another place.
+/// Finds any changed byte and any record that was changed, added, moved or removed. Records removed
+/// at the end are only found with --expect: keep the last hash, which each run prints, in another
+/// place.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -317,10 +316,10 @@ pub(crate) enum SchemaCommand {
 
 /// Write a first schema from data, for a person to edit.
 ///
-/// Guesses for each column whether it is a number, a whole number or a category, its range, and a
-/// step that can be told. What sounds like something nobody can change (age, sex, origin) may not
-/// change. Read it before you use it: data do not say what a person can do, in which direction, and
-/// at what cost.
+/// Guesses for each column whether it is a number, a whole number or a category, its range, and its
+/// step. Columns whose names suggest that nobody can change them (age, sex, origin) may not change.
+/// Read the schema before you use it: data do not say what a person can change, in which direction,
+/// and at what cost.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -328,16 +327,16 @@ Examples:
   probe schema infer people.csv --immutable housing,purpose
   probe inspect guessed.toml")]
 pub(crate) struct SchemaInfer {
-    /// Table to look at: CSV, JSON Lines, JSON or Parquet; - for standard input.
+    /// Table of data: CSV, JSON Lines, JSON or Parquet; - for standard input.
     #[arg(value_name = "DATA", value_hint = ValueHint::FilePath)]
     pub(crate) data: PathBuf,
-    /// Column that is to be predicted.
+    /// Column to predict.
     #[arg(long, value_name = "COL")]
     pub(crate) target: Option<String>,
     /// Columns that may not change.
     #[arg(long, value_name = "a,b", value_delimiter = ',')]
     pub(crate) immutable: Vec<String>,
-    /// Format of DATA; default: by its ending.
+    /// Format of DATA; default: by its extension.
     #[arg(long, value_name = "csv|json|jsonl|parquet")]
     pub(crate) format: Option<Format>,
     /// Schema file to write (TOML); default: standard output.
@@ -345,7 +344,7 @@ pub(crate) struct SchemaInfer {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Learn how people miss the advice they were given.
+/// Learn from data how far people miss the advice.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -372,12 +371,12 @@ pub(crate) enum NoiseCommand {
 ///   38500,38900,0.25,0.24
 ///
 /// Values are in the units of --model or --schema, whose scales are applied;
-/// without either, columns are taken as scaled. The fit is Gaussian: the mean of
-/// the misses and their covariance (correlations shrunk where there are fewer
-/// than five pairs per feature), its standard deviations inflated so that the
-/// target rate -r holds although both were estimated from few pairs. That is
+/// without either, columns are taken as scaled. The fit is Gaussian, with the
+/// mean and the covariance of the misses. With fewer than five pairs per
+/// feature, correlations are shrunk. Standard deviations are inflated so that
+/// the target rate -r holds although mean and covariance are estimates. This is
 /// exact for linear models, normal misses and this rate; fit again for a
-/// smaller one.
+/// smaller rate.
 #[derive(Debug, Args)]
 #[command(
     verbatim_doc_comment,
@@ -391,13 +390,13 @@ pub(crate) struct NoiseFit {
     /// Table of pairs: CSV, JSON Lines, JSON or Parquet; - for standard input.
     #[arg(value_name = "PAIRS", value_hint = ValueHint::FilePath)]
     pub(crate) pairs: PathBuf,
-    /// Model file: its features, and its schema's scales.
+    /// Model file, for its features and its schema's scales.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) model: Option<PathBuf>,
-    /// Schema file: features and scales; default: the model's own.
+    /// Schema file, for features and scales; default: the model's own.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) schema: Option<PathBuf>,
-    /// Target invalidation rate that the fit is to serve, below 0.5.
+    /// Target invalidation rate that the fit is for, below 0.5.
     #[arg(
         short = 'r',
         long,
@@ -411,7 +410,7 @@ pub(crate) struct NoiseFit {
     /// Write the misses themselves instead of a fit.
     #[arg(long, conflicts_with = "max_rate")]
     pub(crate) residuals: bool,
-    /// Format of PAIRS; default: by its ending.
+    /// Format of PAIRS; default: by its extension.
     #[arg(long, value_name = "csv|json|jsonl|parquet")]
     pub(crate) format: Option<Format>,
     /// Noise file to write; default: standard output.
@@ -419,10 +418,10 @@ pub(crate) struct NoiseFit {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Reproduce the paper's figures and tables, with the paper's values beside ours.
+/// Reproduce the paper's figures and tables, next to the paper's values.
 ///
 /// Writes pictures, numbers as CSV, and one page with everything (report.html). Finished cells are
-/// kept in DIR/cells and found again, so that a run which was interrupted goes on where it was.
+/// stored in DIR/cells, so that an interrupted run continues where it stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -431,9 +430,9 @@ Examples:
   probe reproduce table1 --data data
   probe reproduce trees --out figures           a forest, a tree distilled from it, and recourse")]
 pub(crate) struct Reproduce {
-    /// What to make: all, figures, or one of classifiers, settings, table1, sigma025, motivation,
-    /// loan, navigation, sigmoid, pareto, bounds, baselines, achieved, tradeoff, trees. motivation,
-    /// loan, navigation, sigmoid and trees need no data.
+    /// What to reproduce: all, figures, or one of classifiers, settings, table1, sigma025,
+    /// motivation, loan, navigation, sigmoid, pareto, bounds, baselines, achieved, tradeoff, trees.
+    /// motivation, loan, navigation, sigmoid and trees need no data.
     #[arg(value_name = "WHAT", default_value = "all", value_parser = experiment)]
     pub(crate) what: String,
     /// Folder of the paper's data sets: adult.csv, compas.csv, give_me_some_credit.csv, as `probe
@@ -448,11 +447,10 @@ pub(crate) struct Reproduce {
         value_hint = ValueHint::DirPath
     )]
     pub(crate) out: PathBuf,
-    /// A first look: at most 40 people in a cell of a table, 10 in a point of a figure, instead of
-    /// 1,000.
+    /// Use at most 40 people per cell of a table and 10 per point of a figure, instead of 1,000.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// At most so many people in a cell.
+    /// At most this many people per cell.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) people: Option<u32>,
 }
@@ -473,10 +471,9 @@ pub(crate) enum DataCommand {
     Download(DataDownload),
 }
 
-/// Download the data sets, as the recourse library CARLA prepares them, and check that they are the
-/// ones meant.
+/// Download the data sets as the recourse library CARLA prepares them, and verify their checksums.
 ///
-/// A file whose checksum differs is not written. Files that are there already are kept.
+/// A file with a wrong checksum is not written. Existing files are kept.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -484,17 +481,16 @@ Examples:
   probe data download adult gmc --out data
   probe data download --base-url file:/mnt/cf-data       from a copy; also http: and https:")]
 pub(crate) struct DataDownload {
-    /// Which: adult, compas, gmc, heloc; default: all. HELOC is not in the paper.
+    /// Data sets: adult, compas, gmc, heloc; default: all. HELOC is not in the paper.
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Folder to write to.
     #[arg(long, default_value = "data", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
-    /// Address of the folder that has the files; default: CARLA's own, repository
-    /// carla-recourse/cf-data.
+    /// Address of the folder with the files; default: CARLA's repository carla-recourse/cf-data.
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub(crate) base_url: Option<String>,
-    /// Replace files of the same names that are there already.
+    /// Replace existing files.
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -510,7 +506,7 @@ pub(crate) struct Inspect {
     /// Model, schema or data file.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// Format of a data file; default: by its ending.
+    /// Format of a data file; default: by its extension.
     #[arg(long, value_name = "csv|json|jsonl|parquet")]
     pub(crate) format: Option<Format>,
 }

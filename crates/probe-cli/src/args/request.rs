@@ -1,4 +1,4 @@
-//! From flags to a request.
+//! Turns flags into a request.
 
 use super::ask::{Ask, Assurance, Effort, Measure, Rates, Scope, Seek, Wishes};
 use super::{Common, Compare, Frontier, Rate, Recourse};
@@ -48,7 +48,7 @@ impl Rate {
 
 impl Ask {
     fn request(&self, common: &Common) -> Request {
-        // The default of --sigma stands beside the flags that replace it.
+        // --sigma has a default, which must not override the flags that replace it.
         let replaced = self.sigma2.is_some() || self.noise.is_some();
         Request {
             sigma: (!replaced).then_some(self.sigma),
@@ -138,7 +138,7 @@ mod tests {
 
     const COMMANDS: [&str; 4] = ["recourse", "frontier", "compare", "rate"];
 
-    /// Flags about files, the terminal and letters, which are no part of a request.
+    /// Flags about files, the terminal and letters, which are not part of a request.
     const OTHERS: [&str; 20] = [
         "schema",
         "reference",

@@ -87,7 +87,7 @@ pub(crate) struct Train {
     /// Share of the rows kept for the test.
     #[arg(long, default_value_t = 0.2, value_name = "SHARE", value_parser = share)]
     pub(crate) test: f64,
-    /// Format of DATA; default: by its ending.
+    /// Format of DATA; default: by its extension.
     #[arg(long, value_name = "csv|json|jsonl|parquet")]
     pub(crate) format: Option<Format>,
     /// Model file to write.

@@ -1,4 +1,4 @@
-//! Costs of people's own, from a file.
+//! Personal costs, from a file.
 
 use crate::args::Recourse;
 use anyhow::{Result, bail};
@@ -7,7 +7,7 @@ use probe_io::{Columns, TableReader};
 use probe_service::columns_of;
 use std::path::Path;
 
-/// How many times the usual each person's changes cost, column by column.
+/// Factors of the usual costs of each person, column by column.
 pub(crate) struct Costs {
     file: String,
     factors: Vec<f64>,
@@ -15,8 +15,8 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    /// Reads `path`. Fails on a factor that is not positive, on a feature that the model has not,
-    /// and where nothing in the file is about costs.
+    /// Reads `path`. Fails on a factor that is not positive, on a feature that the model does not
+    /// have, and if no column contains costs.
     pub(crate) fn read(path: &Path, args: &Recourse, setup: &Setup) -> Result<Self> {
         let file = path.display().to_string();
         let same = path
@@ -32,18 +32,18 @@ impl Costs {
                 features.push((name.clone(), columns_of(setup, name, "costs")?));
             } else if !same && !args.table.id.contains(name) && !args.table.ignore_extra {
                 bail!(
-                    "{file}: column '{name}' is no feature of the model (--ignore-extra passes \
-                     over it)"
+                    "{file}: column '{name}' is not a feature of the model (--ignore-extra ignores \
+                     it)"
                 );
             }
         }
         for (i, (name, columns)) in features.iter().enumerate() {
             if let Some((other, _)) = features[..i].iter().find(|(_, earlier)| earlier == columns) {
-                bail!("{file}: '{other}' and '{name}' are both about one feature");
+                bail!("{file}: '{other}' and '{name}' are columns of the same feature");
             }
         }
         if features.is_empty() {
-            bail!("{file}: no column about costs; name them cost:FEATURE");
+            bail!("{file}: no column with costs; name them cost:FEATURE");
         }
         let names: Vec<String> = features.iter().map(|(name, _)| name.clone()).collect();
         let wanted = Columns {
@@ -74,12 +74,12 @@ impl Costs {
         Ok(Self { file, factors, n_columns })
     }
 
-    /// For how many people there are costs.
+    /// Number of people with costs.
     pub(crate) fn n_rows(&self) -> u64 {
         (self.factors.len() / self.n_columns) as u64
     }
 
-    /// Those of the person in `row`. Fails if the file ends before.
+    /// The factors of the person in `row`. Fails if the file has fewer rows.
     pub(crate) fn of(&self, row: u64) -> Result<&[f64]> {
         let factors = self.factors.chunks_exact(self.n_columns).nth(row as usize);
         let Some(factors) = factors else {

@@ -25,8 +25,8 @@ enum What {
     Table,
 }
 
-/// Told by content: what another library saved, and JSON with a `format` or `layers`, is a model,
-/// anything with features is a schema, the rest is a table.
+/// Detects the kind of a file from its content. A file of another library, and JSON with a `format`
+/// or `layers`, is a model. A file with features is a schema. Anything else is a table.
 fn what_is(path: &Path) -> Result<What> {
     let mut head = Vec::new();
     let file = std::fs::File::open(path)

@@ -150,7 +150,11 @@ fn what_the_demo_wrote_before_is_not_denied() {
     signal(&child, "-TERM");
     let (code, err) = end(child);
     assert_eq!(code, Some(143), "{err}");
-    assert_eq!(err, "error: interrupted; what was written before is whole, the rest is missing\n");
+    assert_eq!(
+        err,
+        "error: interrupted; outputs that were finished before are complete, the others are \
+         missing\n"
+    );
     assert!(!folder.files().iter().any(|name| name.starts_with('.')), "{:?}", folder.files());
     drop(stdin);
 }

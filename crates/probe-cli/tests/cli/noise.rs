@@ -228,9 +228,13 @@ fn pairs_that_cannot_be_fitted() {
     let cases = [
         ("a,a__implemented\n1,2\n", "", &["1 pair", "at least 2"][..]),
         ("a,a__implemented\n", "", &["0 pairs"]),
-        ("a,a__implemented\n", "--residuals", &["residuals", "single"]),
+        ("a,a__implemented\n", "--residuals", &["empty list of residuals"]),
         ("a,b\n1,2\n", "", &["'__implemented'"]),
-        ("c,c__implemented\n1,2\n2,3\n", "--model model.json", &["none of the features", "a, b"]),
+        (
+            "c,c__implemented\n1,2\n2,3\n",
+            "--model model.json",
+            &["no feature has both columns", "a, b"],
+        ),
         (
             "a,b,b__implemented\n1,2,3\n",
             "--model model.json",

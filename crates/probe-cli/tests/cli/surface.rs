@@ -100,7 +100,7 @@ fn headings(help: &str) -> Vec<(String, String)> {
 #[test]
 fn flags_stand_under_their_own_heading() {
     let folder = Folder::new();
-    let sampled = "Where rates are sampled (networks, and noise without a closed form)";
+    let sampled = "If rates are sampled (networks, and noise without a closed form)";
     let (mlp, trees) = ("With --kind mlp", "With --kind forest or boosted");
     /// A heading with its flags.
     type Section<'a> = (&'a str, &'a [&'a str]);

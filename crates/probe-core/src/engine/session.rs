@@ -1,10 +1,10 @@
 //! One thread's work: propose, print, judge.
 //!
 //! A session answers one person after another. The method proposes a point ([`propose`]), which is
-//! rounded to the row that is printed ([`rounding`]); a judge says what that row is worth
-//! ([`judge`]). Answers with a closed form are made in [`exact`]. The others ([`sampled`]) make
-//! several [`attempts`], correct what was proposed ([`correct`]) and test it ([`certify`]) on the
-//! samples of [`sampler`]. Frontier, shortfall and relaxations are built on top.
+//! rounded to the row that will be printed ([`rounding`]). A judge computes the score and the rate
+//! of that row ([`judge`]). If rates have a closed form, [`exact`] gives the answer. Otherwise
+//! [`sampled`] makes several [`attempts`]: each corrects the proposal ([`correct`]) and tests it
+//! ([`certify`]) on fresh samples ([`sampler`]). Frontier, shortfall and relaxations build on this.
 
 mod attempts;
 mod certify;
@@ -49,26 +49,26 @@ impl<'e> Session<'e> {
         }
     }
 
-    /// Whose session it is.
+    /// The engine that this session belongs to.
     pub fn engine(&self) -> &'e Engine {
         self.engine
     }
 
-    /// How many lines ([`crate::LineSampling`]) were read so far: for searches, and to judge what
-    /// they found. What an answer takes apart from the machine; both are 0 where rates are exact or
-    /// models have no lines.
+    /// How many lines ([`crate::LineSampling`]) were evaluated so far: by searches, and to judge
+    /// what they found. They measure the work of an answer independently of the machine. Both are 0
+    /// if rates are exact or the model has no lines.
     pub fn n_lines(&self) -> [u64; 2] {
         [self.proposer.n_lines(), self.judge.n_lines()]
     }
 
-    /// How many lines searches have asked for so far, or as many samples as are worth them: their
-    /// work for models of any kind ([`crate::Budget`]).
+    /// The work of all searches so far, for models of any kind: the number of lines, where samples
+    /// of models without lines are converted to lines of about the same cost ([`crate::Budget`]).
     pub fn n_evaluations(&self) -> u64 {
         self.proposer.n_evaluations()
     }
 
-    /// The recourse of the person with raw values `person`, in the model's feature order. Values
-    /// are finite, or NaN where they are missing and the model takes that; then they stay so.
+    /// The recourse of the person with raw values `person`, in the model's feature order. A missing
+    /// value is NaN, if the model accepts missing values; it stays missing. All others are finite.
     pub fn recourse(&mut self, person: &[f64], answer: &mut Answer) -> Result<()> {
         if let Some(filled) = self.engine.filled(person)? {
             let asked = (self.proposer.option(), self.proposer.cost_factors());
@@ -77,7 +77,7 @@ impl<'e> Session<'e> {
         self.recourse_of_all_known(person, answer)
     }
 
-    /// [`Session::recourse`] for a person all of whose values are finite.
+    /// [`Session::recourse`] for a person without missing values.
     pub(super) fn recourse_of_all_known(
         &mut self,
         person: &[f64],
@@ -93,8 +93,8 @@ impl<'e> Session<'e> {
         }
     }
 
-    /// From now on, changes cost so many times what they usually do, column by column; `None` for
-    /// what they usually do. Fails unless factors are positive and finite.
+    /// From now on, multiplies the cost of changing each column by its factor. `None` restores the
+    /// usual costs. Fails unless all factors are positive and finite.
     pub fn set_cost_factors(&mut self, factors: Option<&[f64]>) -> Result<()> {
         self.proposer.set_cost_factors(factors)
     }
@@ -122,9 +122,9 @@ impl<'e> Session<'e> {
         self.proposer.n_options()
     }
 
-    /// As [`Session::recourse`], for one of the method's answers, cheapest first; ask for a
-    /// person's one after the other. Certificates share the error probability, so that all of them
-    /// hold together.
+    /// [`Session::recourse`] for one of the method's several answers, cheapest first. Call it with
+    /// ascending `option` for each person. The answers' certificates share the error probability,
+    /// so that all of them hold together.
     pub fn recourse_option(
         &mut self,
         person: &[f64],
@@ -137,7 +137,7 @@ impl<'e> Session<'e> {
         done
     }
 
-    /// One person before the session's judge.
+    /// One person, with the session's judge.
     #[inline]
     fn case<'s>(&'s mut self, person: &'s [f64]) -> Result<AnyCase<'s, 'e>> {
         let Self { engine, proposer, rounding, judge } = self;
@@ -152,8 +152,8 @@ impl<'e> Session<'e> {
         })
     }
 
-    /// Score and rate of a raw row, whatever the limits; the rate is an estimate where rates are
-    /// sampled. `person` is the one that [`Rounding::start`] turned to.
+    /// Score and rate of a raw row, which may break the limits. The rate is an estimate if rates
+    /// are sampled. Call [`Rounding::start`] with the same `person` first.
     fn judge_row(&mut self, person: &[f64], raw: &[f64]) -> Result<Judgement> {
         self.rounding.set(raw);
         match self.case(person)? {
@@ -163,16 +163,16 @@ impl<'e> Session<'e> {
     }
 }
 
-/// One person before a judge of some kind.
+/// One person, with a judge of either kind.
 enum AnyCase<'s, 'e> {
     Exact(Case<'s, 'e, ExactJudge<'e>>),
     Sampled(Case<'s, 'e, SampledJudge<'e>>),
 }
 
-/// One person before a judge.
+/// One person, with a judge.
 struct Case<'s, 'e, J> {
     engine: &'e Engine,
-    /// Raw.
+    /// The person's values, raw.
     person: &'s [f64],
     proposer: &'s mut Proposer<'e>,
     rounding: &'s mut Rounding<'e>,
@@ -184,7 +184,7 @@ impl<'s, 'e, J> Case<'s, 'e, J> {
         &self.engine.setup
     }
 
-    /// Scales the person; their score. Fails unless that is finite.
+    /// Scales the person and returns their score. Fails if the score is not finite.
     #[inline]
     fn enter(&mut self) -> Result<f64> {
         self.proposer.start();
@@ -199,7 +199,7 @@ impl<'s, 'e, J> Case<'s, 'e, J> {
         Ok(score)
     }
 
-    /// What the person, who scores `score`, asked for.
+    /// What is asked for this person, whose score is `score`.
     #[inline]
     fn asked(&self, score: f64, max_rate: f64) -> Asked<'s> {
         Asked {

@@ -36,16 +36,17 @@ pub struct Setup {
     pub ranges: Vec<Option<[f64; 2]>>,
     /// What a change costs, in scaled space.
     pub cost: Cost,
-    /// Factors on the costs by which answers are chosen, not on those that are reported: below 1
-    /// for columns that the person would rather change, above 1 for those they would rather not.
-    /// Empty for none.
+    /// Factors by which the search multiplies costs, column by column; reported costs are not
+    /// affected. Below 1 for columns that the person would rather change, above 1 for those they
+    /// would rather not. Empty for none.
     pub preference: Vec<f64>,
-    /// How many different ways each person is told: each the cheapest that does without some
-    /// feature of every way before it.
+    /// Number of alternatives for each person, cheapest first: each avoids a key change of the
+    /// previous ones.
     pub alternatives: usize,
-    /// How people miss the advice, in scaled space.
+    /// The distribution of the difference between the advice and what people reach, in scaled
+    /// space.
     pub noise: Arc<dyn Noise>,
-    /// On which features.
+    /// The features that the noise acts on.
     pub noise_on: NoiseOn,
     /// How the model may change before the advice is carried out, in scaled space.
     pub shift: Option<ModelShift>,

@@ -5,29 +5,28 @@
 //! \kappa\sqrt{w^\top\Sigma w}$. One feature alone: $\kappa\sqrt{w^\top\Sigma w}/|w_j|$ in its
 //! harmful direction; all changed features together: $\alpha\sigma_j$ each with $\alpha =
 //! \kappa\sqrt{w^\top\Sigma w}/\sum|w_j|\sigma_j$. An optimal answer meets $r$ exactly, so it has
-//! no slack for the target; the slack until the answer itself turns into a no is given beside it.
+//! no slack for the target; the slack until the answer itself is rejected is reported as well.
 //!
 //! Any other classifier under Gaussian noise has a smoothed margin $M = \bar\Phi^{-1}(\Delta)$ that
 //! is Lipschitz with constant 1 in units of the noise: $M(x+b) \ge M(x) -
 //! \sqrt{b^\top\Sigma^{-1}b}$ (Salman et al. 2019, arXiv:1906.04584, Lemma 2;
 //! `theory::rates_within` is the same fact). With a certified bound $u$ on the rate, $\kappa =
-//! \bar\Phi^{-1}(u) - z_r$ therefore serves every miss in the same ellipsoid, on either side: one
+//! \bar\Phi^{-1}(u) - z_r$ therefore covers every miss in the same ellipsoid, on either side: one
 //! feature alone by $\kappa\sigma_j$; all $n$ noisy features at once by $\kappa\sigma_j/\sqrt n$
-//! each. It holds as the certificate does, with its confidence. Where the bound is the target
-//! itself, $\kappa = 0$: nothing beyond the noise is covered, and no slack is listed. A certificate
-//! that ends as soon as the target is certified has that bound.
-//! [`Setup::tolerance`](super::Setup::tolerance) asks for more: the search aims at [`ROOM`] of the
-//! target, and the certificate goes on to lower bounds.
+//! each. It holds with the confidence of the certificate. If the bound is the target itself,
+//! $\kappa = 0$: nothing beyond the noise is covered, and no slack is listed. This is so for a
+//! certificate that ends as soon as the target is certified.
+//! [`Setup::tolerance`](super::Setup::tolerance) asks for more: the search aims at
+//! [`TOLERANCE_AIM`] times the target, and the certificate continues to lower bounds.
 
 use super::{Answer, Engine, Status};
 use crate::error::Result;
 use crate::math::normal::upper_quantile;
 use crate::noise::Gaussian;
 
-/// Share of the target that the search aims at where a tolerance is asked for. At r = 0.1 the rate
-/// may then come back up from 0.075: κ is 0.16 at most, a sixth of a feature's noise; at r = 0.35
-/// it is 0.25.
-pub(super) const ROOM: f64 = 0.75;
+/// The search aims at this share of the target if a tolerance is asked for. At r = 0.1 it aims at
+/// 0.075, which leaves κ = 0.16 at most, a sixth of a feature's noise; at r = 0.35, κ = 0.25.
+pub(super) const TOLERANCE_AIM: f64 = 0.75;
 
 /// Which side of the advice does harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +35,7 @@ pub enum Side {
     Below,
     /// Too high a value.
     Above,
-    /// Either may: the slack holds on both.
+    /// Either side can do harm: the slack holds on both.
     Either,
 }
 
@@ -68,18 +67,18 @@ pub struct Slack {
 /// Tolerances of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tolerance {
-    /// Systematic miss, on top of the noise, with the target rate still held. Empty where the rate
-    /// is only known to be at most the target, which leaves nothing to spare.
+    /// Systematic miss, on top of the noise, that keeps the rate at most the target. Empty if the
+    /// rate is only known to be at most the target, which leaves no slack.
     pub at_target: Vec<Slack>,
-    /// Miss, without further noise, with the decision still favourable. Empty where that is not
-    /// known: for other models than linear ones.
+    /// Miss, without any noise, that keeps the decision favourable. Empty for models that are not
+    /// linear, because it is not known there.
     pub favourable: Vec<Slack>,
     /// $\kappa$: any miss $b$ with $b^\top\Sigma^{-1}b \le \kappa^2$ keeps the target rate.
     pub kappa: f64,
 }
 
 impl Engine {
-    /// Whether sampled answers are to have tolerances, and may have some.
+    /// Whether tolerances of sampled answers are asked for and supported.
     pub fn seeks_tolerance(&self) -> bool {
         let gaussian = self.task().noise.as_gaussian();
         self.setup().tolerance
@@ -87,9 +86,9 @@ impl Engine {
             && gaussian.is_some_and(Gaussian::is_diagonal)
     }
 
-    /// Tolerances of a certified or found `answer` of the person `from`; `None` if the answer asks
-    /// for no change, where the model may change, and where none is proven: under noise that is not
-    /// Gaussian, and for other models than linear ones also under correlated noise or without a
+    /// Tolerances of a certified or found `answer` for the person `from`. `None` if the answer asks
+    /// for no change, if the model may change, and if no tolerance is proven: under noise that is
+    /// not Gaussian, and for models that are not linear also under correlated noise or without a
     /// certificate.
     pub fn tolerance(&self, from: &[f64], answer: &Answer) -> Result<Option<Tolerance>> {
         if answer.changed == 0
@@ -108,7 +107,7 @@ impl Engine {
         };
         let (sd, shift) = self.noise_along(&mut vec![false; from.len()], from, &answer.point)?;
         let weights = linear.weights();
-        // A category is reached or not: it cannot be missed by a little.
+        // A category is reached or not, so that it has no tolerance.
         let misses = |j: &usize| {
             from[*j] != answer.point[*j]
                 && weights[*j] != 0.0
@@ -142,7 +141,7 @@ impl Engine {
         }))
     }
 
-    /// What the bound of a certificate leaves for any classifier.
+    /// The tolerance of a certified answer for any classifier, from the certificate's bound.
     fn certified_tolerance(
         &self,
         from: &[f64],

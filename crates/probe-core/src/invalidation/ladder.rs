@@ -1,11 +1,11 @@
 //! Certified bounds below the target: bets on a sequence of lower bounds, in addition to the one
 //! on the target itself.
 //!
-//! Rungs $r > u_1 > u_2 > \dots$ are fixed before the first observation, and each has a bet of its
-//! own against "the rate is at least $u_k$". A rung counts only when the target's bet and all rungs
-//! above it are won. Then no error probability is divided: with $\Delta$ the rate, a false bound
-//! needs the highest rung at or below $\Delta$ to be won, which has probability $\delta$ at most,
-//! whatever the others do (tests in a fixed order).
+//! Rungs $r > u_1 > u_2 > \dots$ are fixed before the first observation. Each has its own bet
+//! against the hypothesis that the rate is at least $u_k$. A rung counts only if the target's bet
+//! and the bets of all rungs above it are won. The error probability then need not be divided (this
+//! is testing in a fixed order): let $\Delta$ be the rate. For a false bound, the highest rung at
+//! or below $\Delta$ must be won, which has probability $\delta$ at most.
 
 use super::certificate::{Bet, Betting};
 use crate::error::Result;
@@ -20,8 +20,8 @@ pub(crate) struct Ladder {
 }
 
 impl Ladder {
-    /// Rungs between the target `rate` and the `mean` that is expected, by samples that the bets do
-    /// not see, with its variance. None, if nothing below the target is expected.
+    /// Rungs between the target `rate` and the expected `mean`. Mean and variance must come from
+    /// samples that the bets do not see. Empty if the expected mean is not below the target.
     pub(crate) fn new(rate: f64, mean: f64, variance: f64) -> Result<Self> {
         if !(mean > 0.0 && mean < rate) {
             return Ok(Self::default());
@@ -40,14 +40,14 @@ impl Ladder {
         }
     }
 
-    /// The lowest bound that counts with error probability `delta`, given that the target's bet is
-    /// won at the same `delta`; infinite if no rung is won.
+    /// The lowest valid bound with error probability `delta`, given that the target's bet is won at
+    /// the same `delta`. Infinite if no rung is won.
     pub(crate) fn bound(&self, delta: f64) -> f64 {
         let won = self.rungs.iter().take_while(|(_, bet)| bet.certifies(delta));
         won.last().map_or(f64::INFINITY, |(bound, _)| *bound)
     }
 
-    /// Whether no rung is left.
+    /// Whether all rungs are won.
     pub(crate) fn is_climbed(&self, delta: f64) -> bool {
         self.rungs.iter().all(|(_, bet)| bet.certifies(delta))
     }
@@ -58,9 +58,8 @@ mod tests {
     use super::*;
     use crate::seed::{Purpose, Seed};
 
-    /// Share of 2,000 climbs after which the bound is not above the truth, and the mean bound, for
-    /// observations spread between 0 and twice the truth, a target of 0.2 and an expected rate of
-    /// 0.15.
+    /// The share of 2,000 runs with a false bound, and the mean bound. Observations are uniform
+    /// between 0 and twice the true rate; the target is 0.2 and the expected rate 0.15.
     fn climb(truth: f64, delta: f64, observations: usize) -> (f64, f64) {
         let (runs, mut wrong, mut sum) = (2_000, 0, 0.0);
         for run in 0..runs {

@@ -1,9 +1,9 @@
 //! The invalidation rate $\Delta(x) = P(s(x + \varepsilon) \le 0)$: how often a noisy
 //! implementation of $x$ is refused.
 //!
-//! $\Delta$ is a probability at every point, favourable or not (the paper's Definition 1 would be
-//! negative at an unfavourable point and so count it as robust); that the point itself is
-//! favourable is checked apart.
+//! $\Delta$ is a probability at every point, favourable or not. (The paper's Definition 1 is
+//! negative at an unfavourable point, which would count as robust.) Whether the point itself is
+//! favourable is checked separately.
 
 mod boxes;
 pub mod certificate;
@@ -48,7 +48,7 @@ pub struct Query<'a> {
     pub model: &'a dyn Model,
     /// The noise.
     pub noise: &'a dyn Noise,
-    /// Which features it acts on.
+    /// Which features the noise acts on.
     pub active: &'a [bool],
     /// The point.
     pub point: &'a [f64],
@@ -63,7 +63,7 @@ impl Query<'_> {
     }
 }
 
-/// How many scores are not favourable. A score that is not a number is no yes.
+/// How many scores are not favourable. NaN counts as a rejection.
 fn n_refused(scores: &[f64]) -> u64 {
     (scores.len() - scores.iter().filter(|score| **score > 0.0).count()) as u64
 }
@@ -73,8 +73,7 @@ fn n_refused(scores: &[f64]) -> u64 {
 pub struct Estimate {
     /// The rate.
     pub rate: f64,
-    /// Standard error; 0 where the rate is exact, NaN where it is an approximation of unknown
-    /// error.
+    /// Standard error; 0 if the rate is exact, NaN if it is an approximation of unknown error.
     pub std_error: f64,
     /// Lower end of the interval at the estimator's confidence.
     pub lower: f64,
@@ -86,8 +85,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The rate of something that comes out one way or another, with these probabilities, from
-    /// estimates that do not depend on each other; its interval holds where all of theirs do.
+    /// The rate over several outcomes with these probabilities, from independent estimates. Its
+    /// interval holds if all of theirs do.
     pub(crate) fn mixture(parts: &[(f64, Self)]) -> Self {
         let sum =
             |of: &dyn Fn(&Self) -> f64| -> f64 { parts.iter().map(|(p, part)| p * of(part)).sum() };
@@ -107,18 +106,18 @@ pub trait InvalidationRate: Send + Sync {
     /// The name users type.
     fn name(&self) -> &'static str;
 
-    /// The rate at `query`, with an interval at `confidence` where it is sampled.
+    /// The rate at `query`, with an interval at `confidence` if the rate is sampled.
     fn estimate(&self, query: &Query<'_>, confidence: f64, stream: &mut Stream)
     -> Result<Estimate>;
 
-    /// The same estimator with at least so many draws, if the number can be set.
+    /// The same estimator with at least `samples` draws, if their number can be set.
     fn with_samples(&self, samples: usize) -> Option<Box<dyn InvalidationRate>> {
         let _ = samples;
         None
     }
 
-    /// The same estimator for a model that may change as `shift` says, where it can take that into
-    /// account.
+    /// The same estimator for a model that may change as `shift` says, if the estimator supports
+    /// that.
     fn under_shift(&self, shift: ModelShift) -> Option<Box<dyn InvalidationRate>> {
         let _ = shift;
         None

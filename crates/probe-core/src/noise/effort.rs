@@ -1,13 +1,13 @@
-//! Noise that grows with the effort: a larger change is missed by more.
+//! Noise that grows with the size of the change.
 //!
 //! For a prescribed change $\delta = x' - x$, independently over features,
 //!
 //! $$\varepsilon_j \sim N\big(a\,\delta_j,\ \sigma_j^2 + \rho_j^2\delta_j^2\big) ,$$
 //!
-//! with $\rho$ the relative error of carrying out a change and $a$ the systematic part: $a < 0$
-//! where people stop short, $a > 0$ where they overdo it. For each move it is Gaussian, so rates of
-//! given points have the same closed form; see [`Noise::at`]. It differs from point to point, so a
-//! solver for fixed noise rejects it.
+//! with $\rho$ the relative error of carrying out a change and $a$ the systematic part: $a < 0$ if
+//! people stop short, $a > 0$ if they go too far. For each change the noise is Gaussian, so that
+//! rates of given points have the same closed form; see [`Noise::at`]. It differs from point to
+//! point, so that a solver for fixed noise rejects it.
 
 use super::{Covariance, Gaussian, Noise, NoiseFamily, check_options};
 use crate::error::{Error, Result, require};
@@ -43,14 +43,14 @@ impl NoiseFamily for Family {
 pub struct Effort {
     rho: Vec<f64>,
     shift: f64,
-    /// The noise of staying put.
+    /// The noise of a person who changes nothing.
     still: Gaussian,
 }
 
 impl Effort {
-    /// Standard deviations `sd` of staying put, relative errors `rho` and relative shift `shift`
+    /// Standard deviations `sd` without a change, relative errors `rho` and relative shift `shift`
     /// ($a$) of a change. Fails on numbers that are not finite, on negative `sd` and `rho`, and on
-    /// lengths that differ.
+    /// different lengths.
     pub fn new(sd: Vec<f64>, rho: Vec<f64>, shift: f64) -> Result<Self> {
         if sd.len() != rho.len() {
             return Err(Error::Shape {
@@ -70,7 +70,7 @@ impl Effort {
         })
     }
 
-    /// $\sigma_j$, the standard deviation where nothing changes.
+    /// $\sigma_j$, the standard deviation without a change.
     pub fn sd(&self, j: usize) -> f64 {
         self.still.sd(j)
     }
@@ -95,7 +95,7 @@ impl Noise for Effort {
         self.still.dim()
     }
 
-    /// Draws for a person who stays put; those for a move come from [`Noise::at`].
+    /// Draws for a person who changes nothing. For a change, use [`Noise::at`].
     fn sample_into(&self, stream: &mut Stream, out: RowsMut<'_>) {
         self.still.sample_into(stream, out);
     }
@@ -126,7 +126,7 @@ mod tests {
     fn mean_and_deviation_follow_the_change() {
         let noise = Effort::new(vec![0.3, 0.1], vec![0.2, 0.5], -0.1).unwrap();
         let moved = noise.at(&[1.0, 2.0], &[3.0, 2.0]).unwrap().unwrap();
-        // By hand: δ = (2, 0); mean -0.1·2; sd √(0.09 + 0.16) = 0.5, and 0.1 where nothing changes.
+        // By hand: δ = (2, 0); mean -0.1·2; sd √(0.09 + 0.16) = 0.5, and 0.1 without a change.
         assert!((moved.mean()[0] + 0.2).abs() < 1e-16 && moved.mean()[1].abs() <= 0.0);
         assert!((moved.sd(0) - 0.5).abs() < 1e-15 && (moved.sd(1) - 0.1).abs() < 1e-16);
         assert!(noise.as_gaussian().is_none() && noise.as_independent().is_none());

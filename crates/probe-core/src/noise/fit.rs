@@ -1,26 +1,27 @@
-//! Noise from what people did: fits to pairs of prescribed and implemented values.
+//! Fits Gaussian noise to observed pairs of prescribed and implemented values.
 //!
-//! From $n$ residuals $e_i$ (implemented less prescribed) the mean is $\bar e$ and the covariance
-//! $S$ (over $n - 1$). To plug $N(\bar e, S)$ in is too optimistic: both were estimated. For a
-//! linear score $w^\top x + b$ the values $v_i = w^\top e_i$ of normal residuals make
+//! The $n$ residuals $e_i$ (implemented minus prescribed) have the mean $\bar e$ and the covariance
+//! $S$ (with divisor $n - 1$). Using $N(\bar e, S)$ as the noise is too optimistic, because both
+//! are estimates. For a linear score $w^\top x + b$ and normal residuals, the values $v_i = w^\top
+//! e_i$ and a new $v$ satisfy
 //!
-//! $$\frac{v - \bar v}{s_v\sqrt{1 + 1/n}} \sim t_{n-1}$$
+//! $$\frac{v - \bar v}{s_v\sqrt{1 + 1/n}} \sim t_{n-1} .$$
 //!
-//! for a new $v$, so the rate $r$ holds, on average over the pairs, where $z_r s_v$ is replaced by
-//! $t_{n-1,1-r}\,s_v\sqrt{1 + 1/n}$. The same comes from the Gaussian
+//! On average over the pairs, the rate $r$ is therefore met if $z_r s_v$ is replaced by
+//! $t_{n-1,1-r}\,s_v\sqrt{1 + 1/n}$. For every $w$ this is the same as using the Gaussian
 //!
-//! $$N(\bar e,\ \kappa^2 S), \qquad \kappa = \frac{t_{n-1,1-r}}{z_r}\sqrt{1 + \tfrac1n} ,$$
+//! $$N(\bar e,\ \kappa^2 S), \qquad \kappa = \frac{t_{n-1,1-r}}{z_r}\sqrt{1 + \tfrac1n} .$$
 //!
-//! whatever $w$; but $\kappa$ depends on $r < \frac12$, so a fit is for one target rate, and is
-//! optimistic for smaller ones. At a target of 0.05 plugging in gives true rates of 0.104, 0.076
-//! and 0.058 with 5, 10 and 30 pairs; with $\kappa$ they are 0.05. It is exact for linear scores,
-//! normal residuals and no shrinkage, and a guide otherwise.
+//! Because $\kappa$ depends on $r < \frac12$, a fit is for one target rate and too optimistic for
+//! smaller ones. At a target of 0.05, $N(\bar e, S)$ gives true rates of 0.104, 0.076 and 0.058
+//! with 5, 10 and 30 pairs; with $\kappa$ they are 0.05. This is exact for linear scores, normal
+//! residuals and no shrinkage, and approximate otherwise.
 //!
-//! With fewer than five pairs per feature, $S$ is shrunk towards its diagonal: correlations times
-//! $1 - \lambda$ with $\lambda = \sum_{i \ne j} \widehat{\mathrm{Var}}(r_{ij}) / \sum_{i \ne j}
-//! r_{ij}^2$, cut to [0, 1] (Schäfer and Strimmer, *Statistical Applications in Genetics and
-//! Molecular Biology* 4, 2005, target D). Variances stay, so changes of one feature keep their
-//! exact factor.
+//! With fewer than five pairs per feature, $S$ is shrunk towards its diagonal: correlations are
+//! multiplied by $1 - \lambda$ with $\lambda = \sum_{i \ne j} \widehat{\mathrm{Var}}(r_{ij}) /
+//! \sum_{i \ne j} r_{ij}^2$, clamped to [0, 1] (Schäfer and Strimmer, *Statistical Applications in
+//! Genetics and Molecular Biology* 4, 2005, target D). Variances are not shrunk, so that changes of
+//! a single feature keep their exact factor.
 
 use super::{Covariance, Gaussian};
 use crate::error::{Error, Result, require};
@@ -74,7 +75,7 @@ pub fn fit_gaussian(residuals: Rows<'_>, rate: f64) -> Result<NoiseFit> {
         }
     }
     let count = n as f64;
-    // Around the first row, so that a feature that never varies has exactly no variance.
+    // Relative to the first row, so that the variance of a constant feature is exactly zero.
     let first = residuals.row(0);
     let around = |j: usize| residuals.iter().map(|row| row[j] - first[j]).sum::<f64>() / count;
     let mean: Vec<f64> = (0..d).map(|j| first[j] + around(j)).collect();
@@ -132,7 +133,7 @@ fn shrinkage(residuals: Rows<'_>, mean: &[f64], sd: &[f64]) -> f64 {
             squares += (n / (n - 1.0) * average).powi(2);
         }
     }
-    // Nothing to shrink where all correlations vanish.
+    // If all correlations are zero, there is nothing to shrink.
     if squares > 0.0 { (variances / squares).clamp(0.0, 1.0) } else { 0.0 }
 }
 
@@ -181,8 +182,8 @@ mod tests {
         assert!((correlation - (1.0 - lambda) * 0.5).abs() < 1e-14);
     }
 
-    /// Mean true rate of the answers that `scale` standard deviations buy, over fits to `n`
-    /// residuals of a linear score.
+    /// Mean true rate, and its standard error, of answers that are `scale` fitted standard
+    /// deviations inside. Averages over fits to `n` residuals of a linear score.
     fn realised(n: usize, scale: f64, key: u64) -> (f64, f64) {
         const REPEATS: usize = 100_000;
         let mut stream = Seed(17).stream(Purpose::Data, key);
@@ -206,13 +207,13 @@ mod tests {
     fn the_inflated_fit_keeps_its_rate_and_the_plain_one_does_not() {
         let (target, z) = (0.05, upper_quantile(0.05));
         for (n, printed) in [(5, 0.104), (10, 0.076), (30, 0.058)] {
-            // Plugged in, the rate is P(t_{n-1} > z/√(1+1/n)).
+            // Without inflation the rate is P(t_{n-1} > z/√(1+1/n)).
             let expected = StudentT::new(n as f64 - 1.0)
                 .unwrap()
                 .upper_tail(z / (1.0 + 1.0 / n as f64).sqrt());
             let (rate, error) = realised(n, z, n as u64);
             assert!((rate - expected).abs() < 4.0 * error, "{n}: {rate} ± {error} for {expected}");
-            assert!((expected - printed).abs() <= 0.0005, "the figures of the text: {expected}");
+            assert!((expected - printed).abs() <= 0.0005, "the module's docs say: {expected}");
             let (rate, error) = realised(n, z * inflation(n, target).unwrap(), n as u64);
             assert!((rate - target).abs() < 4.0 * error, "{n}: {rate} ± {error}");
         }
@@ -255,7 +256,7 @@ mod tests {
         );
         let fit = fit_gaussian(Rows::new(&draws, d).unwrap(), 0.1).unwrap();
         assert!(fit.shrinkage > 0.2 && fit.shrinkage <= 1.0, "{}", fit.shrinkage);
-        // A direction that six residuals leave without any spread still has some.
+        // A direction in which six residuals have no variance must still have some.
         let raw: Vec<f64> = (0..d).map(|j| draws[j] - draws[d + j]).collect();
         assert!(fit.noise.sd_along(&raw, |_| true) > 0.0);
         // A feature that never varies keeps a deviation of 0.

@@ -29,7 +29,7 @@ impl NoiseFamily for Family {
 pub enum Covariance {
     /// The same standard deviation for every feature.
     Isotropic(f64),
-    /// One standard deviation per feature; zero means that the feature is never missed.
+    /// One standard deviation per feature; zero for a feature without noise.
     Diagonal(Vec<f64>),
     /// The full matrix, row-major.
     Full(Vec<f64>),
@@ -52,8 +52,8 @@ impl Gaussian {
         Self::new(vec![0.0; dim], Covariance::Isotropic(sigma))
     }
 
-    /// The Gaussian with the mean and, up to a tiny share of independent noise, the covariance of
-    /// 4,096 draws of `noise`, for searches that need one to follow.
+    /// A Gaussian approximation of `noise`, for searches that need a Gaussian. It has the mean and
+    /// the covariance of 4,096 draws, plus a tiny independent variance if that is needed.
     pub(crate) fn like(noise: &dyn Noise, stream: &mut Stream) -> Result<Self> {
         const N: usize = 4_096;
         let d = noise.dim();
@@ -68,14 +68,14 @@ impl Gaussian {
                 into.iter_mut().zip(row).zip(&mean).for_each(|((c, x), m)| *c += share * (x - m));
             }
         }
-        // Sums in another order differ in the last bits.
+        // Rounding makes the matrix slightly asymmetric.
         for i in 0..d {
             for j in 0..i {
                 covariance[i * d + j] = covariance[j * d + i];
             }
         }
-        // Singular up to rounding, where there are fewer errors than features: it may come out a
-        // little negative in places.
+        // With fewer distinct errors than features the matrix is singular, and rounding can make
+        // it slightly indefinite. A growing diagonal repairs that.
         let variance = (0..d).map(|j| covariance[j * d + j]).sum::<f64>() / d.max(1) as f64;
         let mut more = 1e-12 * variance;
         loop {
@@ -147,7 +147,7 @@ impl Gaussian {
         }
     }
 
-    /// Whether features are missed independently of one another.
+    /// Whether features are independent.
     pub fn is_diagonal(&self) -> bool {
         !matches!(self.covariance, Covariance::Full(_))
     }
@@ -165,7 +165,7 @@ impl Gaussian {
             }
         };
         match &self.covariance {
-            // ||L' v||, which cannot go negative under the root.
+            // ||L' v||: a sum of squares, so that rounding cannot make it negative.
             Covariance::Full(_) => {
                 let n = self.dim;
                 norm(&|k| (k..n).map(|i| self.factor[i * n + k] * masked(i)).sum::<f64>())
@@ -293,7 +293,7 @@ fn factor_of(matrix: &[f64], dim: usize) -> Result<Vec<f64>> {
     }
     cholesky::semidefinite(matrix, dim).ok_or_else(|| Error::Unsupported {
         what: "this noise covariance".to_owned(),
-        why: "the matrix is not positive semi-definite, so it is no covariance".to_owned(),
+        why: "the matrix is not positive semi-definite".to_owned(),
     })
 }
 

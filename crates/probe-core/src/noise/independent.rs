@@ -1,5 +1,5 @@
-//! Noise that misses each feature on its own: $\varepsilon_j = \mu_j + \sigma_j T_j$ with
-//! independent $T_j$ of mean 0 and variance 1.
+//! Noise that is independent over features: $\varepsilon_j = \mu_j + \sigma_j T_j$ with independent
+//! $T_j$ of mean 0 and variance 1.
 
 use super::{Gaussian, Noise};
 use crate::error::{Result, require};
@@ -21,8 +21,8 @@ pub trait Shape: Send + Sync {
     /// The $t$ with $P(T \le t) = p$, for $0 < p < 1$.
     fn quantile(&self, p: f64) -> f64;
 
-    /// [`Shape::cdf`] to $10^{-10}$ and [`Shape::density`] to $10^{-7}$, for who needs millions of
-    /// them.
+    /// [`Shape::cdf`] to $10^{-10}$ and [`Shape::density`] to $10^{-7}$, for callers that need
+    /// millions of them.
     fn quick_cdf_and_density(&self, t: f64) -> (f64, f64) {
         (self.cdf(t), self.density(t))
     }
@@ -33,13 +33,12 @@ pub trait Shape: Send + Sync {
     }
 }
 
-/// Noise whose features are independent, as its features' distributions; see
-/// [`Noise::as_independent`].
+/// The distributions of the features of independent noise; see [`Noise::as_independent`].
 pub trait Independent: Send + Sync {
     /// $\mu_j$.
     fn mean(&self, j: usize) -> f64;
 
-    /// $\sigma_j$; zero where the feature is never missed.
+    /// $\sigma_j$; zero for a feature without noise.
     fn sd(&self, j: usize) -> f64;
 
     /// The distribution of $(\varepsilon_j - \mu_j)/\sigma_j$.
@@ -146,8 +145,8 @@ impl<S: Shape> Independent for Shaped<S> {
     }
 }
 
-/// The map from uniform points to draws of a noise, coordinate by coordinate: quasi-random points
-/// go through it as well as random ones.
+/// The map from uniform points to draws of a noise, coordinate by coordinate. It works for random
+/// and for quasi-random points.
 #[derive(Clone, Copy)]
 pub struct QuantileMap<'a>(Source<'a>);
 
@@ -165,8 +164,8 @@ impl<'a> QuantileMap<'a> {
         gaussian.or_else(|| noise.as_independent().map(Source::Independent)).map(Self)
     }
 
-    /// Writes the draw that belongs to `uniforms`, numbers in (0, 1), which are used up as working
-    /// space.
+    /// Writes the draw that belongs to `uniforms`, numbers in (0, 1), to `out`. Overwrites
+    /// `uniforms`.
     pub fn apply_into(&self, uniforms: &mut [f64], out: &mut [f64]) {
         match self.0 {
             Source::Gaussian(gaussian) => {
@@ -214,8 +213,8 @@ mod tests {
             .collect()
     }
 
-    /// ∫ f over the real line by the trapezoidal rule in x = sinh(π/2 sinh u), which converges
-    /// whatever the tails.
+    /// ∫ f over the real line by the trapezoidal rule in x = sinh(π/2 sinh u), which also converges
+    /// for heavy tails.
     fn integral(f: impl Fn(f64) -> f64) -> f64 {
         const STEP: f64 = 1.0 / 256.0;
         let half_pi = std::f64::consts::FRAC_PI_2;
@@ -265,7 +264,7 @@ mod tests {
                 assert!((shape.cdf(t + h) - shape.cdf(t) - area).abs() < 1e-12, "{name} {t}");
                 assert!((shape.quantile(shape.cdf(t)) - t).abs() < 1e-12, "{name} {t}");
             }
-            // Far out the tail is not lost to a subtraction, and is the mirror image of the other.
+            // The tails are accurate far out, and symmetric.
             for t in [1.73, 5.0, 40.0] {
                 assert!(
                     (shape.upper_tail(t) - shape.cdf(-t)).abs() <= 1e-15 * shape.cdf(-t),

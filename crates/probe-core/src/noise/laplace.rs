@@ -1,5 +1,5 @@
-//! Mostly small errors and now and then a large one: density $e^{-\sqrt2\,|t|}/\sqrt2$ in standard
-//! units, independent over features.
+//! Laplace noise, for errors that are mostly small and sometimes large: density
+//! $e^{-\sqrt2\,|t|}/\sqrt2$ in standard units, independent over features.
 
 use super::independent::{Shape, Shaped};
 use super::{Noise, NoiseFamily, check_options};

@@ -1,4 +1,4 @@
-//! How people miss the advice they were given.
+//! Distributions of the difference between the advice and what people reach.
 
 mod effort;
 mod fit;
@@ -32,30 +32,31 @@ pub trait Noise: Send + Sync {
     /// Number of features.
     fn dim(&self) -> usize;
 
-    /// Fills each row of `out` with one draw of $\varepsilon$ over all features; see [`NoiseOn`]
-    /// for which of them act.
+    /// Fills each row of `out` with one draw of $\varepsilon$ over all features. [`NoiseOn`] says
+    /// which of them the noise acts on.
     fn sample_into(&self, stream: &mut Stream, out: RowsMut<'_>);
 
-    /// Mean and covariance, where the noise is Gaussian: then linear models have exact rates.
+    /// The noise as a Gaussian, if it is one. Linear models then have exact rates.
     fn as_gaussian(&self) -> Option<&Gaussian> {
         None
     }
 
-    /// Each feature's own distribution, where features are missed independently of one another.
+    /// The distribution of each feature, if the noise is independent over features.
     fn as_independent(&self) -> Option<&dyn Independent> {
         None
     }
 
-    /// All values that the noise can take, where they were observed: then every model has an exact
-    /// rate.
+    /// All values that the noise can take, if it is a list of observed residuals. Every model then
+    /// has an exact rate.
     fn as_residuals(&self) -> Option<&Residuals> {
         None
     }
 
-    /// The Gaussian that holds for a person at `from` who aims at `to`, in scaled space, where the
-    /// noise depends on the move; `None` where it is the same for every move. Noise that answers
-    /// here has no [`as_gaussian`](Self::as_gaussian), and its [`sample_into`](Self::sample_into)
-    /// is for who stays put. Fails on a move that is not finite.
+    /// For noise that depends on the change: its Gaussian for a person at `from` who aims at `to`,
+    /// in scaled space. `None` for noise that is the same for every change. Noise that depends on
+    /// the change has no [`as_gaussian`](Self::as_gaussian), and its
+    /// [`sample_into`](Self::sample_into) is for people who change nothing. Fails on a change that
+    /// is not finite.
     fn at(&self, from: &[f64], to: &[f64]) -> Result<Option<Gaussian>> {
         let _ = (from, to);
         Ok(None)
@@ -76,8 +77,7 @@ pub enum NoiseOn {
 }
 
 impl NoiseOn {
-    /// Which features are noisy, where that is the same for everybody; `None` where it depends on
-    /// the changes.
+    /// Which features are noisy; `None` if that depends on the changes of a person.
     pub fn fixed(self, actions: &Actions) -> Option<Vec<bool>> {
         let mut active = vec![false; actions.n_features()];
         (self != Self::Changed).then(|| {
@@ -109,7 +109,7 @@ impl NoiseOn {
     }
 }
 
-/// A family of noises that a name and a standard deviation per feature pick from.
+/// A family of noises. A standard deviation per feature and further numbers select a member.
 pub trait NoiseFamily: Send + Sync {
     /// Builds the member with standard deviations `sd` and further named numbers, such as `df=4`.
     fn build(&self, sd: Vec<f64>, options: &BTreeMap<String, f64>) -> Result<Arc<dyn Noise>>;
@@ -119,7 +119,7 @@ pub trait NoiseFamily: Send + Sync {
 pub const NOISES: &[Entry<dyn NoiseFamily>] =
     &[gaussian::ENTRY, uniform::ENTRY, laplace::ENTRY, student_t::ENTRY, effort::ENTRY];
 
-/// Fails on an option that is not among `known`; `kind` says whose options they are.
+/// Fails on an option that is not among `known`. `kind` describes the options in the message.
 fn check_options(
     kind: &'static str,
     known: &[&str],
@@ -134,7 +134,7 @@ fn check_options(
     }
 }
 
-/// What `--noise` says: a family, its standard deviation in scaled units, and named numbers.
+/// The value of `--noise`: a family, its standard deviation in scaled units, and named numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoiseSpec {
     /// The family's name.

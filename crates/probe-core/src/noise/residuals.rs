@@ -1,8 +1,8 @@
-//! Noise as it was observed: each draw is one of the given rows $e_1, \dots, e_n$, all equally
-//! likely.
+//! The empirical distribution of observed errors: each draw is one of the given rows $e_1, \dots,
+//! e_n$, all equally likely.
 //!
-//! Keeps whatever shape and dependence the observations have, and nothing beyond them: no error
-//! larger than the largest seen.
+//! It keeps the shape and the dependence of the observations, but never produces an error larger
+//! than the largest observed one.
 
 use super::Noise;
 use crate::error::{Error, Result, require};
@@ -21,7 +21,7 @@ impl Residuals {
     pub fn new(rows: Rows<'_>) -> Result<Self> {
         if rows.n_rows() == 0 {
             return Err(Error::Unsupported {
-                what: "noise from residuals without a single one".to_owned(),
+                what: "noise from an empty list of residuals".to_owned(),
                 why: "there is nothing to draw from".to_owned(),
             });
         }
@@ -38,7 +38,7 @@ impl Residuals {
         self.rows.len() / self.dim
     }
 
-    /// All of them.
+    /// All observations, row by row.
     pub fn rows(&self) -> &[f64] {
         &self.rows
     }

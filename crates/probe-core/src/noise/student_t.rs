@@ -41,7 +41,7 @@ impl NoiseFamily for Family {
     }
 }
 
-/// Student's t over its standard deviation; `unit` is one over that.
+/// Student's t divided by its standard deviation; `unit` is the factor.
 struct Standardised {
     t: StudentT,
     quick: QuickStudentT,

@@ -91,7 +91,7 @@ struct Prepared {
     spreads: Vec<f64>,
     step: f64,
     tries: usize,
-    /// Only as the library has it.
+    /// The cost by percentiles; only for the search as implemented in CARLA.
     percentiles: Option<Percentiles>,
 }
 
@@ -121,8 +121,8 @@ struct Chains<'a> {
 }
 
 impl Chains<'_> {
-    /// The library's way: one surrogate, and the first of its list of actions that the model
-    /// accepts.
+    /// The search as implemented in CARLA: one surrogate, and the first action in its list that the
+    /// model accepts.
     fn listed(&self, percentiles: &Percentiles, reach: &Reach, point: &mut [f64]) -> Result<bool> {
         let Prepared { task, lime, .. } = self.prepared;
         let start = point.to_vec();
@@ -134,7 +134,7 @@ impl Chains<'_> {
     }
 
     /// Surrogates one after the other, each around the action of the one before. Returns the action
-    /// that the model liked best, with its score.
+    /// with the highest score, and that score.
     fn chain(
         &mut self,
         person: &Person<'_>,
@@ -145,7 +145,7 @@ impl Chains<'_> {
         let mut centre = person.start.to_vec();
         let mut score = task.model.score(&centre)?;
         let mut point = centre.clone();
-        let (mut liked, mut seen) = ((score, centre.clone()), Vec::new());
+        let (mut highest, mut seen) = ((score, centre.clone()), Vec::new());
         for _ in 0..*tries {
             let Person { factual, start, reach, features, groups } = person;
             let mut surrogate =
@@ -166,17 +166,17 @@ impl Chains<'_> {
                     self.best = Some((cost, point.clone()));
                 }
             }
-            if score > liked.0 {
-                liked = (score, point.clone());
+            if score > highest.0 {
+                highest = (score, point.clone());
             }
-            // From here on it would go in circles.
+            // A point that occurs again would repeat all further ones.
             if seen.contains(&point) {
                 break;
             }
             seen.push(point.clone());
             centre.copy_from_slice(&point);
         }
-        Ok(liked)
+        Ok(highest)
     }
 }
 
@@ -210,12 +210,12 @@ impl Search for Chains<'_> {
         let most = own.unwrap_or(usize::MAX).min(person.features.len() + person.groups.len());
         let fewer =
             std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|k| *k < most).map(Some);
-        let mut liked = (f64::NEG_INFINITY, start.clone());
+        let mut highest = (f64::NEG_INFINITY, start.clone());
         for limit in std::iter::once(own).chain(fewer) {
             for &spread in &self.prepared.spreads {
                 let found = self.chain(&person, spread, limit)?;
-                if found.0 > liked.0 {
-                    liked = found;
+                if found.0 > highest.0 {
+                    highest = found;
                 }
             }
             if let Some((_, best)) = &self.best {
@@ -223,7 +223,7 @@ impl Search for Chains<'_> {
                 return Ok(Ok(()));
             }
         }
-        point.copy_from_slice(&liked.1);
+        point.copy_from_slice(&highest.1);
         Ok(Err(Reason::NotFound))
     }
 

@@ -1,4 +1,4 @@
-//! What a worker is asked for one person, and the task as that question has it.
+//! The request to a worker for one person, and the task with that request's settings.
 
 use super::{Budget, Goal, SearchEffort, Task};
 use crate::cost::Cost;
@@ -6,32 +6,31 @@ use crate::schema::Restriction;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// What a worker is asked for one person.
+/// A request to a worker, for one person.
 #[derive(Clone, Copy)]
 pub struct Ask<'q> {
     /// The person, in scaled space.
     pub factual: &'q [f64],
     /// What to reach.
     pub goal: Goal,
-    /// How far below the goal's rate an answer usually is that is to be certified on samples.
-    /// Methods that know what a lower rate costs may choose another gap, and say so in
-    /// [`super::Proposal::aim`].
+    /// How far below the goal's rate to aim by default, so that samples can certify the answer. A
+    /// method that knows the cost of lower rates may choose another gap; it reports the rate that
+    /// it aimed at in [`super::Proposal::aim`].
     pub gap: Option<f64>,
     /// Which of the method's answers, cheapest first ([`super::Worker::n_options`]).
     pub alternative: usize,
-    /// Costs of a person's own ([`super::Worker::serves_own_costs`]); `None` for the task's.
+    /// Costs for this person only ([`super::Worker::serves_own_costs`]); `None` for the task's.
     pub cost: Option<&'q Cost>,
-    /// What the search is restricted to, besides what the person may change. Only the solvers of
-    /// `probe` are asked with one.
+    /// A further restriction of what the person may change. Only the solvers of `probe` support it.
     pub restriction: Option<&'q Restriction>,
-    /// How far the search goes.
+    /// How thorough the search is.
     pub effort: SearchEffort,
-    /// The work that it may do.
+    /// The work that the search may do.
     pub budget: &'q Budget<'q>,
 }
 
 impl<'q> Ask<'q> {
-    /// The first answer of the task itself, with normal effort.
+    /// Asks for the first answer with the task's own settings and normal effort.
     pub fn new(factual: &'q [f64], goal: Goal, budget: &'q Budget<'q>) -> Self {
         Self {
             factual,
@@ -45,7 +44,7 @@ impl<'q> Ask<'q> {
         }
     }
 
-    /// The goal with its gap, for methods that do not choose one themselves.
+    /// The goal minus its gap, for methods that do not choose a gap themselves.
     pub fn aim(&self) -> Goal {
         match (self.goal, self.gap) {
             (Goal::Rate(rate), Some(gap)) => Goal::Rate(rate - gap),
@@ -54,9 +53,9 @@ impl<'q> Ask<'q> {
     }
 }
 
-/// A worker's task as the last ask had it: with costs of a person's own, and restricted.
+/// A worker's task with the costs and the restriction of the last request.
 pub(super) struct Posed {
-    /// As prepared.
+    /// The task without them.
     prepared: Arc<Task>,
     task: Arc<Task>,
     has_own_costs: bool,
@@ -73,10 +72,11 @@ impl Posed {
         }
     }
 
-    /// Turns to the costs and the restriction of a ask; says whether costs differ from before.
+    /// Applies the costs and the restriction of a request. Returns whether costs differ from those
+    /// before.
     pub(super) fn turn_to(&mut self, ask: &Ask<'_>) -> bool {
         match ask.restriction {
-            Some(restriction) => Arc::make_mut(&mut self.task).actions.confine(restriction),
+            Some(restriction) => Arc::make_mut(&mut self.task).actions.restrict(restriction),
             None if self.restricted => {
                 Arc::make_mut(&mut self.task).actions.clone_from(&self.prepared.actions);
             }

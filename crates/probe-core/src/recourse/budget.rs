@@ -1,8 +1,8 @@
-//! How much work an answer is worth.
+//! Limits on the work of a search.
 
 use std::cell::Cell;
 
-/// How much work an answer is worth.
+/// How thoroughly to search for an answer.
 #[derive(
     Debug,
     Clone,
@@ -17,20 +17,21 @@ use std::cell::Cell;
 )]
 #[serde(rename_all = "lowercase")]
 pub enum SearchEffort {
-    /// The first descents and single features, and nothing more where they find no answer.
+    /// Only the first descents and changes of single features. If they find no answer, the search
+    /// ends.
     Quick,
-    /// Everything that helps ordinary people.
+    /// Everything that improves answers for most people.
     #[default]
     Normal,
-    /// Three to twelve times the work: after the normal search more starts, more neighbours, and
-    /// more relaxations where features have steps.
+    /// Three to twelve times the work of `Normal`: more starting points, more neighbours and, for
+    /// features with steps, more relaxations.
     Thorough,
 }
 
 impl SearchEffort {
-    /// Lines that one person is worth ([`Budget`]). Nine in ten people take less than 12,000, and
-    /// the most of the stored table of answers 570,000; the limit is for those few whose search
-    /// would not end.
+    /// The budget of one person in lines ([`Budget`]). Nine in ten people need less than 12,000,
+    /// and nobody in the stored table of answers more than 570,000. The limit is for the few people
+    /// whose search would otherwise not end.
     fn lines(self) -> u64 {
         match self {
             Self::Quick => 1 << 19,
@@ -39,20 +40,20 @@ impl SearchEffort {
         }
     }
 
-    /// How many times the usual number of relaxations are solved where features have steps.
+    /// Factor of the usual number of relaxations for features with steps.
     pub(super) fn times_nodes(self) -> usize {
         if self == Self::Thorough { 5 } else { 1 }
     }
 }
 
-/// The work that is left for one person, in lines that are read, or as many samples as are worth
-/// them. All searches for the person share it, whatever calls them. It counts work and not time, so
-/// that the same budget gives the same answer on any machine.
+/// The work that is left for one person. The unit is one line; other samples are converted to lines
+/// of about the same cost. All searches for a person share one budget. It counts work and not time,
+/// so that the same budget gives the same answer on every machine.
 #[derive(Debug)]
 pub struct Budget<'p> {
     left: Cell<u64>,
     spent: Cell<u64>,
-    /// What this is a part of.
+    /// The budget of which this is a part.
     whole: Option<&'p Budget<'p>>,
 }
 
@@ -63,22 +64,22 @@ impl Default for Budget<'_> {
 }
 
 impl Budget<'_> {
-    /// What one person is worth.
+    /// The budget of one person.
     pub fn new(effort: SearchEffort) -> Self {
         Self { left: Cell::new(effort.lines()), spent: Cell::new(0), whole: None }
     }
 
-    /// One `n`-th of what is left, so that something remains for the searches that come after.
+    /// One `n`-th of what is left, so that something remains for later searches.
     pub fn part(&self, n: u64) -> Budget<'_> {
         Budget { left: Cell::new(self.left.get() / n), spent: Cell::new(0), whole: Some(self) }
     }
 
-    /// Lines that were read so far.
+    /// Work that was spent so far, in lines.
     pub fn spent(&self) -> u64 {
         self.spent.get()
     }
 
-    /// Counts lines, here and in what this is a part of.
+    /// Spends lines, also from the budget of which this is a part.
     pub fn spend(&self, lines: u64) {
         self.left.set(self.left.get().saturating_sub(lines));
         self.spent.set(self.spent.get() + lines);
@@ -87,7 +88,7 @@ impl Budget<'_> {
         }
     }
 
-    /// Whether nothing is left. Searches then end with what they have.
+    /// Whether nothing is left. A search then ends with the best answer so far.
     pub fn is_exhausted(&self) -> bool {
         self.left.get() == 0
     }

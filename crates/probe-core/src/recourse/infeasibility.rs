@@ -140,15 +140,10 @@ pub(super) fn of_network(network: &Mlp, person: &[f64], actions: &Actions) -> Re
 
 /// Bounds on an activation over an interval.
 fn image(activation: Activation, (low, high): (f64, f64)) -> (f64, f64) {
-    // The only minima there are, rounded down.
-    let least = match activation {
-        Activation::Gelu => -0.170_041,
-        Activation::Silu => -0.278_465,
-        _ => return (activation.value(low), activation.value(high)),
-    };
     let ends = (activation.value(low), activation.value(high));
-    // Falls to its minimum, then rises.
-    let from = if low >= 0.0 { ends.0 } else { least };
+    let Some(minimum) = activation.minimum() else { return ends };
+    // The minimum is at a negative argument; above zero the activation rises.
+    let from = if low >= 0.0 { ends.0 } else { minimum };
     (from, ends.0.max(ends.1))
 }
 

@@ -1,4 +1,4 @@
-//! What is asked of a method, and what it answers.
+//! The input of a method, and its output.
 
 use super::{MethodOptions, Reference, SearchEffort};
 use crate::cost::Cost;
@@ -9,15 +9,15 @@ use crate::schema::Actions;
 use crate::seed::Seed;
 use std::sync::Arc;
 
-/// The question, but for the person and the goal. Everything is in scaled space, which the model
-/// takes as input.
+/// The input of a method, except for the person and the goal. Everything is in scaled space, which
+/// is the model's input space.
 #[derive(Clone)]
 pub struct Task {
     /// The model.
     pub model: Arc<dyn Model>,
-    /// How people miss the advice.
+    /// The distribution of the difference between the advice and what people reach.
     pub noise: Arc<dyn Noise>,
-    /// On which features.
+    /// The features that the noise acts on.
     pub noise_on: NoiseOn,
     /// What a change costs.
     pub cost: Cost,
@@ -29,17 +29,17 @@ pub struct Task {
     pub seed: Seed,
     /// Settings of the method.
     pub options: MethodOptions,
-    /// What is known of people in general.
+    /// Reference data: what is known about people in general.
     pub reference: Reference,
-    /// How much work an answer is worth.
+    /// How thoroughly to search for an answer.
     pub effort: SearchEffort,
-    /// A generator of the search that does not run, to measure what it is for.
+    /// A generator of the search that is left out, to measure its effect.
     #[doc(hidden)]
     pub left_out: Option<&'static str>,
 }
 
 impl Task {
-    /// Fails if the parts are not about the same number of features.
+    /// Fails unless all parts have the same number of features.
     pub fn check(&self) -> Result<()> {
         let expected = self.model.n_features();
         let parts = [
@@ -91,30 +91,29 @@ pub enum Reason {
     InfeasibleWithinBounds,
     /// A favourable point exists, but not with so few changes.
     InfeasibleWithinMaxChanges,
-    /// Favourable points exist, but none with so low a rate: proven for linear models, and as far
-    /// as the search saw for others.
+    /// Favourable points exist, but none with so low a rate. This is proven for linear models; for
+    /// others the search found none.
     RateNotReachable,
-    /// The budget does not reach the target.
+    /// No point within the budget meets the target.
     BudgetExhausted,
-    /// The exact search was stopped at its node limit: the rate holds, the cost may not be the
-    /// least.
+    /// The exact search stopped at its node limit. The rate is valid, but there may be a cheaper
+    /// answer.
     SearchLimit,
-    /// The person's one-hot columns are not one-hot.
+    /// One-hot columns of the person do not have exactly one 1.
     NotOneHot,
     /// The rate seems low enough, but fresh samples did not prove it.
     NotCertified,
-    /// The method looks for a change of the decision alone; the rate of what it found is above the
+    /// The method only tries to change the decision, and the rate of its answer is above the
     /// target.
     RateIgnored,
-    /// There is no further way with other features.
+    /// There is no further alternative that changes other features.
     NoOtherWay,
-    /// The method's steps ended before the target was met; another method, or other settings, may
-    /// still meet it.
+    /// The method ended before it met the target. Another method or other settings may meet it.
     NotFound,
 }
 
 impl Reason {
-    /// The code that stands in output files.
+    /// The code in output files.
     pub fn code(self) -> &'static str {
         match self {
             Self::NoAdmissibleMove => "no-admissible-move",
@@ -137,7 +136,7 @@ impl Reason {
 pub enum Verdict {
     /// The point meets the goal.
     Reached,
-    /// The point does not meet the goal; it is the most robust one there is.
+    /// The point does not meet the goal. It is the most robust point that was found.
     Short(Reason),
 }
 
@@ -148,12 +147,12 @@ pub struct Proposal {
     pub point: Vec<f64>,
     /// Whether it meets the goal.
     pub verdict: Verdict,
-    /// What the method itself takes the point's rate to be, where it says. It is passed on, not
-    /// believed.
+    /// The method's own estimate of the point's rate, if it has one. It is reported, but decides
+    /// nothing.
     pub claimed: Option<f64>,
-    /// The rate that the search aimed at, where it chose that itself ([`super::Ask::gap`]).
+    /// The rate that the search aimed at, if it chose it itself ([`super::Ask::gap`]).
     pub aim: Option<f64>,
-    /// Which part of the search found the point; empty where there is one part only.
+    /// Which part of the search found the point; empty if the search has only one part.
     pub source: &'static str,
 }
 

@@ -54,7 +54,7 @@ pub enum Violation {
     Direction(usize),
     /// The feature is outside its bounds, or moved further out.
     Bounds(usize),
-    /// The group's columns are those of none of its options.
+    /// The group's columns match none of its options.
     NotOneHot(usize),
     /// The group made a change that is not allowed.
     Transition(usize),
@@ -71,12 +71,12 @@ pub enum Violation {
 pub struct Grid {
     /// One of the values.
     pub zero: f64,
-    /// What lies between two of them.
+    /// The distance between neighbouring values.
     pub step: f64,
 }
 
 impl Grid {
-    /// A value is taken for the one this share of a step away.
+    /// Values closer than this share of a step count as equal.
     const NEAR: f64 = 1e-6;
 
     /// The largest value at or below `x`.
@@ -99,18 +99,18 @@ impl Grid {
 /// A further restriction of a search, in addition to what a person may change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Restriction {
-    /// An interval per feature, also where the person is outside of it.
+    /// An interval per feature. The person may be outside of it.
     pub limits: Vec<(f64, f64)>,
-    /// Features that stay as they are; empty for none.
+    /// Features that may not change; empty for none.
     pub held: Vec<bool>,
-    /// Whether groups stay as they are.
+    /// Whether groups may not change.
     pub frozen: bool,
-    /// At most so many changes.
+    /// At most this many changes.
     pub max_changes: Option<usize>,
 }
 
 impl Restriction {
-    /// Everything, but for those features that are held.
+    /// No restriction except that the `held` features may not change.
     pub fn holding(actions: &Actions, held: Vec<bool>) -> Self {
         Self {
             limits: vec![(f64::NEG_INFINITY, f64::INFINITY); actions.n_features()],
@@ -128,7 +128,7 @@ impl Restriction {
 /// What a person may change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Actions {
-    rooms: Vec<FeatureLimits>,
+    limits: Vec<FeatureLimits>,
     /// Steps of each feature; empty if none has any.
     grids: Vec<Option<Grid>>,
     groups: Vec<Group>,
@@ -140,14 +140,14 @@ pub struct Actions {
     strict: bool,
     /// Features whose value is missing.
     missing: Vec<bool>,
-    /// Features that stay because they are tied to one that is missing. People miss them as they do
+    /// Features that may not change because they are tied to a missing one. They have noise like
     /// others.
     held: Vec<bool>,
-    /// Further limits that a search sets itself.
-    confined: Option<Restriction>,
+    /// A further restriction that a search sets itself.
+    restriction: Option<Restriction>,
 }
 
-/// Whether two values are one: a missing value (NaN) that stays missing has not changed.
+/// Whether two values are the same. A missing value (NaN) that stays missing has not changed.
 fn same(a: f64, b: f64) -> bool {
     a == b || (a.is_nan() && b.is_nan())
 }
@@ -159,10 +159,10 @@ impl Actions {
     }
 
     /// Limits of each feature.
-    pub fn new(rooms: Vec<FeatureLimits>) -> Self {
-        let n = rooms.len();
+    pub fn new(limits: Vec<FeatureLimits>) -> Self {
+        let n = limits.len();
         Self {
-            rooms,
+            limits,
             grids: Vec::new(),
             groups: Vec::new(),
             group_of: vec![None; n],
@@ -171,27 +171,27 @@ impl Actions {
             strict: false,
             missing: vec![false; n],
             held: vec![false; n],
-            confined: None,
+            restriction: None,
         }
     }
 
     /// Number of features.
     pub fn n_features(&self) -> usize {
-        self.rooms.len()
+        self.limits.len()
     }
 
-    /// Fails on NaN or crossed bounds and on groups that overlap or leave the features.
+    /// Fails if a bound is NaN or a lower bound is above the upper one.
     pub fn check(&self) -> Result<()> {
-        for (j, room) in self.rooms.iter().enumerate() {
+        for (j, own) in self.limits.iter().enumerate() {
             let rule = "at most its upper bound";
-            require(room.low <= room.high, &format!("lower bound of feature {j}"), rule, room.low)?;
+            require(own.low <= own.high, &format!("lower bound of feature {j}"), rule, own.low)?;
         }
         Ok(())
     }
 
     /// Adds groups. Fails if columns repeat or do not exist, or a table is not square.
     pub fn with_groups(mut self, groups: Vec<Group>) -> Result<Self> {
-        self.group_of = vec![None; self.rooms.len()];
+        self.group_of = vec![None; self.limits.len()];
         for (g, group) in groups.iter().enumerate() {
             for &column in group.columns() {
                 let free = self.group_of.get(column).is_some_and(Option::is_none);
@@ -245,19 +245,19 @@ impl Actions {
         self.ties.iter().any(|tie| matches!(tie, Tie::Sum { .. }))
     }
 
-    /// Whether columns stay under some condition.
+    /// Whether some columns may not change under a condition.
     pub fn has_conditions(&self) -> bool {
         self.ties.iter().any(|tie| matches!(tie, Tie::Fixed { .. }))
     }
 
-    /// Whether a group that may change may fail to.
+    /// Whether some group may change, but can fail to.
     pub fn has_failures(&self) -> bool {
         (0..self.groups.len()).any(|g| self.groups[g].p_fail() > 0.0 && self.is_mutable_group(g))
     }
 
-    /// What may come of a move from `from` to `to`: each group that changes stays as it is with its
-    /// probability of failing, by itself, while everything else happens. Probabilities and points,
-    /// `to` itself first; empty where nothing can fail.
+    /// The points that a person may reach who aims at `to`, with their probabilities. Each group
+    /// that changes fails independently with its probability, and then keeps its option; all other
+    /// changes succeed. The first outcome is `to`. Empty if nothing can fail.
     pub fn outcomes(&self, from: &[f64], to: &[f64]) -> Vec<(f64, Vec<f64>)> {
         if self.groups.is_empty() {
             return Vec::new();
@@ -302,12 +302,12 @@ impl Actions {
         (0..self.groups.len()).any(|g| self.is_mutable_group(g))
     }
 
-    /// Confines a search for the time being.
-    pub(crate) fn confine(&mut self, within: &Restriction) {
-        self.max_changes = within.max_changes;
-        match &mut self.confined {
-            Some(confined) => confined.clone_from(within),
-            none => *none = Some(within.clone()),
+    /// Sets a further restriction; it replaces the previous one.
+    pub(crate) fn restrict(&mut self, to: &Restriction) {
+        self.max_changes = to.max_changes;
+        match &mut self.restriction {
+            Some(restriction) => restriction.clone_from(to),
+            none => *none = Some(to.clone()),
         }
     }
 
@@ -323,29 +323,29 @@ impl Actions {
         self
     }
 
-    /// With strict bounds a person outside them must move inside; otherwise staying put is always
-    /// admissible.
+    /// With strict bounds, a person outside them must move inside. Otherwise it is always
+    /// admissible to change nothing.
     #[must_use]
     pub fn with_strict_bounds(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
     }
 
-    /// Fixes feature `j`.
+    /// Makes feature `j` immutable.
     pub fn fix(&mut self, j: usize) {
-        self.rooms[j].mutable = false;
+        self.limits[j].mutable = false;
     }
 
-    /// The same for people whose features marked in `missing` are missing: these may not change,
-    /// have no bounds and, whatever [`NoiseOn`](crate::noise::NoiseOn) says, no noise. Of a one-hot
-    /// group with such a column nothing may change.
+    /// The action space of people whose `missing` features are missing. These may not change, have
+    /// no bounds and, for any [`NoiseOn`](crate::noise::NoiseOn), no noise. A one-hot group with a
+    /// missing column may not change at all.
     #[must_use]
     pub fn without(mut self, missing: &[bool]) -> Self {
         let broken = |group: &Group| group.columns().iter().any(|&c| missing[c]);
         for c in self.groups.iter().filter(|group| broken(group)).flat_map(Group::columns) {
-            self.rooms[*c].mutable = false;
+            self.limits[*c].mutable = false;
         }
-        // What is tied to something unknown stays.
+        // A feature that is tied to a missing one may not change.
         let kept: Vec<bool> = self.groups.iter().map(|group| !broken(group)).collect();
         for tie in std::mem::take(&mut self.ties) {
             let columns = tie.columns();
@@ -353,7 +353,7 @@ impl Actions {
             match tie.with_groups(&kept, missing) {
                 Some(tie) if !unknown => self.ties.push(tie),
                 _ => columns.iter().for_each(|&c| match self.group_of[c] {
-                    Some(_) => self.rooms[c].mutable = false,
+                    Some(_) => self.limits[c].mutable = false,
                     None => self.held[c] = true,
                 }),
             }
@@ -363,8 +363,8 @@ impl Actions {
         for (g, group) in self.groups.iter().enumerate() {
             group.columns().iter().for_each(|&c| self.group_of[c] = Some(g));
         }
-        for (room, _) in self.rooms.iter_mut().zip(missing).filter(|(_, missing)| **missing) {
-            *room = FeatureLimits { mutable: false, ..FeatureLimits::default() };
+        for (own, _) in self.limits.iter_mut().zip(missing).filter(|(_, missing)| **missing) {
+            *own = FeatureLimits { mutable: false, ..FeatureLimits::default() };
         }
         self.missing.copy_from_slice(missing);
         self
@@ -375,22 +375,22 @@ impl Actions {
         self.missing[j]
     }
 
-    /// Intersects every number's bounds with `[low, high]`; categories have none.
-    /// Fails if that leaves a feature without an admissible value.
+    /// Intersects the bounds of every number with `[low, high]`; categories have none. Fails if a
+    /// feature then has no admissible value.
     pub fn intersect(&mut self, low: f64, high: f64) -> Result<()> {
         require(low <= high, "bounds", "LO,HI with LO at most HI", low)?;
-        for (room, _) in
-            self.rooms.iter_mut().zip(&self.group_of).filter(|(_, group)| group.is_none())
+        for (own, _) in
+            self.limits.iter_mut().zip(&self.group_of).filter(|(_, group)| group.is_none())
         {
-            room.low = room.low.max(low);
-            room.high = room.high.min(high);
+            own.low = own.low.max(low);
+            own.high = own.high.min(high);
         }
         self.check()
     }
 
-    /// Feature `j`'s limits.
+    /// The limits of feature `j`.
     pub fn room(&self, j: usize) -> &FeatureLimits {
-        &self.rooms[j]
+        &self.limits[j]
     }
 
     /// One-hot groups.
@@ -408,9 +408,9 @@ impl Actions {
         self.strict
     }
 
-    /// Whether features are independent of each other, and not moving is always allowed.
+    /// Whether no rule connects features, and changing nothing is always allowed.
     pub(crate) fn is_plain(&self) -> bool {
-        let rules = self.strict || self.confined.is_some() || self.max_changes.is_some();
+        let rules = self.strict || self.restriction.is_some() || self.max_changes.is_some();
         !rules && self.groups.is_empty() && self.ties.is_empty()
     }
 
@@ -421,45 +421,44 @@ impl Actions {
 
     /// Whether feature `j` is numeric and may change.
     pub fn is_mutable_numeric(&self, j: usize) -> bool {
-        self.rooms[j].mutable && self.group_of[j].is_none()
+        self.limits[j].mutable && self.group_of[j].is_none()
     }
 
-    /// A group may change unless one of its columns is fixed.
+    /// Whether group `g` may change: none of its columns is fixed.
     pub fn is_mutable_group(&self, g: usize) -> bool {
         let columns = self.groups[g].columns();
-        self.confined
+        self.restriction
             .as_ref()
-            .is_none_or(|within| !within.frozen && !columns.iter().any(|&c| within.holds(c)))
-            && columns.iter().all(|&c| self.rooms[c].mutable)
+            .is_none_or(|to| !to.frozen && !columns.iter().any(|&c| to.holds(c)))
+            && columns.iter().all(|&c| self.limits[c].mutable)
     }
 
-    /// The values feature `j` may take for a person who has `x`; `None` if there are none (strict
-    /// bounds only).
+    /// The values feature `j` may take for a person whose value is `x`; `None` if there are none,
+    /// which is possible with strict bounds or a restriction.
     pub fn interval(&self, j: usize, x: f64) -> Option<(f64, f64)> {
-        let room = &self.rooms[j];
-        if !room.mutable || self.held[j] {
-            let inside = room.low <= x && x <= room.high;
+        let own = &self.limits[j];
+        if !own.mutable || self.held[j] {
+            let inside = own.low <= x && x <= own.high;
             return (inside || !self.strict).then_some((x, x));
         }
         let (mut low, mut high) =
-            if self.strict { (room.low, room.high) } else { (room.low.min(x), room.high.max(x)) };
-        match room.direction {
+            if self.strict { (own.low, own.high) } else { (own.low.min(x), own.high.max(x)) };
+        match own.direction {
             Direction::Any => {}
             Direction::Increase => low = low.max(x),
             Direction::Decrease => high = high.min(x),
         }
-        if let Some(confined) = &self.confined {
-            if confined.holds(j) {
+        if let Some(restriction) = &self.restriction {
+            if restriction.holds(j) {
                 return (low <= x && x <= high).then_some((x, x));
             }
-            low = low.max(confined.limits[j].0);
-            high = high.min(confined.limits[j].1);
+            low = low.max(restriction.limits[j].0);
+            high = high.min(restriction.limits[j].1);
         }
         (low <= high).then_some((low, high))
     }
 
-    /// The values feature `j` may take while the others stay what they are for the person with
-    /// these values.
+    /// The values that feature `j` may take for the person `from` if no other feature changes.
     pub fn interval_alone(&self, j: usize, from: &[f64]) -> Option<(f64, f64)> {
         let (mut low, mut high) = self.interval(j, from[j])?;
         for tie in &self.ties {
@@ -485,7 +484,7 @@ impl Actions {
             + self.groups.iter().filter(|group| group.columns().iter().any(|&c| differs(c))).count()
     }
 
-    /// Columns that differ; of a group all or none.
+    /// Columns that differ. If one column of a group differs, all of its columns are marked.
     pub fn changed_columns(&self, from: &[f64], to: &[f64]) -> Vec<bool> {
         let mut changed: Vec<bool> = from.iter().zip(to).map(|(a, b)| !same(*a, *b)).collect();
         for group in &self.groups {

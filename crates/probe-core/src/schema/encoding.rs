@@ -1,11 +1,11 @@
-//! From a person's features to the columns a model takes, and back: categories become columns.
+//! Converts a person's features to the columns that a model takes, and back.
 
 use super::feature::{Coding, Feature, Kind, Schema};
 use super::group::Group;
 use super::{Actions, Direction};
 use crate::error::{Error, Result, require};
 
-/// Where a column comes from.
+/// How a column is computed from the features.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Source {
     /// The number itself.
@@ -16,14 +16,14 @@ enum Source {
     Code(usize),
 }
 
-/// A person's features as a model's columns. Rows of features hold a category as the number of its
+/// A person's features as a model's columns. In a row of features, a category is the index of its
 /// option.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoding {
     features: Vec<Feature>,
     sources: Vec<Source>,
     columns: Schema,
-    /// Of each feature: its first column, and its categories as columns.
+    /// For each feature its first column and, for a category, its group of columns.
     parts: Vec<(usize, Option<Group>)>,
 }
 
@@ -61,11 +61,11 @@ impl Encoding {
         };
         let part = |k: usize| (encoding.first_column(k), encoding.group(k));
         encoding.parts = (0..encoding.features.len()).map(part).collect();
-        encoding.check_told_apart()?;
+        encoding.check_distinct()?;
         Ok(encoding)
     }
 
-    /// Every column a number of its own.
+    /// Every column is a numeric feature.
     pub fn identity(names: &[String]) -> Self {
         let features: Vec<Feature> = names.iter().map(|name| Feature::numeric(name)).collect();
         Self {
@@ -108,8 +108,7 @@ impl Encoding {
         }
     }
 
-    /// Feature `k` of a row with these columns; NaN for a category whose columns are those of no
-    /// option.
+    /// Feature `k` of a row with these columns; NaN for a category whose columns match no option.
     pub fn value(&self, k: usize, columns: &[f64]) -> f64 {
         match &self.parts[k] {
             (first, None) => columns[*first],
@@ -123,14 +122,14 @@ impl Encoding {
         self.features[k].categories.get(option).map(String::as_str)
     }
 
-    /// The row of features that has these columns. Fails on columns that are those of no option.
+    /// The row of features with these columns. Fails if the columns of a category match no option.
     pub fn decode_into(&self, columns: &[f64], row: &mut [f64]) -> Result<()> {
         for (k, feature) in self.features.iter().enumerate() {
             row[k] = self.value(k, columns);
             if self.parts[k].1.is_some() && row[k].is_nan() {
                 return Err(Error::Unsupported {
                     what: format!("feature '{}' with these columns", feature.name),
-                    why: "they are those of none of its categories".to_owned(),
+                    why: "they match none of its categories".to_owned(),
                 });
             }
         }
@@ -177,7 +176,7 @@ impl Encoding {
         Some(group)
     }
 
-    /// The categories as groups of columns, with what may become of what and at what cost.
+    /// The categories as groups of columns, with their allowed changes and costs.
     pub fn groups(&self) -> Vec<Group> {
         let group = |k: usize| {
             let feature = &self.features[k];
@@ -204,7 +203,8 @@ impl Encoding {
         Ok(actions.with_ties(ties).with_max_changes(self.columns.max_changes))
     }
 
-    fn check_told_apart(&self) -> Result<()> {
+    /// Fails if two categories of a feature have the same columns.
+    fn check_distinct(&self) -> Result<()> {
         for (k, feature) in self.features.iter().enumerate() {
             let Some(group) = &self.parts[k].1 else { continue };
             for o in 0..group.n_options() {
@@ -224,7 +224,7 @@ impl Encoding {
     }
 }
 
-/// The feature that column `name` belongs to, and which of its options, if the column is about one.
+/// The feature that column `name` belongs to and, for a one-hot column, the index of its option.
 fn find<'s>(schema: &'s Schema, name: &str) -> Result<(&'s Feature, Option<usize>)> {
     if let Some(feature) = schema.feature(name) {
         let alone = feature.kind != Kind::Categorical || feature.coding() != Coding::Onehot;
@@ -269,7 +269,10 @@ fn find<'s>(schema: &'s Schema, name: &str) -> Result<(&'s Feature, Option<usize
                 several.iter().chain(more.iter()).map(|(f, _)| f.name.as_str()).collect();
             Err(Error::Unsupported {
                 what: format!("the model's column '{name}'"),
-                why: format!("it could be of {}; name the columns in the schema", of.join(" or ")),
+                why: format!(
+                    "it could belong to {}; name the columns in the schema",
+                    of.join(" or ")
+                ),
             })
         }
     }
@@ -288,7 +291,7 @@ impl Feature {
         }
     }
 
-    /// `allowed[from][to]` by transitions and direction; empty if everything is.
+    /// `allowed[from][to]` by transitions and direction; empty if all changes are allowed.
     fn allowed(&self) -> Vec<Vec<bool>> {
         if self.transitions.is_empty() && self.direction == Direction::Any {
             return Vec::new();
@@ -308,7 +311,7 @@ impl Feature {
             .collect()
     }
 
-    /// `costs[from][to]` of those that are given, if any are.
+    /// `costs[from][to]`, `None` for costs that are not given. `None` if none is given.
     fn transition_costs(&self) -> Option<Vec<Vec<Option<f64>>>> {
         if self.transition_costs.is_empty() {
             return None;
@@ -318,7 +321,7 @@ impl Feature {
         Some(self.categories.iter().map(row).collect())
     }
 
-    /// The number of a category; `None` if the feature has none of that name.
+    /// The index of a category; `None` if the feature has no category of that name.
     pub fn option(&self, category: &str) -> Option<usize> {
         self.categories.iter().position(|known| known == category)
     }
@@ -348,7 +351,7 @@ impl Feature {
         }
         for (o, category) in self.categories.iter().enumerate() {
             if self.categories[..o].contains(category) {
-                return refuse(&format!("category '{category}'"), "it is there twice");
+                return refuse(&format!("category '{category}'"), "it is given twice");
             }
         }
         let n = self.categories.len();

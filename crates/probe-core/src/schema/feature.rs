@@ -26,18 +26,18 @@ pub enum Kind {
     /// A number.
     #[default]
     Numeric,
-    /// A whole number: steps of 1, unless it says otherwise.
+    /// A whole number. Its step is 1 unless another one is given.
     Integer,
     /// One of some categories.
     Categorical,
 }
 
-/// How a category becomes numbers.
+/// How a category is encoded as numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Coding {
-    /// One column per category, 1 for the one that holds. A category without a column is the one
-    /// where all are 0.
+    /// One column per category: 1 for the person's own category, else 0. One category may have no
+    /// column; all columns are then 0.
     #[default]
     Onehot,
     /// One column: 0 for the first, 1 for the second.
@@ -62,7 +62,7 @@ pub struct Feature {
     /// Highest value a recourse may ask for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// Range seen in training; bounds the recourse where `min` or `max` does not.
+    /// Range seen in training. It bounds the recourse if `min` or `max` is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<[f64; 2]>,
     /// Answers are multiples of this.
@@ -72,10 +72,10 @@ pub struct Feature {
     pub direction: Direction,
     /// Cost of one unit of scaled change.
     pub cost: f64,
-    /// Cost upwards, where it differs.
+    /// Cost of increases, if it differs from `cost`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_up: Option<f64>,
-    /// Cost downwards, where it differs.
+    /// Cost of decreases, if it differs from `cost`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_down: Option<f64>,
     /// Raw values that are mapped to 0 and to 1.
@@ -87,7 +87,7 @@ pub struct Feature {
     /// Raw units per scaled unit (with `center`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_by: Option<f64>,
-    /// Standard deviation of how far people miss, raw units.
+    /// Standard deviation of the noise, in raw units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<f64>,
     /// Unit, for texts.
@@ -96,20 +96,22 @@ pub struct Feature {
     /// Names of the categories, as in the raw data.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
-    /// How they become numbers; one-hot, unless it says otherwise.
+    /// How the categories are encoded as numbers; one-hot unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Coding>,
     /// Names of the model's columns: one per category for one-hot, else one. `name=category` unless
     /// given, or the feature's own name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
-    /// What a category may become; one that is not listed, anything.
+    /// The categories that each category may change to. From a category that is not listed, all
+    /// changes are allowed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub transitions: BTreeMap<String, Vec<String>>,
-    /// What becoming another category costs; a change that is not listed costs what its columns do.
+    /// The cost of each change of category. A change that is not listed has the cost of its
+    /// columns.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub transition_costs: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Probability that the person does not manage a change of category.
+    /// Probability that the person fails to make a change of category.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_fail: Option<f64>,
 }
@@ -163,7 +165,7 @@ impl Feature {
         self.step.or((self.kind == Kind::Integer).then_some(1.0))
     }
 
-    /// How its categories become numbers.
+    /// How the categories are encoded as numbers.
     pub fn coding(&self) -> Coding {
         self.encoding.unwrap_or_default()
     }
@@ -179,8 +181,8 @@ impl Feature {
         }
     }
 
-    /// Lowest and highest value a recourse may ask for; `learned`: whether the range seen in
-    /// training fills in.
+    /// Lowest and highest value a recourse may ask for. With `learned`, the range seen in training
+    /// replaces missing bounds.
     pub fn bounds(&self, learned: bool) -> (Option<f64>, Option<f64>) {
         let range = if learned { self.range } else { None };
         (self.min.or(range.map(|r| r[0])), self.max.or(range.map(|r| r[1])))
@@ -249,7 +251,7 @@ pub struct Schema {
     /// The target's favourable value, as text.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "text_or_number")]
     pub favourable: Option<String>,
-    /// What the model was trained on, where it is said; scaled columns where nothing else is known.
+    /// What the model was trained on; scaled columns if it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_input: Option<ModelInput>,
     /// At most this many features may change.
@@ -258,7 +260,7 @@ pub struct Schema {
     /// The features.
     #[serde(rename = "feature")]
     pub features: Vec<Feature>,
-    /// What holds between features.
+    /// Relations between features.
     #[serde(default, rename = "relation", skip_serializing_if = "Vec::is_empty")]
     pub relations: Vec<Relation>,
 }
@@ -330,7 +332,7 @@ impl Schema {
     /// What may change, in scaled space. `learned_bounds`: whether the range seen in training
     /// bounds a feature that has no bound of its own.
     pub fn actions(&self, learned_bounds: bool) -> Actions {
-        let rooms = self.features.iter().map(|f| {
+        let limits = self.features.iter().map(|f| {
             let (offset, width) = f.offset_and_width().unwrap_or((0.0, 1.0));
             let (low, high) = f.bounds(learned_bounds);
             FeatureLimits {
@@ -340,7 +342,7 @@ impl Schema {
                 direction: f.direction,
             }
         });
-        Actions::new(rooms.collect())
+        Actions::new(limits.collect())
     }
 
     /// Names of the model's columns: numbers first, then categories, each in order, unless the

@@ -1,4 +1,4 @@
-//! Categories as columns: the options a person may have, and what becomes of what.
+//! A category as columns: its options, and which changes between them are allowed.
 
 use crate::error::{Error, Result, require};
 
@@ -10,10 +10,10 @@ pub struct Group {
     options: Vec<Vec<f64>>,
     /// `allowed[from][to]`; empty allows every change.
     allowed: Vec<Vec<bool>>,
-    /// `costs[from][to]`, as a weighted move, where columns do not cost what they cost by
-    /// themselves; empty where none does.
+    /// `costs[from][to]`, as weighted changes; `None` for the cost of the columns. Empty if all
+    /// changes have that cost.
     costs: Vec<Vec<Option<f64>>>,
-    /// Probability that a person does not manage a change.
+    /// Probability that a person fails to make a change.
     p_fail: f64,
 }
 
@@ -30,27 +30,27 @@ impl Group {
         Self { columns, options, allowed: Vec::new(), costs: Vec::new(), p_fail: 0.0 }
     }
 
-    /// One column that holds a number per option: its place in an order, or 0 and 1.
+    /// One column with a number per option, such as its rank, or 0 and 1.
     pub fn in_one_column(column: usize, values: &[f64]) -> Self {
         Self::of_options(vec![column], values.iter().map(|value| vec![*value]).collect())
     }
 
-    /// With `allowed[from][to]` for each change; an empty table allows all.
+    /// Sets which changes are allowed, as `allowed[from][to]`; an empty table allows all.
     #[must_use]
     pub fn allowing(mut self, allowed: Vec<Vec<bool>>) -> Self {
         self.allowed = allowed;
         self
     }
 
-    /// With `costs[from][to]` for changes, as weighted moves of the norm; `None` is what the
-    /// columns cost.
+    /// Sets the costs of changes, `costs[from][to]`, as weighted changes in the norm; `None` for
+    /// the cost of the columns.
     #[must_use]
     pub fn costing(mut self, costs: Vec<Vec<Option<f64>>>) -> Self {
         self.costs = costs;
         self
     }
 
-    /// The same with costs of its own, if it has any, times a factor.
+    /// Multiplies the costs that were set, if any, by a factor.
     #[must_use]
     pub(crate) fn costs_times(&self, factor: f64) -> Self {
         let times = |row: &Vec<Option<f64>>| {
@@ -60,7 +60,7 @@ impl Group {
         Self { costs, ..self.clone() }
     }
 
-    /// With the probability that a person does not manage a change, and keeps the option they have.
+    /// Sets the probability that a person fails to make a change and keeps their option.
     #[must_use]
     pub fn failing(mut self, p_fail: f64) -> Self {
         self.p_fail = p_fail;
@@ -106,7 +106,7 @@ impl Group {
         &self.columns
     }
 
-    /// Probability that a person does not manage a change.
+    /// Probability that a person fails to make a change.
     pub fn p_fail(&self) -> f64 {
         self.p_fail
     }
@@ -126,8 +126,8 @@ impl Group {
         from == to || self.allowed.is_empty() || self.allowed[from][to]
     }
 
-    /// What the change from one option to another costs, as a weighted move; `None` where it is
-    /// what the columns cost.
+    /// The cost of the change from one option to another, as a weighted change; `None` for the cost
+    /// of the columns.
     pub fn cost(&self, from: usize, to: usize) -> Option<f64> {
         match self.costs.is_empty() {
             true => None,
@@ -136,21 +136,21 @@ impl Group {
         }
     }
 
-    /// The option a row has. `None` if its columns are those of no option.
+    /// The option of a row; `None` if its columns match no option.
     pub fn option_of(&self, row: &[f64]) -> Option<usize> {
         let has =
             |values: &Vec<f64>| self.columns.iter().zip(values).all(|(&c, value)| row[c] == *value);
         self.options.iter().position(has)
     }
 
-    /// Gives `row` option `o`.
+    /// Sets the columns of `row` to option `o`.
     pub fn set(&self, o: usize, row: &mut [f64]) {
         for (&c, value) in self.columns.iter().zip(&self.options[o]) {
             row[c] = *value;
         }
     }
 
-    /// The option nearest to a row: the one whose columns differ least.
+    /// The option whose columns differ least from those of a row.
     pub(super) fn nearest(&self, row: &[f64], among: impl Fn(usize) -> bool) -> Option<usize> {
         let distance = |o: &usize| -> f64 {
             self.columns

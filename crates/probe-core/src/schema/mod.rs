@@ -1,4 +1,4 @@
-//! What the columns mean to a person: units, scales, bounds, and what may change.
+//! Meaning of the columns: units, scales, bounds, and what may change.
 
 mod actions;
 mod encoding;

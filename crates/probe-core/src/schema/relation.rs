@@ -1,8 +1,8 @@
-//! What holds between features: sums and orders, features that move together, and features that
-//! stay while something holds.
+//! Relations between features: sums and inequalities, features that change together, and features
+//! that may not change under a condition.
 //!
-//! A [`Relation`] of a schema is about features in raw units; a [`Tie`] is the same about
-//! columns in scaled space.
+//! A [`Relation`] of a schema is about features in raw units. A [`Tie`] is the same for columns in
+//! scaled space.
 
 use super::actions::Actions;
 use super::encoding::Encoding;
@@ -10,25 +10,26 @@ use super::feature::{Feature, Kind};
 use crate::error::{Error, Result, require};
 use serde::{Deserialize, Serialize};
 
-/// A relation between features of a schema: a `rule`, or features that move
-/// `together`, or features that are `fixed` if something holds.
+/// A relation between features of a schema: a `rule`, or features that change `together`, or
+/// features that are `fixed` under a condition.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Relation {
-    /// `a <= b`, `total = a + b`, `2 * a <= b + 10`: sums of numbers, with blanks around the signs.
-    /// It holds for the answer if it holds for the person; else it must not be broken further.
+    /// `a <= b`, `total = a + b`, `2 * a <= b + 10`: sums of numbers, with spaces around the signs.
+    /// If the person satisfies it, so does the answer; otherwise the answer must not violate it
+    /// further.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Features whose changes are in one proportion.
+    /// Features whose changes have a fixed ratio.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<String>,
-    /// The proportion, in raw units; 1 to 1 unless given.
+    /// The ratio, in raw units; 1 to 1 unless given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ratio: Vec<f64>,
     /// A condition on the answer: `job = none`, `job != none`, `hours <= 20`, `hours >= 20`.
     #[serde(rename = "if", skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// Features that may not change where the condition holds.
+    /// Features that may not change if the condition holds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fixed: Vec<String>,
 }
@@ -36,17 +37,17 @@ pub struct Relation {
 /// A relation between columns, in scaled space.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tie {
-    /// A weighted sum of columns is at most `limit`, or at most what it is for the person, if that
-    /// is more. If it is `equal`, it keeps the person's value.
+    /// A weighted sum of columns is at most `limit` or, if the person's own sum is larger, at most
+    /// that. With `equal`, the sum keeps the person's value.
     Sum {
         /// Columns and weights.
         terms: Vec<(usize, f64)>,
-        /// What the sum is at most.
+        /// Upper bound of the sum.
         limit: f64,
-        /// Whether it may not change at all.
+        /// Whether the sum may not change at all.
         equal: bool,
     },
-    /// Columns that stay where a condition holds for the answer.
+    /// Columns that may not change if a condition holds for the answer.
     Fixed {
         /// The condition.
         when: Condition,
@@ -58,13 +59,13 @@ pub enum Tie {
 /// A condition on an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Condition {
-    /// Whether a group has an option.
+    /// A group has an option, or does not have it.
     Option {
         /// The group.
         group: usize,
         /// The option.
         option: usize,
-        /// Whether it has it.
+        /// True if the group must have the option, false if it must not.
         has: bool,
     },
     /// A column is at most this.
@@ -74,7 +75,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Whether it holds for `row`.
+    /// Whether the condition holds for `row`.
     pub fn holds(&self, actions: &Actions, row: &[f64]) -> bool {
         match *self {
             Self::Option { group, option, has } => {
@@ -87,18 +88,18 @@ impl Condition {
 }
 
 impl Tie {
-    /// Rounding that a sum of these values may have.
+    /// Bound on the rounding error of the sum for these values.
     fn rounding(terms: &[(usize, f64)], from: &[f64], to: &[f64]) -> f64 {
         1e-9 * (1.0
             + terms.iter().map(|&(c, k)| k.abs() * (from[c].abs() + to[c].abs())).sum::<f64>())
     }
 
-    /// Whether a move from `from` to `to` keeps it.
+    /// Whether a change from `from` to `to` keeps the relation.
     pub fn is_kept(&self, actions: &Actions, from: &[f64], to: &[f64]) -> bool {
         match self {
             Self::Sum { terms, equal, .. } => {
                 let near = Self::rounding(terms, from, to);
-                // What is missing does not move.
+                // A missing value does not change.
                 let known = terms.iter().filter(|(c, _)| !(from[*c].is_nan() && to[*c].is_nan()));
                 let moved: f64 = known.map(|&(c, k)| k * (to[c] - from[c])).sum();
                 moved <= self.room(from).unwrap_or(0.0) + near && (!equal || moved >= -near)
@@ -120,8 +121,8 @@ impl Tie {
         }
     }
 
-    /// The same where only some groups are `kept`, which are renumbered; `None` if its condition
-    /// is about something that is `missing`.
+    /// The same relation if only some groups are `kept`, which get new numbers. `None` if its
+    /// condition refers to a `missing` value.
     pub(super) fn with_groups(self, kept: &[bool], missing: &[bool]) -> Option<Self> {
         let Self::Fixed { when, columns } = self else { return Some(self) };
         let when = match when {
@@ -135,7 +136,7 @@ impl Tie {
         Some(Self::Fixed { when, columns })
     }
 
-    /// Columns that it is about.
+    /// The columns that it restricts.
     pub fn columns(&self) -> Vec<usize> {
         match self {
             Self::Sum { terms, .. } => terms.iter().map(|(c, _)| *c).collect(),
@@ -152,7 +153,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// Adds what `text` says, `times` it.
+    /// Parses `text` and adds it, multiplied by `times`.
     fn add(&mut self, text: &str, times: f64, fault: &dyn Fn(&str) -> Error) -> Result<()> {
         let mut sign = times;
         let mut words: Vec<&str> = Vec::new();
@@ -184,14 +185,14 @@ impl Sum {
     }
 }
 
-/// A rule: a sum that is at most 0, or 0.
+/// A rule: a sum that must be at most 0 or, with `equal`, exactly 0.
 struct Rule {
     sum: Sum,
     equal: bool,
 }
 
 impl Relation {
-    /// Its text, for messages.
+    /// The relation as text, for messages.
     pub fn text(&self) -> String {
         if let Some(rule) = &self.rule {
             return rule.clone();
@@ -214,7 +215,7 @@ impl Relation {
         let signs: Vec<&str> =
             text.split_whitespace().filter(|w| matches!(*w, "<=" | ">=" | "=")).collect();
         let [sign] = signs[..] else {
-            return Err(fault("it needs one of <=, >= and =, with blanks around it"));
+            return Err(fault("it needs one of <=, >= and =, with spaces around it"));
         };
         let (left, right) = text.split_once(&format!(" {sign} ")).unwrap_or((text, ""));
         let times = if sign == ">=" { -1.0 } else { 1.0 };
@@ -224,13 +225,13 @@ impl Relation {
         Ok(Rule { sum, equal: sign == "=" })
     }
 
-    /// Fails unless it says one thing, about features that there are.
+    /// Fails unless exactly one kind of relation is given and its features exist.
     pub(super) fn check(&self, features: &[Feature]) -> Result<()> {
         let kinds = [self.rule.is_some(), !self.together.is_empty(), self.when.is_some()];
         let fixed = self.when.is_some() != self.fixed.is_empty();
         if kinds.iter().filter(|given| **given).count() != 1 || !fixed {
             return Err(self.fault(
-                "give a rule, or two features or more that move together, or if with fixed",
+                "give a rule, or two or more features that move together, or if with fixed",
             ));
         }
         let number = |name: &str| match features.iter().find(|f| f.name == name) {
@@ -250,11 +251,11 @@ impl Relation {
                 || !(self.ratio.is_empty() || self.ratio.len() == self.together.len())
             {
                 return Err(
-                    self.fault("it needs two features or more, and a ratio for each or none")
+                    self.fault("it needs two or more features, and a ratio for each or none")
                 );
             }
             if (1..self.together.len()).any(|i| self.together[..i].contains(&self.together[i])) {
-                return Err(self.fault("a feature is there twice"));
+                return Err(self.fault("a feature is given twice"));
             }
             for (name, ratio) in self.together.iter().zip(&self.ratio) {
                 let field = format!("relation '{}': ratio of '{name}'", self.text());
@@ -278,12 +279,9 @@ impl Relation {
 
     fn unknown(&self, name: &str, features: &[Feature]) -> Error {
         let known: Vec<&str> = features.iter().map(|f| f.name.as_str()).collect();
-        let blanks =
-            if name.contains(['*', '+', '-']) { "; signs need blanks around them" } else { "" };
-        self.fault(&format!(
-            "there is no feature '{name}' (there are: {}){blanks}",
-            known.join(", ")
-        ))
+        let hint =
+            if name.contains(['*', '+', '-']) { "; signs need spaces around them" } else { "" };
+        self.fault(&format!("there is no feature '{name}' (there are: {}){hint}", known.join(", ")))
     }
 
     /// Feature, sign and value of a condition.
@@ -293,7 +291,7 @@ impl Relation {
                 return Ok((name.trim().to_owned(), sign.to_owned(), value.trim().to_owned()));
             }
         }
-        Err(self.fault("the condition needs one of =, !=, <= and >=, with blanks around it"))
+        Err(self.fault("the condition needs one of =, !=, <= and >=, with spaces around it"))
     }
 
     fn check_condition(&self, feature: &Feature, sign: &str, value: &str) -> Result<()> {
@@ -308,7 +306,7 @@ impl Relation {
             (true, _) => Err(self.fault(&format!("'{}' is a category: use = or !=", feature.name))),
             (false, "<=" | ">=") => match value.parse::<f64>() {
                 Ok(value) if value.is_finite() => Ok(()),
-                _ => Err(self.fault(&format!("'{value}' is no number"))),
+                _ => Err(self.fault(&format!("'{value}' is not a number"))),
             },
             (false, _) => Err(self.fault(&format!("'{}' is a number: use <= or >=", feature.name))),
         }

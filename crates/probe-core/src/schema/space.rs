@@ -1,5 +1,5 @@
-//! Three spaces: raw (people and answers), scaled (costs, σ, bounds) and model input (one of the
-//! two).
+//! Raw space (people and answers) and scaled space (costs, σ, bounds). The model takes one of them
+//! as input.
 
 use super::feature::ModelInput;
 
@@ -19,7 +19,7 @@ impl Space {
         Self { offset, width, model_input, identity }
     }
 
-    /// Raw and scaled are the same: no schema.
+    /// Raw and scaled space are the same, as without a schema.
     pub fn identity(n_features: usize) -> Self {
         Self::new(vec![0.0; n_features], vec![1.0; n_features], ModelInput::Scaled)
     }
@@ -34,7 +34,7 @@ impl Space {
         self.offset.len()
     }
 
-    /// What the model takes.
+    /// The space that the model takes as input.
     pub fn model_input(&self) -> ModelInput {
         self.model_input
     }

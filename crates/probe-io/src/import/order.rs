@@ -87,7 +87,7 @@ impl Order {
         let mut seen = BTreeSet::new();
         if let Some(name) = order.names.iter().find(|name| name.is_empty() || !seen.insert(*name)) {
             return Err(Misfit::Inputs(format!(
-                "the feature name '{name}' is empty or there twice"
+                "the feature name '{name}' is empty or given twice"
             )));
         }
         if !features.iter().all(|feature| feature.kind == Kind::Numeric) {

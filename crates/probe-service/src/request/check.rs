@@ -1,4 +1,4 @@
-//! Domains of a request's fields, and fields that exclude each other.
+//! Checks the domains of a request's fields, and that no two of them exclude each other.
 
 use super::{Request, SIGMA, Scope};
 use crate::domain;
@@ -11,8 +11,8 @@ use probe_core::{Cost, MethodOptions, ModelShift, NoiseOn};
 const MOST_OPTIONS: usize = 20;
 
 impl Request {
-    /// Fails on the first field that is outside its domain or excluded by another. What depends on
-    /// the model is checked by [`crate::Prepared::new`], which also calls this.
+    /// Fails on the first field that is outside its domain or excluded by another.
+    /// [`crate::Prepared::new`] calls this, and checks what depends on the model.
     pub fn check(&self) -> Result<(), RequestError> {
         self.check_conflicts()?;
         self.check_numbers()?;
@@ -42,7 +42,7 @@ impl Request {
             }
         }
         if self.confidence_scope == Scope::Row && self.rows.is_some() {
-            let message = Message::from("it belongs to ").field("confidence_scope").text(" file");
+            let message = Message::from("needs ").field("confidence_scope").text(" file");
             return Err(RequestError::new("rows", message));
         }
         Ok(())
@@ -101,7 +101,7 @@ impl Request {
         Ok(())
     }
 
-    /// The standard deviation of the noise, where its text has none.
+    /// The standard deviation of the noise, if `noise` does not give one.
     pub(crate) fn deviation(&self) -> f64 {
         self.sigma2.map_or(self.sigma.unwrap_or(SIGMA), f64::sqrt)
     }
@@ -112,7 +112,7 @@ impl Request {
         shift.map_err(|error| RequestError::of("model_shift", error))
     }
 
-    /// The method's settings, of which `paper_text` is one. Fails on an unknown method or setting.
+    /// The method's settings, including `paper_text`. Fails on an unknown method or setting.
     pub(crate) fn method_options(&self) -> Result<MethodOptions, RequestError> {
         let mut options = MethodOptions::default();
         for (name, value) in &self.option {
@@ -125,8 +125,8 @@ impl Request {
         }
         if self.paper_text {
             if options.get("preset").is_some() {
-                let message = Message::from("'preset' is given twice: it is what ");
-                let message = message.field("paper_text").text(" sets");
+                let message = Message::from("'preset' is given twice: ");
+                let message = message.field("paper_text").text(" sets it too");
                 return Err(RequestError::new("option", message));
             }
             options.set("preset", "paper-text");

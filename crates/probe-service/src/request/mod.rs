@@ -1,4 +1,4 @@
-//! What can be asked, as every front end asks it.
+//! The request, which all front ends share.
 
 mod check;
 mod fields;
@@ -10,22 +10,22 @@ use probe_core::{NoiseOn, SearchEffort};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Standard deviation of the noise where a request has none.
+/// Default standard deviation of the noise.
 pub(crate) const SIGMA: f64 = 0.1;
 
-/// A request. Its fields are the flags of the command with underscores; a field that is left out
-/// has the flag's default. Files (model, schema, reference rows, noise) are not part of it: the
-/// front end reads them ([`crate::Inputs`]), so that a server never opens a path that it is sent.
+/// A request. Its fields are the flags of the command, with underscores. A missing field has the
+/// flag's default. Files (model, schema, reference rows, noise) are not part of a request. The
+/// front end reads them ([`crate::Inputs`]), so that a server never opens a path from a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// Standard deviation of the noise on each feature, in scaled units. `None` for 0.1.
     pub sigma: Option<f64>,
-    /// Its variance, instead of `sigma`.
+    /// Variance of the noise, instead of `sigma`.
     pub sigma2: Option<f64>,
-    /// Noise by its text, such as `laplace:0.1`, instead of `sigma`.
+    /// Noise as text, such as `laplace:0.1`, instead of `sigma`.
     pub noise: Option<String>,
-    /// Features that people miss. `None` for all without a schema, mutable with one.
+    /// Features that the noise acts on. `None` for all without a schema, mutable ones with one.
     pub noise_on: Option<NoiseOn>,
     /// How the model may change before the advice is carried out, such as `gaussian:0.05`.
     pub model_shift: Option<String>,
@@ -67,27 +67,27 @@ pub struct Request {
     pub option: BTreeMap<String, String>,
     /// Weights and loss of the paper's text, with the methods that have them.
     pub paper_text: bool,
-    /// How much work one person is worth.
+    /// How thoroughly to search.
     pub effort: SearchEffort,
     /// Skip sampling for certificates.
     pub no_certify: bool,
     /// Also seek recourse for favourable people whose rate is above `max_rate`.
     pub also_favourable: bool,
-    /// Share of `max_rate` that the search aims at where rates are sampled.
+    /// Share of `max_rate` that the search aims at if rates are sampled.
     pub aim: Option<f64>,
     /// Spend at most this cost for the lowest rate, instead of reaching `max_rate`.
     pub budget: Option<f64>,
     /// Number of alternatives for each person.
     pub options: usize,
-    /// Leave room for misses beyond the noise.
+    /// Ask for answers that tolerate misses beyond the noise.
     pub tolerance: bool,
-    /// Also say which limit would have to give way where nothing helps.
+    /// For people without an answer, also say which limit would have to be relaxed.
     pub relax: bool,
     /// Target rates of a frontier.
     pub rates: Vec<f64>,
-    /// How rates of given points are found.
+    /// The estimator for rates of given points.
     pub estimator: String,
-    /// Number of noisy implementations to draw per point, where rates are sampled.
+    /// Number of noisy implementations to draw per point, if rates are sampled.
     pub samples: u64,
     /// Seed of everything random.
     pub seed: u64,
@@ -135,7 +135,7 @@ impl Default for Request {
 }
 
 impl Request {
-    /// Reads a JSON object. The error names the field that is unknown or of another type.
+    /// Reads a JSON object. The error names the field that is unknown or has the wrong type.
     pub fn from_json(text: &str) -> Result<Self, RequestError> {
         let mut json = serde_json::Deserializer::from_str(text);
         let request: Self = serde_path_to_error::deserialize(&mut json).map_err(|error| {

@@ -41,7 +41,7 @@ def named(features, own, n):
             raise ValueError(f"features: expected names, found {name!r}")
     if len(set(features)) != n:
         twice = next(name for j, name in enumerate(features) if name in features[:j])
-        raise ValueError(f"features: the name {twice!r} is there twice")
+        raise ValueError(f"features: the name {twice!r} is given twice")
     return [str(name) for name in features]
 
 

@@ -1,5 +1,5 @@
-//! One loop for every certificate by sampling: a bet on fresh observations, and a rule that says
-//! when to stop.
+//! One loop for every certificate by sampling: a betting test on fresh observations, and a rule
+//! that says when to stop.
 
 use crate::error::Result;
 use crate::invalidation::Ladder;
@@ -15,18 +15,18 @@ pub(super) fn share_of_certificate(delta: f64) -> f64 {
     (1.0 - SHARE_OF_BOUND) * delta
 }
 
-/// What an attempt to certify is to show.
+/// What an attempt to certify has to show.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Target {
     /// The rate that the point must be shown to stay below.
     pub(super) max_rate: f64,
-    /// The rate that the point was meant to have.
-    pub(super) meant: f64,
-    /// Whether another point may be tried instead, so that an attempt that is left with much less
-    /// than the safety gap it was meant to have is given up.
+    /// The rate that the search aimed at for this point.
+    pub(super) intended: f64,
+    /// Whether the attempt may end early in favour of another point, if much less is left of the
+    /// safety gap than was intended.
     pub(super) may_give_up: bool,
-    /// Whether to go on to a bound below the target.
-    pub(super) further: bool,
+    /// Whether to read on after the certificate, for an upper bound below the target.
+    pub(super) tighten_bound: bool,
     /// Error probability of this attempt.
     pub(super) delta: f64,
     /// The segment of fresh samples that this attempt reads.
@@ -34,14 +34,14 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The distance from the target that was meant, where falling short of it ends the attempt.
+    /// The intended distance from the target; `None` if the attempt may not end early.
     pub(super) fn safety_gap(&self) -> Option<f64> {
-        self.may_give_up.then_some(self.max_rate - self.meant)
+        self.may_give_up.then_some(self.max_rate - self.intended)
     }
 
-    /// Bets on bounds below the target; none unless they are asked for.
+    /// Bets on bounds below the target; empty unless a lower bound is asked for.
     pub(super) fn ladder(&self, mean: f64, variance: f64) -> Result<Ladder> {
-        match self.further {
+        match self.tighten_bound {
             true => Ladder::new(self.max_rate, mean, variance),
             false => Ok(Ladder::default()),
         }
@@ -53,12 +53,12 @@ impl Target {
 pub(super) struct Attempt {
     pub(super) certified: bool,
     pub(super) upper: f64,
-    /// Mean of what was observed.
+    /// Mean of the observations.
     pub(super) mean: f64,
 }
 
 impl Attempt {
-    /// Before anything is observed.
+    /// No observation yet.
     pub(super) const NONE: Self = Self { certified: false, upper: 1.0, mean: f64::NAN };
 
     /// For a point whose rate is known exactly.
@@ -69,7 +69,7 @@ impl Attempt {
 
 /// Fresh, independent observations in [0, 1] whose mean is the rate.
 pub(super) trait Observations {
-    /// Reads batch number `index` and hands it over in portions until `take` wants no more.
+    /// Reads batch number `index` and passes it to `take` in portions, until `take` breaks.
     fn read(
         &mut self,
         index: usize,
@@ -80,48 +80,61 @@ pub(super) trait Observations {
 /// When an attempt ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoppingRule {
-    /// Batches that may be read.
-    pub(super) most: usize,
-    /// Batches that may be read after the certificate, for a lower bound.
-    pub(super) more: usize,
-    /// The rule looks at the mean after every so many batches.
-    pub(super) every: usize,
+    /// At most this many batches are read.
+    pub(super) max_batches: usize,
+    /// At most this many batches are read after the certificate, for a lower bound.
+    pub(super) extra_batches: usize,
+    /// The rule checks the mean after every so many batches.
+    pub(super) check_every: usize,
     /// Batches after which a mean above the target ends the attempt.
     pub(super) hopeless_after: usize,
     /// When a mean that is too close to the target ends the attempt, if ever.
     pub(super) close: Option<TooClose>,
 }
 
-/// A mean this close to the target ends an attempt: the samples that a certificate needs grow with
-/// the inverse square of the gap, and a point with a lower rate is cheaper to certify.
+/// A mean this close to the target ends an attempt. A certificate needs samples in proportion to
+/// the inverse square of the gap, so that a point with a lower rate is cheaper to certify.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TooClose {
-    /// Batches before the first look.
+    /// Batches before the first check.
     pub(super) after: usize,
-    /// What must be left of the safety gap that was meant.
+    /// The attempt continues while the distance to the target is more than this.
     pub(super) least_gap: f64,
-    /// Standard errors that the mean is given the benefit of.
-    pub(super) doubt: f64,
-    /// Variance of one observation, and observations in a batch.
+    /// The distance must be too small by this many standard errors of the mean.
+    pub(super) n_std_errors: f64,
+    /// Variance of one observation.
     pub(super) variance: f64,
-    pub(super) batch: usize,
+    /// Observations in a batch.
+    pub(super) batch_size: usize,
 }
 
 impl StoppingRule {
-    /// Whether more samples are not worth their price, after `n` batches with this mean.
+    /// Reads up to `max_batches`, and stops earlier only with a certificate.
+    pub(super) const fn up_to(max_batches: usize) -> Self {
+        Self {
+            max_batches,
+            extra_batches: 0,
+            check_every: 1,
+            hopeless_after: usize::MAX,
+            close: None,
+        }
+    }
+
+    /// Whether the attempt should end after `n` batches with this mean, because a certificate is
+    /// impossible or would need too many samples.
     fn gives_up(&self, n: usize, mean: f64, max_rate: f64) -> bool {
-        if !n.is_multiple_of(self.every) {
+        if !n.is_multiple_of(self.check_every) {
             return false;
         }
         let too_close = |close: &TooClose| {
-            let error = (close.variance / (n * close.batch) as f64).sqrt();
-            n >= close.after && mean >= max_rate - close.least_gap + close.doubt * error
+            let error = (close.variance / (n * close.batch_size) as f64).sqrt();
+            n >= close.after && mean >= max_rate - close.least_gap + close.n_std_errors * error
         };
         (n >= self.hopeless_after && mean >= max_rate) || self.close.as_ref().is_some_and(too_close)
     }
 }
 
-/// A certificate about to be attempted.
+/// A test that is ready to run.
 pub(super) struct Test<'s> {
     pub(super) observations: Box<dyn Observations + 's>,
     pub(super) bet: Box<dyn Bet>,
@@ -130,19 +143,20 @@ pub(super) struct Test<'s> {
 }
 
 impl Test<'_> {
-    /// Reads observations until the bet is won and the ladder climbed, or the rule gives up.
+    /// Reads observations until the rate is certified and the ladder has its lowest bound, or
+    /// until the rule gives up.
     pub(super) fn run(self, max_rate: f64, delta: f64) -> Result<Attempt> {
         let own = share_of_certificate(delta);
         let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
         let Self { mut observations, mut bet, mut ladder, rule } = self;
-        let (mut won, mut end, mut index) = (false, rule.most, 0);
+        let (mut won, mut end, mut index) = (false, rule.max_batches, 0);
         while index < end {
             let flow = observations.read(index, &mut |some| {
                 bet.observe_all(some);
                 upper.observe_all(some);
                 ladder.observe_all(some);
                 if !won && bet.certifies(own) {
-                    (won, end) = (true, rule.most.min(index + 1 + rule.more));
+                    (won, end) = (true, rule.max_batches.min(index + 1 + rule.extra_batches));
                 }
                 match won && ladder.is_climbed(own) {
                     true => ControlFlow::Break(()),
@@ -178,15 +192,19 @@ mod tests {
         }
     }
 
-    const RULE: StoppingRule =
-        StoppingRule { most: 500, more: 3, every: 2, hopeless_after: 20, close: None };
+    const RULE: StoppingRule = StoppingRule {
+        extra_batches: 3,
+        check_every: 2,
+        hopeless_after: 20,
+        ..StoppingRule::up_to(500)
+    };
 
-    fn run(value: f64, rule: StoppingRule, further: bool) -> (Attempt, usize) {
+    fn run(value: f64, rule: StoppingRule, tighten_bound: bool) -> (Attempt, usize) {
         let target = Target {
             max_rate: 0.2,
-            meant: 0.1,
+            intended: 0.1,
             may_give_up: true,
-            further,
+            tighten_bound,
             delta: 1e-3,
             segment: 0,
         };
@@ -213,24 +231,30 @@ mod tests {
     }
 
     #[test]
-    fn a_hopeless_attempt_ends_when_the_rule_first_looks() {
+    fn a_hopeless_attempt_ends_at_the_first_check() {
         assert_eq!(run(0.2, RULE, false).1, 20);
-        assert_eq!(run(0.25, StoppingRule { every: 16, ..RULE }, false).1, 32);
+        assert_eq!(run(0.25, StoppingRule { check_every: 16, ..RULE }, false).1, 32);
         let never = StoppingRule { hopeless_after: usize::MAX, ..RULE };
         let (attempt, n) = run(0.25, never, false);
-        assert!(!attempt.certified && n == RULE.most && attempt.upper >= 0.25);
+        assert!(!attempt.certified && n == RULE.max_batches && attempt.upper >= 0.25);
     }
 
     #[test]
     fn a_mean_too_close_to_the_target_ends_the_attempt() {
-        // 0.199 against a target of 0.2: half of the gap of 0.1 is not left. The standard error
-        // after 4 batches, times 1.5, is 0.00075.
-        let close = TooClose { after: 4, least_gap: 0.05, doubt: 1.5, variance: 1e-5, batch: 10 };
+        // The gap of 0.199 to the target is 0.001, less than half of the intended 0.1. The standard
+        // error after 4 batches, times 1.5, is 0.00075.
+        let close = TooClose {
+            after: 4,
+            least_gap: 0.05,
+            n_std_errors: 1.5,
+            variance: 1e-5,
+            batch_size: 10,
+        };
         let rule = StoppingRule { close: Some(close), ..RULE };
         assert_eq!(run(0.199, rule, false).1, 4);
-        // With more doubt than distance it goes on.
-        let doubtful = TooClose { variance: 10.0, ..close };
-        let rule = StoppingRule { close: Some(doubtful), ..RULE };
+        // With a standard error larger than the shortfall it continues.
+        let noisy = TooClose { variance: 10.0, ..close };
+        let rule = StoppingRule { close: Some(noisy), ..RULE };
         assert!(run(0.199, rule, false).1 > 4);
     }
 }

@@ -1,4 +1,4 @@
-//! Asks a method until what it proposes has the rate that was asked for, as pilot samples see it.
+//! Asks a method repeatedly until its proposal has the wanted rate, as estimated by pilot samples.
 
 use super::Case;
 use super::judge::SampledJudge;
@@ -6,9 +6,10 @@ use super::sampled::Printed;
 use crate::error::Result;
 use crate::recourse::{Goal, Proposal, Verdict};
 
-/// Searches that correct what a search on samples of its own asked for.
+/// Searches with a corrected aim, for a method that searches under the same noise. It fits its own
+/// samples, and fresh samples may show a higher rate.
 const CORRECTIONS: usize = 3;
-/// Searches that correct the aim of a method which does not know the noise itself.
+/// Searches with a corrected aim, for a method that searches under other noise or none.
 const CORRECTIONS_OF_NOISE: usize = 8;
 
 impl Case<'_, '_, SampledJudge<'_>> {
@@ -18,7 +19,8 @@ impl Case<'_, '_, SampledJudge<'_>> {
         self.print()
     }
 
-    /// Prints what the method proposed. The sampler looks at the row, if it is a recourse.
+    /// Rounds the proposal to the printed row. If that is a recourse, estimates its rate with pilot
+    /// samples.
     pub(super) fn print(&mut self) -> Result<Printed> {
         self.rounding.print(self.person, &self.proposer.proposal.point);
         if let Some(budget) = self.setup().budget {
@@ -27,7 +29,7 @@ impl Case<'_, '_, SampledJudge<'_>> {
         let score = self.rounding.score()?;
         let printed = Printed { score, admissible: self.rounding.is_admissible() };
         if printed.is_recourse() {
-            self.judge.look(self.rounding.change(self.person))?;
+            self.judge.run_pilot(self.rounding.change(self.person))?;
         }
         Ok(printed)
     }
@@ -37,8 +39,8 @@ impl Case<'_, '_, SampledJudge<'_>> {
         printed.is_recourse() && self.proposer.proposal.verdict == Verdict::Reached
     }
 
-    /// Asks for less where the pilot samples see clearly more than the `rate` that was asked for: a
-    /// search fits its own samples.
+    /// Asks for a lower rate if the pilot samples show clearly more than the wanted `rate`. A
+    /// search fits its own samples, so that fresh ones may show a higher rate.
     pub(super) fn correct(&mut self, rate: f64, mut printed: Printed) -> Result<Printed> {
         let mut asked = rate;
         for _ in 0..CORRECTIONS {
@@ -53,9 +55,9 @@ impl Case<'_, '_, SampledJudge<'_>> {
         Ok(printed)
     }
 
-    /// [`Case::propose`] for a method that searched under other noise: asks again, for a lower or a
-    /// higher rate, until the rate that the pilot samples see is just below `rate`. Of the rows
-    /// that are, the cheapest is taken.
+    /// [`Case::propose`] for a method that searches under other noise: asks again, for a lower or
+    /// higher rate, until the pilot samples estimate a rate just below `rate`. Prints the cheapest
+    /// row with an estimate of at most `rate`.
     pub(super) fn propose_corrected(&mut self, rate: f64) -> Result<Printed> {
         let mut asked = rate;
         let mut best: Option<(f64, Proposal)> = None;
@@ -73,7 +75,7 @@ impl Case<'_, '_, SampledJudge<'_>> {
             if seen <= rate && seen >= 0.98 * rate {
                 break;
             }
-            // The rate under other noise moves with the real one, if not in step.
+            // The rate under other noise rises and falls with the real one, but not in proportion.
             asked = (asked * (0.99 * rate / seen.max(0.05 * rate)).clamp(0.2, 3.0)).min(0.999);
         }
         if let Some((_, found)) = best {

@@ -8,11 +8,12 @@ use crate::error::Result;
 use crate::noise::NoiseOn;
 use crate::recourse::{Goal, Verdict};
 
-/// Shares by which a lower rate is asked for where rounding lost the target for good.
+/// Shares of the target by which a lower rate is asked for, if rounding missed the target and
+/// steps of single ulps do not repair that.
 const LOWER: [f64; 4] = [1e-9, 1e-7, 1e-5, 1e-3];
 
 impl Case<'_, '_, ExactJudge<'_>> {
-    /// The recourse for a rate.
+    /// The recourse for one target rate.
     #[inline]
     pub(super) fn recourse(&mut self, max_rate: f64, answer: &mut Answer) -> Result<()> {
         let now = self.start()?;
@@ -24,7 +25,7 @@ impl Case<'_, '_, ExactJudge<'_>> {
         self.answer(now, max_rate, answer)
     }
 
-    /// One recourse per rate, from proposals that share work.
+    /// One recourse per target rate. The method shares work between them.
     pub(super) fn frontier(&mut self, rates: &[f64]) -> Result<Vec<Answer>> {
         let now = self.start()?;
         let mut answers = vec![Answer::new(self.person.len()); rates.len()];
@@ -38,8 +39,8 @@ impl Case<'_, '_, ExactJudge<'_>> {
         Ok(answers)
     }
 
-    /// Score and rate of the person as they are. Whoever is rejected asks for another rate than
-    /// their own, which is told only where they have no recourse: it is NaN here.
+    /// Score and rate of the person as they are. The rate is NaN for a rejected person: it is
+    /// reported only if they have no recourse, and computed then.
     #[inline]
     fn start(&mut self) -> Result<Judgement> {
         let score = self.enter()?;
@@ -85,7 +86,7 @@ impl Case<'_, '_, ExactJudge<'_>> {
         Ok(())
     }
 
-    /// Prints the proposal, and what rounding asks for besides.
+    /// Prints the proposal, and moves the row further if rounding missed the target or the budget.
     #[inline]
     fn print(&mut self, max_rate: f64) -> Result<Judgement> {
         self.rounding.print(self.person, &self.proposer.proposal.point);
@@ -109,8 +110,9 @@ impl Case<'_, '_, ExactJudge<'_>> {
         })
     }
 
-    /// Asks for a slightly lower rate where rounding lost the target for good, as it does where
-    /// large terms cancel. `None` if nothing helps; then the printed row is the one before.
+    /// Asks for a slightly lower rate, if rounding missed the target and steps of single ulps did
+    /// not repair that. This happens if large terms of the score cancel. If nothing helps, restores
+    /// the printed row and returns `None`.
     fn aim_lower(&mut self, max_rate: f64) -> Result<Option<Judgement>> {
         let first = self.rounding.keep();
         for less in LOWER {
@@ -136,8 +138,8 @@ impl Case<'_, '_, ExactJudge<'_>> {
         let (setup, from) = (self.setup(), self.rounding.from());
         let may_stay = setup.actions.violations(from, from).is_empty();
         let own = self.own_rate(now.score)?;
-        // Where noise follows the changes and nothing is favourable, more noise lowers the rate:
-        // there is no best one.
+        // If noise acts only on changed features and no point is favourable, more noise lowers the
+        // rate. There is then no lowest rate.
         let known = admissible && setup.noise_on != NoiseOn::Changed;
         let best = judgement.rate.min(if may_stay { own } else { 1.0 });
         let nearest = Nearest {

@@ -1,4 +1,4 @@
-//! Several rates for one person.
+//! Answers to several target rates for one person.
 
 use super::{AnyCase, Session};
 use crate::engine::answer::{Answer, Status};
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::recourse::Goal;
 
 impl Session<'_> {
-    /// One answer per rate.
+    /// One answer per target rate.
     pub fn frontier(&mut self, person: &[f64], rates: &[f64]) -> Result<Vec<Answer>> {
         if let Some(filled) = self.engine.filled(person)? {
             return filled.frontier(person, rates);
@@ -28,9 +28,9 @@ impl Session<'_> {
     }
 }
 
-/// Takes what is certified for a stricter rate for a looser one, where that is cheaper: searches
-/// have luck, and a certificate below one rate is one below every rate above it. All of them share
-/// the error probability, so that all hold together.
+/// Replaces an answer by one that is certified for a stricter rate and cheaper. Such an answer can
+/// exist because a search may miss the optimum, and a certificate for one rate is valid for every
+/// higher rate. All certificates share the error probability, so that all hold together.
 fn carry_over(rates: &[f64], answers: &mut [Answer]) {
     let mut order: Vec<usize> = (0..rates.len()).collect();
     order.sort_by(|&a, &b| rates[a].total_cmp(&rates[b]));
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_looser_rate_takes_what_a_stricter_one_has_where_that_is_cheaper() {
+    fn a_looser_rate_takes_the_answer_of_a_stricter_one_if_that_is_cheaper() {
         let answer = |status, cost: f64, upper| {
             let mut answer = Answer::new(1);
             (answer.status, answer.cost, answer.rate_upper) = (status, Some(cost), upper);
@@ -71,7 +71,7 @@ mod tests {
         let costs = answers.clone().map(|answer| answer.cost.unwrap_or(f64::NAN));
         assert_eq!(costs, [0.1, 0.5, 0.5, 0.5]);
         assert!(answers.iter().zip(rates).all(|(answer, rate)| answer.rate_upper <= rate));
-        // Whoever needs nothing is told nothing.
+        // A person who needs no change keeps that answer.
         let mut answers =
             [answer(Status::Favourable, 0.0, 0.3), answer(Status::Certified, 0.5, 0.09)];
         carry_over(&[0.4, 0.1], &mut answers);

@@ -1,4 +1,4 @@
-//! What a printed row is worth: its score, and its rate by a closed form or by samples.
+//! Score and rate of a printed row. The rate comes from a closed form or from samples.
 
 use super::rounding::{Change, Rounding};
 use super::sampler::{Sampler, Sampling};
@@ -10,10 +10,10 @@ use crate::invalidation::{ShiftedRate, affine_rate};
 use crate::noise::NoiseOn;
 use crate::recourse::Task;
 
-/// Says what a printed row is worth.
+/// Computes score and rate of a printed row.
 pub(super) trait Judge {
-    /// The rate of what a person is told to become, which scores `score`; an estimate where rates
-    /// are sampled.
+    /// The rate of the row that a person is advised to reach, whose score is `score`. It is an
+    /// estimate if rates are sampled.
     fn rate(&mut self, change: Change<'_>, score: f64) -> Result<f64>;
 
     /// Score and rate of the printed row, for a person at raw `person`.
@@ -24,10 +24,10 @@ pub(super) trait Judge {
     }
 }
 
-/// A session's judge: there is one kind for each kind of rates.
+/// A session's judge: exact or sampled, as its rates are.
 pub(super) enum AnyJudge<'e> {
     Exact(ExactJudge<'e>),
-    /// Made for the first person whose rate must be sampled.
+    /// The judge is created for the first person whose rate must be sampled.
     Sampled(&'e Sampling, Option<Box<SampledJudge<'e>>>),
 }
 
@@ -39,7 +39,7 @@ impl<'e> AnyJudge<'e> {
         }
     }
 
-    /// How many lines were read so far to judge.
+    /// How many lines the judge has evaluated so far.
     pub(super) fn n_lines(&self) -> u64 {
         match self {
             Self::Sampled(_, Some(judge)) => judge.sampler.n_lines(),
@@ -48,12 +48,12 @@ impl<'e> AnyJudge<'e> {
     }
 }
 
-/// Closed forms.
+/// Computes rates by closed forms.
 pub(super) struct ExactJudge<'e> {
     engine: &'e Engine,
-    /// For a model that may change.
+    /// The rate under noise and model change together; `None` if the model does not change.
     shifted: Option<&'e ShiftedRate>,
-    /// Standard deviation and mean of the score's noise, where they do not depend on the point.
+    /// Standard deviation and mean of the score's noise; `None` if they depend on the point.
     fixed_noise: Option<(f64, f64)>,
     active: Vec<bool>,
 }
@@ -90,7 +90,7 @@ impl Judge for ExactJudge<'_> {
     }
 }
 
-/// Samples.
+/// Estimates rates by samples.
 pub(super) struct SampledJudge<'e> {
     task: &'e Task,
     pub(super) sampler: Sampler<'e>,
@@ -98,7 +98,7 @@ pub(super) struct SampledJudge<'e> {
 }
 
 impl<'e> SampledJudge<'e> {
-    /// The judge in `slot`, made now if there is none yet.
+    /// The judge in `slot`, created now if there is none yet.
     pub(super) fn in_slot<'s>(
         slot: &'s mut Option<Box<Self>>,
         sampling: &'e Sampling,
@@ -114,16 +114,16 @@ impl<'e> SampledJudge<'e> {
         })
     }
 
-    /// Turns the sampler to what a person is told to become.
-    pub(super) fn look(&mut self, Change { from, to }: Change<'_>) -> Result<()> {
+    /// Runs pilot samples around the row that a person is advised to reach.
+    pub(super) fn run_pilot(&mut self, Change { from, to }: Change<'_>) -> Result<()> {
         let Task { noise_on, actions, .. } = self.task;
         noise_on.active_into(actions, from.raw, to.raw, &mut self.active);
-        self.sampler.look(from.scaled, to.scaled, &self.active)
+        self.sampler.run_pilot(from.scaled, to.scaled, &self.active)
     }
 
-    /// The rate to be reported, with the bound that is certain without a certificate.
+    /// The rate to be reported. Without a certificate its upper bound is 1, unless it is exact.
     pub(super) fn report(&mut self, change: Change<'_>, max_rate: f64) -> Result<Rate> {
-        self.look(change)?;
+        self.run_pilot(change)?;
         let value = self.sampler.report(max_rate)?;
         Ok(if self.sampler.is_exact() { Rate::exact(value) } else { Rate { value, upper: 1.0 } })
     }
@@ -131,7 +131,7 @@ impl<'e> SampledJudge<'e> {
 
 impl Judge for SampledJudge<'_> {
     fn rate(&mut self, change: Change<'_>, _score: f64) -> Result<f64> {
-        self.look(change)?;
+        self.run_pilot(change)?;
         Ok(self.sampler.mean())
     }
 }

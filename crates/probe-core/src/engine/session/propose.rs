@@ -1,30 +1,32 @@
-//! What a session asks of the method: the only place that knows its worker.
+//! Asks the method's worker for proposals. No other part of a session knows the worker.
 
 use crate::cost::Cost;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::recourse::{Ask, Budget, Goal, Proposal, Worker};
 
-/// A method's worker, with what it is asked for and its last proposal.
+/// A method's worker, with the settings of its next request and its last proposal.
 pub(super) struct Proposer<'e> {
     engine: &'e Engine,
     worker: Box<dyn Worker + 'e>,
-    /// Which of the method's answers is asked for.
+    /// Which of the method's answers to ask for.
     option: usize,
     own_costs: Option<OwnCosts>,
-    /// The work that is left for the person at hand, and what all before took.
+    /// The work that is left for the current person.
     budget: Budget<'static>,
+    /// The work that all previous people took.
     spent: u64,
     /// What the method proposed last.
     pub(super) proposal: Proposal,
 }
 
-/// Costs of a person's own.
+/// Costs of one person who differs from the others.
 struct OwnCosts {
-    /// Times the usual ones, column by column.
+    /// Factors of the usual costs, column by column.
     factors: Vec<f64>,
+    /// The cost that is reported.
     cost: Cost,
-    /// With preferences.
+    /// The cost that the search minimises. It includes preferences.
     search: Cost,
 }
 
@@ -35,7 +37,7 @@ impl<'e> Proposer<'e> {
         Self { engine, worker, option: 0, own_costs: None, budget, spent: 0, proposal }
     }
 
-    /// Turns to another person, who is worth as much work as everybody.
+    /// Starts another person with a full budget of work.
     pub(super) fn start(&mut self) {
         self.spent += self.budget.spent();
         self.budget = Budget::new(self.engine.setup.effort);
@@ -54,7 +56,7 @@ impl<'e> Proposer<'e> {
 
     fn ask(&mut self, from: &[f64], goal: Goal, gap: Option<f64>) -> Result<()> {
         (self.proposal.aim, self.proposal.source) = (None, "");
-        // Half of what is left: the next attempt may need some.
+        // Half of what is left, so that something remains for the next attempt.
         let budget = self.budget.part(2);
         let ask = Ask {
             gap,
@@ -81,7 +83,7 @@ impl<'e> Proposer<'e> {
         Ok(proposals)
     }
 
-    /// Whether the method may be asked again where its proposal did not hold.
+    /// Whether the method may be asked again if its proposal was not confirmed.
     pub(super) fn retries(&self) -> bool {
         self.worker.retries()
     }
@@ -91,7 +93,7 @@ impl<'e> Proposer<'e> {
         self.worker.n_options()
     }
 
-    /// Which of them is asked for.
+    /// Which of the method's answers to ask for.
     pub(super) fn option(&self) -> usize {
         self.option
     }
@@ -100,18 +102,18 @@ impl<'e> Proposer<'e> {
         self.option = option;
     }
 
-    /// How many lines the search has read so far.
+    /// How many lines the search has evaluated so far.
     pub(super) fn n_lines(&self) -> u64 {
         self.worker.n_lines()
     }
 
-    /// How many lines searches have asked for so far ([`Budget`]).
+    /// The work of all searches so far, in lines ([`Budget`]).
     pub(super) fn n_evaluations(&self) -> u64 {
         self.spent + self.budget.spent()
     }
 
-    /// From now on, changes cost so many times what they usually do; `None` for what they usually
-    /// do.
+    /// From now on, multiplies the cost of changing each column by its factor. `None` restores the
+    /// usual costs.
     pub(super) fn set_cost_factors(&mut self, factors: Option<&[f64]>) -> Result<()> {
         if factors.is_none() && self.own_costs.is_none() {
             return Ok(());
@@ -139,12 +141,12 @@ impl<'e> Proposer<'e> {
         self.own_costs.as_ref().map(|own| &own.factors[..])
     }
 
-    /// What changes cost the person.
+    /// The cost that is reported.
     pub(super) fn cost(&self) -> &Cost {
         self.own_costs.as_ref().map_or(&self.engine.setup.cost, |own| &own.cost)
     }
 
-    /// What changes cost in the search, which has preferences.
+    /// The cost that the search minimises. It includes preferences.
     pub(super) fn search_cost(&self) -> &Cost {
         self.own_costs.as_ref().map_or(&self.engine.task.cost, |own| &own.search)
     }

@@ -1,10 +1,11 @@
-//! What would help those whom nothing helps: for each limit, how far it would have to give way.
+//! For people without recourse: how far a single limit would have to be relaxed.
 //!
-//! Everything starts from the most robust point within the limits. One limit alone is taken away: a
-//! number goes on beyond its bound or against its direction until the target is met, a category
-//! becomes what it may not become, or more features change. What is reported would be enough, with
-//! everything else as at that point; on affine scores, where features add up, it is also the least.
-//! Features that may not change at all are never asked to: nobody is told to have another age.
+//! The starting point is the most robust point within the limits. From there, one limit at a time
+//! is removed: a number moves beyond its bound or against its direction until the target is met, a
+//! category takes a forbidden value, or more features change. The reported relaxation is
+//! sufficient with all other features as at the starting point. For affine scores, where the
+//! effects of features add up, it is also the smallest. Features that may not change at all stay
+//! fixed: nobody is advised to have another age.
 
 use super::Session;
 use super::rounding::onto_step;
@@ -13,20 +14,20 @@ use crate::error::Result;
 use crate::recourse::Reason;
 use crate::schema::{Direction, Violation};
 
-/// A limit that stands in the way, and what would be enough.
+/// A limit that prevents recourse, and a relaxation of it that would be enough.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Relaxation {
     /// Which limit.
     pub limit: Relaxed,
-    /// The point that would be told then, raw.
+    /// The point that would then be the advice, raw.
     pub point: Vec<f64>,
-    /// Its invalidation rate; an estimate where rates are sampled.
+    /// Its invalidation rate; an estimate if rates are sampled.
     pub rate: f64,
-    /// How far beyond the limit it goes, in terms of what it costs.
+    /// The cost of the part of the change that lies beyond the limit.
     pub beyond: f64,
 }
 
-/// A limit that gives way.
+/// A limit that is relaxed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Relaxed {
@@ -51,30 +52,31 @@ pub enum Relaxed {
         /// What it would have to become.
         needed: f64,
     },
-    /// A group would have to take an option that it may not take from where it is.
+    /// A group would have to take an option that it may not take from its current one.
     Transition {
         /// The group.
         group: usize,
         /// The option.
         option: usize,
     },
-    /// So many features would have to change.
+    /// This many features would have to change.
     MaxChanges(usize),
 }
 
-/// Steps outward, doubling, and halvings back.
+/// Doublings of the step until it is enough.
 const DOUBLINGS: usize = 12;
+/// Halvings of the interval after that, to find the least that is enough.
 const HALVINGS: usize = 24;
 /// The first step, in scaled units.
-const FIRST: f64 = 1.0 / 64.0;
-/// What a rate that is looked at must stay below, as a share of the target.
-const SPARE: f64 = 0.95;
+const FIRST_STEP: f64 = 1.0 / 64.0;
+/// An estimated rate must be below this share of the target, because it has a sampling error.
+const ESTIMATED_SHARE: f64 = 0.95;
 
 impl Session<'_> {
-    /// What would help `person`, whose `answer` missed its target: limits that, each by itself,
-    /// would have to give way, the least first. Empty where the target was met, where no single
-    /// limit would do, under a budget, which is a limit itself, for people with missing values and
-    /// for a further way that there is not.
+    /// What would help `person`, whose `answer` missed its target: the limits whose relaxation
+    /// alone would be enough, the smallest relaxation first. Empty if the target was met, if no
+    /// single limit is enough, under a budget (which is a limit itself), for people with missing
+    /// values, and if only a further alternative is missing.
     pub fn relaxations(&mut self, person: &[f64], answer: &Answer) -> Result<Vec<Relaxation>> {
         let missed = matches!(answer.status, Status::None | Status::Found)
             && answer.best_rate.is_some()
@@ -88,11 +90,12 @@ impl Session<'_> {
     }
 }
 
-/// The limits of a person, seen from the most robust point within them.
+/// The limits of a person, with the most robust point within them.
 struct Limits<'s, 'e> {
     session: &'s mut Session<'e>,
-    /// The person and that point, raw.
+    /// The person, raw.
     person: &'s [f64],
+    /// The most robust point, raw.
     base: &'s [f64],
 }
 
@@ -119,14 +122,14 @@ impl<'e> Limits<'_, 'e> {
         Ok(found)
     }
 
-    /// Whether a raw row meets the target, with a little to spare where its rate is only looked at.
+    /// Whether a raw row meets the target, with a small safety gap if its rate is estimated.
     fn is_enough(&mut self, raw: &[f64]) -> Result<bool> {
         let judgement = self.session.judge_row(self.person, raw)?;
-        let share = if self.session.engine.rates.is_sampled() { SPARE } else { 1.0 };
+        let share = if self.session.engine.rates.is_sampled() { ESTIMATED_SHARE } else { 1.0 };
         Ok(judgement.meets(share * self.setup().max_rate))
     }
 
-    /// How far column `j` would have to go beyond its end, in one direction.
+    /// How far column `j` would have to go beyond the end of its interval, in one direction.
     fn beyond(&mut self, j: usize, way: f64) -> Result<Option<Relaxation>> {
         let (setup, base) = (self.setup(), self.base);
         let space = &setup.space;
@@ -135,7 +138,7 @@ impl<'e> Limits<'_, 'e> {
             .actions
             .interval(j, self.session.rounding.from()[j])
             .map_or(at, |(low, high)| if way > 0.0 { high } else { low });
-        // Only what is at its end, up to a step, is limited by it.
+        // The end limits only a value that has reached it, up to one step.
         let near = setup.actions.grid(j).map_or(1e-9, |grid| grid.step);
         if !end.is_finite() || (end - at).abs() > near {
             return Ok(None);
@@ -145,9 +148,9 @@ impl<'e> Limits<'_, 'e> {
             match setup.steps[j] {
                 Some(step) => {
                     let far = space.to_raw(j, end + way * (u + 2.0 * near));
-                    // What lies on a step but for rounding is on it.
-                    let room = 1e-5 * step;
-                    onto_step(step, base[j], raw, (raw.min(far) - room, raw.max(far) + room))
+                    // A value that differs from a step by rounding alone counts as on it.
+                    let slack = 1e-5 * step;
+                    onto_step(step, base[j], raw, (raw.min(far) - slack, raw.max(far) + slack))
                 }
                 None => raw,
             }
@@ -156,12 +159,14 @@ impl<'e> Limits<'_, 'e> {
         let mut row = base.to_vec();
         row[j] = needed;
         let rate = self.session.judge_row(self.person, &row)?.rate;
-        // What nobody can have: fewer than none of something.
-        let none =
+        // A feature that cannot be negative, such as a number of loans, must not become negative.
+        let is_impossible =
             setup.raw_bounds.get(j).is_some_and(|(low, _)| low.is_some_and(|low| low >= 0.0))
                 && needed < 0.0;
         let own = [Violation::Bounds(j), Violation::Direction(j)];
-        if none || self.session.rounding.violations().iter().any(|rule| !own.contains(rule)) {
+        if is_impossible
+            || self.session.rounding.violations().iter().any(|rule| !own.contains(rule))
+        {
             return Ok(None);
         }
         let against = if way > 0.0 { Direction::Decrease } else { Direction::Increase };
@@ -175,13 +180,13 @@ impl<'e> Limits<'_, 'e> {
         Ok(Some(Relaxation { limit, point: row, rate, beyond }))
     }
 
-    /// The value of column `j` that is enough, of those that `value` gives for distances beyond its
-    /// end: found by doubling, then halving. `None` if all are too little.
+    /// The least value of column `j` that is enough. `value` maps a distance beyond the end to a
+    /// value; the distance is found by doubling, then halving. `None` if none is enough.
     fn least_enough(&mut self, j: usize, value: &dyn Fn(f64) -> f64) -> Result<Option<f64>> {
         let mut row = self.base.to_vec();
         let (mut short, mut enough) = (0.0, f64::NAN);
         for doubling in 0..DOUBLINGS {
-            let u = FIRST * (1_u64 << doubling) as f64;
+            let u = FIRST_STEP * (1_u64 << doubling) as f64;
             row[j] = value(u);
             if self.is_enough(&row)? {
                 enough = u;
@@ -200,7 +205,7 @@ impl<'e> Limits<'_, 'e> {
             } else {
                 short = middle
             }
-            // An estimate is not worth more digits.
+            // More digits would be below the accuracy of an estimated rate.
             if enough - short <= 1e-4 * enough && self.session.engine.rates.is_sampled() {
                 break;
             }
@@ -233,7 +238,7 @@ impl<'e> Limits<'_, 'e> {
         Ok(best)
     }
 
-    /// How many changes it would take without a limit on them.
+    /// How many features would have to change if their number were not limited.
     fn more_changes(&self) -> Result<Option<Relaxation>> {
         let (setup, person) = (self.setup(), self.person);
         if setup.actions.max_changes().is_none() {

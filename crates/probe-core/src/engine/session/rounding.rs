@@ -1,7 +1,7 @@
-//! From a proposal to the row that is printed.
+//! Rounds a proposal to the row that is printed.
 //!
-//! A method proposes a point in scaled space; a person is told numbers in their own units, within
-//! their bounds and on their steps. What is judged is the row that is printed, to the bit.
+//! A method proposes a point in scaled space. The advice is in raw units, within the bounds of each
+//! feature and on its steps. The judge sees exactly the printed row, bit for bit.
 
 mod ulps;
 
@@ -17,7 +17,7 @@ pub(super) struct Row<'a> {
     pub(super) scaled: &'a [f64],
 }
 
-/// A person and what they are told to become.
+/// A person and the row that they are advised to reach.
 #[derive(Clone, Copy)]
 pub(super) struct Change<'a> {
     pub(super) from: Row<'a>,
@@ -33,10 +33,11 @@ pub(super) struct Rounding<'e> {
     knows_ranges: bool,
     /// The person, scaled.
     from: Vec<f64>,
-    /// The printed row, raw and scaled.
+    /// The printed row, raw.
     row: Vec<f64>,
+    /// The printed row, scaled.
     scaled: Vec<f64>,
-    /// Columns, in ascending order, outside of which the printed row is the person's.
+    /// The columns, in ascending order, that may differ from the person's.
     moved: Vec<usize>,
 }
 
@@ -61,7 +62,7 @@ impl<'e> Rounding<'e> {
         }
     }
 
-    /// Turns to a person, whose row is the printed one until something else is printed.
+    /// Starts a person. Until something else is printed, their own row is the printed one.
     #[inline]
     pub(super) fn start(&mut self, person: &[f64]) {
         self.setup.space.scale_into(person, &mut self.from);
@@ -85,7 +86,7 @@ impl<'e> Rounding<'e> {
         self.knows_ranges
     }
 
-    /// From the person, who is `person` in raw units, to the printed row.
+    /// The change from `person`, in raw units, to the printed row.
     pub(super) fn change<'a>(&'a self, person: &'a [f64]) -> Change<'a> {
         Change {
             from: Row { raw: person, scaled: &self.from },
@@ -93,14 +94,14 @@ impl<'e> Rounding<'e> {
         }
     }
 
-    /// From the person to themselves.
+    /// The change from the person to their own row.
     pub(super) fn no_change<'a>(&'a self, person: &'a [f64]) -> Change<'a> {
         let from = Row { raw: person, scaled: &self.from };
         Change { from, to: from }
     }
 
-    /// The row that would be printed for `point`: unchanged features to the bit, bounds to the bit,
-    /// the rest in raw units.
+    /// Rounds `point` to the printed row. Unchanged features and bounds keep their exact raw bits;
+    /// everything else is converted to raw units.
     pub(super) fn print(&mut self, person: &[f64], point: &[f64]) {
         self.row.copy_from_slice(person);
         self.moved.clear();
@@ -120,7 +121,7 @@ impl<'e> Rounding<'e> {
         self.rescale();
     }
 
-    /// Takes a raw row as it is, whatever the limits.
+    /// Uses a raw row as the printed row, even if it breaks the limits.
     pub(super) fn set(&mut self, raw: &[f64]) {
         self.row.copy_from_slice(raw);
         self.rescale();
@@ -149,13 +150,13 @@ impl<'e> Rounding<'e> {
         })
     }
 
-    /// What the printed row costs.
+    /// The cost of the change to the printed row.
     #[inline]
     pub(super) fn cost(&self, cost: &Cost) -> f64 {
         cost.between_moved(&self.from, &self.scaled, &self.moved)
     }
 
-    /// Whether the printed row is one that the person may become.
+    /// Whether the person may change to the printed row.
     pub(super) fn is_admissible(&self) -> bool {
         let finite = self.moved.iter().all(|&j| self.row[j].is_finite());
         finite && self.setup.actions.admits(&self.from, &self.scaled, &self.moved)
@@ -185,13 +186,13 @@ impl<'e> Rounding<'e> {
         self.knows_ranges.then(|| self.moved.iter().filter(|&&j| outside(j)).count())
     }
 
-    /// Makes up for rounding in sums that stay what they are: their first number that may take any
-    /// value follows from the others.
+    /// Corrects rounding in sums that must stay constant: computes the first changed feature that
+    /// may take any value from the others.
     fn balance(&mut self, person: &[f64]) {
         let setup = self.setup;
         for tie in setup.actions.ties() {
             let Tie::Sum { terms, equal: true, .. } = tie else { continue };
-            // Weights are of scaled values; raw ones differ by their scale.
+            // The relation has weights for scaled values; convert them to raw units.
             let weight =
                 |c: usize, k: f64| k / (setup.space.to_raw(c, 1.0) - setup.space.to_raw(c, 0.0));
             let free =
@@ -199,7 +200,7 @@ impl<'e> Rounding<'e> {
             let Some(&(free, k)) = free else { continue };
             let others = terms.iter().filter(|(c, _)| *c != free);
             let moved: f64 = others.map(|&(c, k)| weight(c, k) * (self.row[c] - person[c])).sum();
-            // A bound is met to the bit; a sum is, but for rounding.
+            // Bounds hold exactly; the sum holds up to rounding.
             self.row[free] =
                 self.within_bounds(free, person[free], person[free] - moved / weight(free, k));
         }
@@ -210,7 +211,8 @@ impl<'e> Rounding<'e> {
         let (low, high) = self.setup.raw_bounds.get(j).copied().unwrap_or((None, None));
         let mut low = low.map_or(f64::NEG_INFINITY, |low| low.min(x));
         let mut high = high.map_or(f64::INFINITY, |high| high.max(x));
-        // Two raw values may have one scaled value: the direction is kept in raw units.
+        // Two raw values can have the same scaled value, so that the direction is checked in raw
+        // units.
         match self.setup.actions.room(j).direction {
             Direction::Any => {}
             Direction::Increase => low = low.max(x),
@@ -226,8 +228,8 @@ impl<'e> Rounding<'e> {
             if scaled < from || scaled > to {
                 value = space.to_raw(j, scaled.clamp(from, to)).max(low).min(high);
             }
-            // Back and forth between the spaces may end an ulp outside the scaled interval: step
-            // back in, by ulps of what is subtracted where that is larger.
+            // Conversion to raw units and back may end an ulp outside the scaled interval. Step
+            // back inside, by ulps of the value or of the scale's offset, whichever is larger.
             let ulp = f64::EPSILON * value.abs().max(space.offset(j).abs());
             for k in 0..4 {
                 let scaled = space.to_scaled(j, value);
@@ -241,22 +243,22 @@ impl<'e> Rounding<'e> {
         value
     }
 
-    /// Whether feature `j` is part of a sum that is limited: it moves with others.
+    /// Whether feature `j` is part of a limited sum, so that it cannot move alone.
     fn is_tied(&self, j: usize) -> bool {
         let ties = self.setup.actions.ties();
         ties.iter()
             .any(|tie| matches!(tie, Tie::Sum { terms, .. } if terms.iter().any(|(c, _)| *c == j)))
     }
 
-    /// Whether feature `j` may take any value: neither a category nor bound to steps.
+    /// Whether feature `j` may take any value: it is neither part of a category nor has steps.
     fn is_continuous(&self, j: usize) -> bool {
         !self.setup.actions.is_grouped(j) && self.setup.steps[j].is_none()
     }
 }
 
 impl Setup {
-    /// Whether feature `j` of a person who has raw `x` could still move the way that helps a score
-    /// in which it has weight `w`.
+    /// Whether feature `j`, with raw value `x`, can still move in the direction that raises a score
+    /// in which its weight is `w`.
     pub(super) fn may_improve(&self, j: usize, x: f64, w: f64) -> bool {
         let scaled = self.space.to_scaled(j, x);
         self.actions
@@ -265,10 +267,10 @@ impl Setup {
     }
 }
 
-/// The multiple of `step` that a move from `from` to `to` ends on: the next one further out that
-/// the bounds allow, else the last before.
+/// The multiple of `step` for a move from `from` to `to`: the next one beyond `to` if the bounds
+/// allow it, otherwise the last one before `to`.
 pub(super) fn onto_step(step: f64, from: f64, to: f64, (low, high): (f64, f64)) -> f64 {
-    // A share of a step this small is rounding.
+    // A smaller share of a step is a rounding error.
     const NEAR: f64 = 1e-6;
     let at = to / step;
     let (out, back) = match to > from {
@@ -279,7 +281,7 @@ pub(super) fn onto_step(step: f64, from: f64, to: f64, (low, high): (f64, f64)) 
     [out, back].into_iter().map(|k| multiple(k, step)).find(may).unwrap_or(from)
 }
 
-/// The number nearest to `k` steps: 0.3 and not 0.30000000000000004 for three tenths.
+/// The number nearest to `k` steps: for three steps of 0.1, 0.3 and not 0.30000000000000004.
 fn multiple(k: f64, step: f64) -> f64 {
     let per_unit = (1.0 / step).round();
     let is_share = per_unit >= 2.0 && (per_unit * step - 1.0).abs() <= 1e-12;

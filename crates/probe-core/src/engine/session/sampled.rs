@@ -1,17 +1,16 @@
-//! Answers whose rate has no closed form: searched on one set of samples, certified on another,
-//! reported from a third.
+//! Answers whose rate has no closed form. They are searched on one set of samples, certified on a
+//! second, and their rate is reported from a third.
 //!
-//! The search aims a little under the target; what it finds is printed, and the printed row is
-//! tested on fresh lines by a bet that may be looked at at any time. Where the bet is not won the
-//! search aims lower and the next attempt pays with a part of what is left of the error
-//! probability.
+//! The search aims slightly below the target. Its point is rounded to the printed row, and that row
+//! is tested on fresh samples by a betting test, which may stop at any time. If the test fails, the
+//! search aims lower, and the next attempt uses a part of the remaining error probability.
 //!
-//! Everybody's certificate reads the same pool of fresh errors, drawn once per run. Each
-//! certificate is valid on its own: what is tested (the printed row, the direction of the lines,
-//! the stakes expected) never depends on the pool, aims are fixed in advance, each attempt reads a
-//! segment of its own, and the error probability is split over attempts and over the points of a
-//! frontier. False certificates of different people are not independent of each other, but their
-//! expected share is as promised.
+//! The certificates of all people read the same pool of fresh errors, drawn once per run. Each
+//! certificate is valid on its own. What is tested (the printed row, the direction of the lines,
+//! the expected stakes) never depends on the samples that test it: each attempt reads a segment of
+//! its own. The error probability is split over attempts and over the points of a frontier. False
+//! certificates of different people are not independent of each other, but their expected share is
+//! as promised.
 
 use super::Case;
 use super::certify::Attempt;
@@ -28,14 +27,15 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// Whether it is favourable and admissible. NaN counts as a rejection.
+    /// Whether the row is favourable and admissible. NaN counts as a rejection.
     pub(super) fn is_recourse(self) -> bool {
         self.score > 0.0 && self.admissible
     }
 }
 
 impl Case<'_, '_, SampledJudge<'_>> {
-    /// The recourse for a rate, one of so many that the person asks for.
+    /// The recourse for one target rate. `of` answers share the error probability; this is one of
+    /// them.
     pub(super) fn recourse(
         &mut self,
         (max_rate, of): (f64, usize),
@@ -79,7 +79,7 @@ impl Case<'_, '_, SampledJudge<'_>> {
         Ok(())
     }
 
-    /// Fills in a recourse, which the sampler looks at.
+    /// Fills in a recourse. The pilot samples were drawn around it.
     fn fill_recourse(
         &mut self,
         (score, max_rate): (f64, f64),

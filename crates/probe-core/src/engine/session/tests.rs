@@ -3,8 +3,8 @@ use crate::model::{Activation, Dense, Linear, Mlp};
 use crate::schema::{Direction, Feature, Schema};
 use std::sync::Arc;
 
-/// An engine with one feature that may move one way only, scaled so that a scaled ulp is many raw
-/// ones: people stand far below the scale's zero.
+/// An engine with one feature that may move in one direction only. The people's values are far
+/// below the zero of the scale, so that one scaled ulp is many raw ulps.
 fn engine(direction: Direction) -> Engine {
     let mut feature = Feature::numeric("x");
     feature.scale = Some([12_345.67, 12_352.77]);
@@ -59,9 +59,9 @@ fn lines_are_counted_for_search_and_judgement() {
         session.n_lines()
     };
     let (without, with) = (read(false), read(true));
-    // 8 that tell whether lines bend, 64 scouts, and 128 lines behind the reported rate.
+    // 8 lines to see whether lines bend, 64 pilot lines, and 128 lines for the reported rate.
     assert_eq!(without[1], 200);
-    // The certificate reads whole blocks of 64, and leaves the search alone.
+    // The certificate reads whole blocks of 64, and does not count as search.
     assert!(with[1] > 200 && (with[1] - 200) % 64 == 0, "{with:?}");
     assert!(with[0] > 0 && with[0] == without[0], "{with:?} {without:?}");
     let engine = engine(Direction::Increase);
@@ -93,7 +93,7 @@ fn filling_in_order_and_the_general_solver_give_the_same_bits() {
         }
         let schema = Schema::new(features);
         let names: Vec<String> = (0..D).map(|j| format!("x{j}")).collect();
-        // A limit that cannot bind, and that the quick way leaves to the general one.
+        // A limit that never binds. It only makes the engine use the general solver.
         let answers = |limit: Option<usize>, people: &[f64]| {
             let mut setup = Setup::new(model.clone(), names.clone(), Some(&schema), 0.1).unwrap();
             setup.also_favourable = case % 2 == 0;
@@ -109,7 +109,7 @@ fn filling_in_order_and_the_general_solver_give_the_same_bits() {
         };
         let people: Vec<f64> = (0..40 * D).map(|_| 10.0 * stream.normal()).collect();
         let (quick, general) = (answers(None, &people), answers(Some(D), &people));
-        // NaN is not equal to itself, and says so here: none may be left.
+        // NaN is not equal to itself, so that this also fails if an answer contains NaN.
         assert_eq!(quick, general);
         quick.iter().for_each(|answer| statuses[answer.status as usize] += 1);
     }

@@ -1,4 +1,4 @@
-//! Small sets of leaves.
+//! Sets of leaves, as bits.
 
 /// A set of numbers below $64 W$.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

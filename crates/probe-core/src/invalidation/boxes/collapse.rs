@@ -1,6 +1,6 @@
-//! An ensemble around one noisy point: splits on features without noise are resolved, what the
-//! noise cannot reach is gone, and each tree that is left has its leaves in order of value, so that
-//! the first and the last of a set of leaves bound what the tree says.
+//! Reduces an ensemble to what matters around one noisy point. Splits on features without noise are
+//! resolved, and leaves that the noise cannot reach are removed. Each remaining tree has its leaves
+//! sorted by value, so that the first and the last of a set of leaves bound the tree's output.
 
 use super::bits::Bits;
 use super::marginal::{End, Marginals};
@@ -9,55 +9,57 @@ use crate::model::{Aggregate, Node, Trees};
 /// A split that the noise may send to either side.
 #[derive(Debug, Clone, Copy)]
 struct Split {
-    /// Among the noisy features.
+    /// Index among the noisy features.
     feature: u32,
-    /// Among the trees that are left.
+    /// Index among the remaining trees.
     tree: u32,
     cut: f64,
     end: End,
-    /// Its leaves, in order of visit: from, middle, to.
+    /// Its leaves, in order of visit: the first on the left, the first on the right, one past the
+    /// last.
     leaves: [u32; 3],
 }
 
 enum Step {
     Visit(u32),
-    /// The left side of a split is done: node, first leaf, what the upper cut was.
+    /// The left side of a split is done: node, its end, first leaf, upper cut to restore.
     Right(u32, End, u32, f64),
-    /// The right side, too: node, first leaf, first leaf of the right side, what the lower cut was.
+    /// Both sides are done: node, its end, first leaf of each side, lower cut to restore.
     Close(u32, End, [u32; 2], f64),
 }
 
-/// The remaining tree.
+/// What is left of a tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
-    /// A number.
+    /// A single value.
     Fixed(f64),
-    /// A tree, by its place among those that are left.
+    /// A tree, by its index among the remaining ones.
     Live(u32),
 }
 
 /// Remaining trees with several leaves, and buffers to find them.
 #[derive(Default)]
 pub(super) struct Collapsed {
-    /// What every tree of the model came to, in order.
+    /// What is left of every tree of the model, in order.
     pub(super) parts: Vec<Part>,
-    /// Leaves of the trees that are left, each tree's in ascending order of value.
+    /// Leaves of the remaining trees; those of each tree in ascending order of value.
     pub(super) values: Vec<f64>,
-    /// Where a tree's values begin, and where the last one's end.
+    /// Index of each tree's first value, and the number of values.
     pub(super) first: Vec<u32>,
-    /// Where a noisy feature's ends begin in `ends`, and where the last one's end.
+    /// Index in `ends` of each noisy feature's first end, and the number of ends.
     pub(super) rows: Vec<u32>,
-    /// Ends of each noisy feature: the lowest, its cuts in order, the highest.
+    /// Ends of each noisy feature: the lowest, its cuts in ascending order, the highest.
     pub(super) ends: Vec<End>,
-    /// Where the ends are, and the density of the noisy feature there.
+    /// Positions of the ends.
     pub(super) marks: Vec<f64>,
+    /// Density of the noisy feature at the ends.
     pub(super) densities: Vec<f64>,
-    /// The model's number of each noisy feature.
+    /// Index in the model of each noisy feature.
     pub(super) features: Vec<u32>,
-    /// Cut of each split, by its place among its feature's ends.
+    /// Cut of each split, as an index among its feature's ends.
     pub(super) cuts: Vec<u32>,
     splits: Vec<Split>,
-    /// Place in order of value of each leaf, by order of visit.
+    /// Rank by value of each leaf, in order of visit.
     places: Vec<u32>,
     noisy: Vec<u32>,
     range: Vec<[f64; 2]>,
@@ -65,7 +67,7 @@ pub(super) struct Collapsed {
     order: Vec<u32>,
 }
 
-/// A split as boxes use it: which leaves of its tree are on its left and right.
+/// A split, with the leaves of its tree on its left and right side.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut<const W: usize> {
     pub(super) tree: u32,
@@ -75,23 +77,23 @@ pub(super) struct Cut<const W: usize> {
     pub(super) right: Bits<W>,
 }
 
-/// What a leaf adds to the sum; a vote is 0 or 1.
-fn said(leaf: &Node, vote: bool) -> f64 {
+/// The term of a leaf in the sum of the trees; a vote is 0 or 1.
+fn leaf_term(leaf: &Node, vote: bool) -> f64 {
     if vote { f64::from(u8::from(leaf.adds > 0.5)) } else { leaf.adds }
 }
 
 impl Collapsed {
-    /// Number of noisy features that splits are left on.
+    /// Number of noisy features with remaining splits.
     pub(super) fn n_features(&self) -> usize {
         self.rows.len() - 1
     }
 
-    /// The most leaves that a tree has.
+    /// The largest number of leaves of a tree.
     pub(super) fn most_leaves(&self) -> usize {
         self.first.windows(2).map(|pair| (pair[1] - pair[0]) as usize).max().unwrap_or(0)
     }
 
-    /// Collapses `model` around the point where `features` are.
+    /// Reduces `model` around the noisy point `features`.
     pub(super) fn set(&mut self, model: &Trees, features: &Marginals<'_>) {
         let d = features.n_features();
         self.range.clear();
@@ -130,7 +132,7 @@ impl Collapsed {
         self.number(d);
     }
 
-    /// Finds the densities at all ends, for derivatives.
+    /// Computes the densities at all ends, for derivatives.
     pub(super) fn find_densities(&mut self, features: &Marginals<'_>) {
         self.densities.clear();
         for (row, &j) in self.rows.windows(2).zip(&self.features) {
@@ -152,7 +154,7 @@ impl Collapsed {
                 Step::Visit(mut at) => loop {
                     let node = &model.nodes()[at as usize];
                     if node.left == node.right {
-                        self.values.push(said(node, vote));
+                        self.values.push(leaf_term(node, vote));
                         break;
                     }
                     let j = node.feature as usize;
@@ -209,7 +211,7 @@ impl Collapsed {
         }
     }
 
-    /// Sorts splits by feature and cut, and numbers both.
+    /// Sorts splits by feature and cut, and gives both their indices.
     fn number(&mut self, d: usize) {
         self.splits.sort_by(|a, b| a.feature.cmp(&b.feature).then(a.cut.total_cmp(&b.cut)));
         self.noisy.clear();
@@ -234,7 +236,7 @@ impl Collapsed {
                 self.marks.push(f64::NEG_INFINITY);
                 last = None;
             }
-            // −0 and 0 are one cut.
+            // −0 and 0 are the same cut.
             if last != Some(split.cut) {
                 self.ends.push(split.end);
                 self.marks.push(split.cut);
@@ -251,8 +253,8 @@ impl Collapsed {
         self.rows.push(self.ends.len() as u32);
     }
 
-    /// The splits with their sets of leaves, by feature and cut. No tree may have more than $64 W$
-    /// leaves.
+    /// The splits with their sets of leaves, sorted by feature and cut. No tree may have more than
+    /// $64 W$ leaves.
     pub(super) fn cuts_into<const W: usize>(&self, out: &mut Vec<Cut<W>>) {
         out.clear();
         out.extend(self.splits.iter().zip(&self.cuts).map(|(split, &place)| {

@@ -1,17 +1,17 @@
-//! How likely each feature of the noisy point is to lie between two cuts.
+//! Probabilities that a feature of the noisy point lies between two cuts.
 
 use crate::noise::{Independent, Noise};
 
-/// One end of an interval, as the smaller of the masses on its two sides: $P(X \le c)$ with a plus
-/// sign where $c$ is at most the centre, $P(X > c)$ with a minus sign above it. Differences then
-/// keep the digits of either tail.
+/// One end of an interval, stored as the smaller of the masses on its two sides. If $c$ is at most
+/// the centre, this is $P(X \le c)$ with a plus sign, else $P(X > c)$ with a minus sign.
+/// Differences then keep full precision in both tails.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End(f64);
 
 impl End {
-    /// Nothing is below.
+    /// The end with no mass below it.
     pub(super) const LOWEST: Self = Self(0.0);
-    /// Nothing is above.
+    /// The end with no mass above it.
     pub(super) const HIGHEST: Self = Self(-0.0);
 
     /// Whether no mass is at or below.
@@ -33,7 +33,7 @@ impl End {
     }
 }
 
-/// A feature of the noisy point: its centre, and its standard deviation, 0 where it is certain.
+/// A feature of the noisy point: its centre, and its standard deviation, 0 if there is no noise.
 #[derive(Debug, Clone, Copy, Default)]
 struct Spot {
     centre: f64,
@@ -44,12 +44,12 @@ struct Spot {
 pub(super) struct Marginals<'a> {
     noise: &'a dyn Independent,
     spots: Vec<Spot>,
-    /// Whether the noise is taken for one that reaches everywhere.
+    /// Whether to use tails so heavy that every cut has mass on both sides.
     wide: bool,
 }
 
 impl<'a> Marginals<'a> {
-    /// `None` unless features are missed independently of one another.
+    /// `None` unless the noise is independent over features.
     pub(super) fn of(noise: &'a dyn Noise) -> Option<Self> {
         Some(Self {
             noise: noise.as_independent()?,
@@ -58,8 +58,8 @@ impl<'a> Marginals<'a> {
         })
     }
 
-    /// Moves to `point`, with noise on the features marked `active`. A value that is missing or
-    /// infinite stays so.
+    /// Moves to `point`, with noise on the `active` features. Missing and infinite values get no
+    /// noise.
     pub(super) fn place(&mut self, point: &[f64], active: &[bool]) {
         self.spots.clear();
         let noise = self.noise;
@@ -72,8 +72,8 @@ impl<'a> Marginals<'a> {
         }));
     }
 
-    /// Takes the noise for one whose tails are so heavy that it reaches everywhere, or for itself
-    /// again.
+    /// With `wide`, replaces the noise by one with tails so heavy that every cut has mass on both
+    /// sides. Otherwise uses the noise itself again.
     pub(super) fn widen(&mut self, wide: bool) {
         self.wide = wide;
     }
@@ -82,7 +82,7 @@ impl<'a> Marginals<'a> {
         self.spots.len()
     }
 
-    /// The value of feature `j`, where it is certain.
+    /// The value of feature `j` if it has no noise.
     #[inline(always)]
     pub(super) fn certain(&self, j: usize) -> Option<f64> {
         let spot = self.spots[j];

@@ -1,10 +1,10 @@
-//! Exact rates of trees under noise that misses each feature on its own.
+//! Exact rates of trees under noise that is independent over features.
 //!
-//! A tree is constant on boxes, and the mass of a box is a product over features: one tree's rate
-//! is a sum over its leaves (Theorem 2 of Pawelczyk et al., ICLR 2023, arXiv:2203.06768). An
-//! ensemble has as many boxes as its trees' leaves have intersections, so boxes are cut only where
-//! bounds of the score leave it open; what is left open after a budget is the width of the
-//! interval.
+//! A tree is constant on boxes, and the mass of a box is a product over features. The rate of one
+//! tree is therefore a sum over its leaves (Theorem 2 of Pawelczyk et al., ICLR 2023,
+//! arXiv:2203.06768). An ensemble has a box for every intersection of its trees' leaves, which are
+//! too many. A box is divided only if bounds of the score do not decide it. The mass of the boxes
+//! that are undecided when the budget ends is the width of the interval.
 
 mod bits;
 mod collapse;
@@ -21,7 +21,7 @@ use search::{Aim, Found, Search};
 use survey::Survey;
 use tree::Walk;
 
-/// Rates of one model under one noise, point after point.
+/// Computes rates of one model under one noise, for one point after another.
 pub(crate) struct Boxes<'a> {
     model: &'a Trees,
     features: Marginals<'a>,
@@ -40,12 +40,12 @@ pub(crate) struct Interval {
     pub(crate) lower: f64,
     /// The rate is at most this.
     pub(crate) upper: f64,
-    /// Boxes that it took.
+    /// Number of boxes that were evaluated.
     pub(crate) boxes: usize,
 }
 
 impl<'a> Boxes<'a> {
-    /// `None` unless features are missed independently of one another.
+    /// `None` unless the noise is independent over features.
     pub(crate) fn new(model: &'a Trees, noise: &'a dyn Noise) -> Option<Self> {
         Some(Self {
             model,
@@ -59,9 +59,9 @@ impl<'a> Boxes<'a> {
         })
     }
 
-    /// An interval around the rate at `point`, with noise on the `active` features. It is cut down
-    /// until it is at most `tolerance` wide or `budget` boxes were evaluated; a model of one tree
-    /// needs none.
+    /// An interval around the rate at `point`, with noise on the `active` features. It is narrowed
+    /// until it is at most `tolerance` wide or `budget` boxes were evaluated. For a single tree it
+    /// is exact.
     pub(crate) fn interval(
         &mut self,
         point: &[f64],
@@ -77,8 +77,9 @@ impl<'a> Boxes<'a> {
         Interval { lower, upper: (found.refused + found.open).min(1.0), boxes: found.boxes }
     }
 
-    /// The rate where boxes are sure to be few: noise on at most three features, or one tree. It
-    /// may be too high by $10^{-9}$, not too low. `gradient` gets its derivatives by the point.
+    /// The rate if the number of boxes is small: noise on at most three features, or one tree. It
+    /// may be too high by $10^{-9}$ but not too low. Fills `gradient` with its derivatives with
+    /// respect to the point.
     pub(crate) fn rate_if_few(
         &mut self,
         point: &[f64],
@@ -109,13 +110,14 @@ impl<'a> Boxes<'a> {
         (found.open <= OPEN).then_some((found.refused + found.open).min(1.0))
     }
 
-    /// Whether boxes are sure to be few with noise on the `active` features.
+    /// Whether the number of boxes is small with noise on the `active` features.
     pub(crate) fn expects_few(&self, active: &[bool]) -> bool {
         const FEATURES: usize = 3;
         self.model.roots().len() == 1 || active.iter().filter(|active| **active).count() <= FEATURES
     }
 
-    /// The rate of a single tree, and its derivatives by the point; `None` for more trees.
+    /// The rate of a single tree; `None` for several trees. Fills `gradient` with its derivatives
+    /// with respect to the point.
     pub(crate) fn rate_and_gradient(
         &mut self,
         point: &[f64],
@@ -146,8 +148,8 @@ impl<'a> Boxes<'a> {
         found
     }
 
-    /// Searches what the model was collapsed to; returns the slopes and the refused boxes, too,
-    /// where they are aimed at.
+    /// Searches the reduced model. Also returns the slopes or the rejected boxes, if `aim` asks for
+    /// them.
     fn run(&mut self, limits: (usize, f64), aim: Aim) -> (Found, Vec<f64>, Vec<[u32; 2]>) {
         fn on<const W: usize>(
             search: &mut Search<W>,
@@ -164,7 +166,7 @@ impl<'a> Boxes<'a> {
             0..=64 => on(narrow, what, limits, aim),
             65..=256 => on(medium, what, limits, aim),
             257..=1024 => on(wide, what, limits, aim),
-            // Too large to begin with.
+            // Trees with more leaves do not fit the sets of bits: nothing is decided.
             _ => (Found { open: 1.0, boxes: limits.0, ..Found::default() }, Vec::new(), Vec::new()),
         }
     }

@@ -1,24 +1,24 @@
-//! Branch and bound over boxes: cut the noisy features' ranges until what every tree can say within
-//! a box decides the sum.
+//! Branch and bound over boxes: divides the noisy features' ranges until the possible outputs of
+//! all trees within a box decide its score.
 //!
-//! Bounds need no allowance where it counts: sums in floating point rise with each of their terms,
-//! so the model's own sum over the trees' least leaves is at most the score anywhere in the box, to
-//! the bit. That sum is only formed where a running sum, which costs less, is too close to zero to
-//! decide.
+//! Bounds need no allowance for rounding. Floating-point sums are monotone in each of their terms.
+//! Adding each tree's least leaf in the model's own order therefore gives a sum that is at most the
+//! score anywhere in the box, to the bit. This sum is only computed if a cheaper running sum is too
+//! close to zero to decide.
 
 use super::bits::Bits;
 use super::collapse::{Collapsed, Cut, Part};
 use crate::model::{Aggregate, Trees};
 
-/// A box, with what the trees can still say in it.
+/// A box, with the leaves that the trees can still reach in it.
 struct Frame<const W: usize> {
-    /// Of each tree, the leaves within reach.
+    /// The reachable leaves of each tree.
     leaves: Vec<Bits<W>>,
-    /// Splits that cut the box, in order.
+    /// Splits that divide the box, in order.
     cuts: Vec<u32>,
-    /// Of each noisy feature, the places of the ends.
+    /// The indices of both ends of each noisy feature.
     bounds: Vec<[u32; 2]>,
-    /// Bounds of the sum of all leaves, less what it must be above.
+    /// Bounds of the sum of all leaves, minus `Search::target`.
     low: f64,
     high: f64,
 }
@@ -45,18 +45,18 @@ pub(super) struct Found {
     pub(super) boxes: usize,
 }
 
-/// Masses within a factor of 16 are taken in any order.
+/// Boxes are searched by decreasing mass. Masses within a factor of 16 count as equal.
 const SHIFT: u32 = 4;
 const BUCKETS: usize = 1 + (1075 >> 2);
 
-/// What a search is for.
+/// What a search computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aim {
     /// The rate.
     Rate,
     /// The rate and its slopes; the densities at all ends must be known.
     Slopes,
-    /// All boxes that are refused, however small.
+    /// All rejected boxes, however small.
     Survey,
 }
 
@@ -65,16 +65,16 @@ pub(super) struct Search<const W: usize> {
     cuts: Vec<Cut<W>>,
     frames: Vec<Frame<W>>,
     stack: Vec<Frame<W>>,
-    /// Boxes that are left for later, by mass: the places of their ends.
+    /// Boxes to divide later, in buckets by mass: the indices of their ends.
     later: Vec<Vec<[u32; 2]>>,
     gains: Vec<f64>,
-    /// What the sum of the leaves must be above.
+    /// The score is positive if the sum of the leaves is above this.
     target: f64,
-    /// How far running sums may be off.
+    /// Bound on the rounding error of running sums.
     slack: f64,
-    /// Derivatives of the refused mass by the noisy features; empty where not asked for.
+    /// Derivatives of the rejected mass with respect to the noisy features; empty if not asked for.
     pub(super) slopes: Vec<f64>,
-    /// The refused boxes of a survey: the places of their ends.
+    /// The rejected boxes of a survey: the indices of their ends.
     pub(super) refused: Vec<[u32; 2]>,
     aim: Aim,
 }
@@ -105,14 +105,14 @@ fn mass_of(parts: &Collapsed, bounds: &[[u32; 2]]) -> f64 {
     bounds.iter().enumerate().map(|(f, _)| side(parts, bounds, f)).product()
 }
 
-/// The share of one feature in the mass of a box.
+/// The factor of one feature in the mass of a box.
 fn side(parts: &Collapsed, bounds: &[[u32; 2]], f: usize) -> f64 {
     let (row, [from, to]) = (parts.rows[f], bounds[f]);
     parts.ends[(row + from) as usize].mass_to(parts.ends[(row + to) as usize])
 }
 
 impl<const W: usize> Search<W> {
-    /// Bounds the rate of `model`, collapsed to `parts`, until at most `tolerance` of the mass is
+    /// Bounds the rate of `model`, reduced to `parts`, until at most `tolerance` of the mass is
     /// undecided or `budget` boxes were evaluated.
     pub(super) fn run(
         &mut self,
@@ -145,7 +145,8 @@ impl<const W: usize> Search<W> {
                 continue;
             };
             let left = 1.0 - found.refused - found.accepted;
-            // Rounding may leave nothing on paper: a tolerance of 0 means that no box is left.
+            // Because of rounding, `left` may be 0 although boxes remain. With a tolerance of 0 the
+            // search continues until none remains.
             if found.boxes >= budget || (left <= tolerance && tolerance > 0.0) {
                 self.put_off(parts, &frame);
                 self.frames.push(frame);
@@ -171,7 +172,7 @@ impl<const W: usize> Search<W> {
         found
     }
 
-    /// Sets what the sum must exceed, and how far running sums of it may be off.
+    /// Sets `target` and `slack`.
     fn measure(&mut self, model: &Trees, parts: &Collapsed) {
         let (rules, n) = (model.rules(), parts.parts.len() as f64);
         let threshold = crate::model::Model::threshold(model);
@@ -190,13 +191,13 @@ impl<const W: usize> Search<W> {
             + rules.base.abs()
             + threshold.abs()
             + n * (0.5 + threshold.abs());
-        // A rounding of at most `size` for each term of the sum and each cut that a running sum
-        // takes in.
+        // Each term of the sum and each cut that updates a running sum adds one rounding, of a
+        // number of magnitude `size` at most.
         let roundings = 4 * (parts.parts.len() + self.cuts.len() + 4);
         self.slack = roundings as f64 * f64::EPSILON * size;
     }
 
-    /// The next box to be cut, of those with a mass of `level`.
+    /// The next box to divide, of those in bucket `level`.
     fn next(&mut self, parts: &Collapsed, level: usize) -> Option<Frame<W>> {
         if let Some(frame) = self.stack.pop() {
             return Some(frame);
@@ -223,7 +224,7 @@ impl<const W: usize> Search<W> {
         self.later[bucket(mass_of(parts, &frame.bounds))].extend_from_slice(&frame.bounds);
     }
 
-    /// Finds the leaves within reach and the bounds of the sum from the box alone.
+    /// Computes the reachable leaves and the bounds of the sum from the ends of the box alone.
     fn derive(&self, parts: &Collapsed, frame: &mut Frame<W>) {
         frame.leaves.clear();
         frame
@@ -246,7 +247,7 @@ impl<const W: usize> Search<W> {
         }
     }
 
-    /// What a tree says at least and at most.
+    /// The least and the largest output of a tree in the box.
     fn range(parts: &Collapsed, frame: &Frame<W>, part: Part) -> [f64; 2] {
         match part {
             Part::Fixed(value) => [value; 2],
@@ -260,7 +261,7 @@ impl<const W: usize> Search<W> {
         [parts.values[first + leaves.first()], parts.values[first + leaves.last()]]
     }
 
-    /// Whether a split cuts the box, and matters.
+    /// Whether a split divides the box and changes the output of its tree.
     #[inline(always)]
     fn splits(parts: &Collapsed, frame: &Frame<W>, cut: &Cut<W>) -> bool {
         let [from, to] = frame.bounds[cut.feature as usize];
@@ -272,7 +273,7 @@ impl<const W: usize> Search<W> {
         }
     }
 
-    /// Makes `child` one side of `frame`.
+    /// Makes `child` the left or the right side of `frame`.
     fn halve(
         &self,
         parts: &Collapsed,
@@ -308,7 +309,8 @@ impl<const W: usize> Search<W> {
         }
     }
 
-    /// Adds a box to what is decided, or puts it with those to be cut. Its splits are among `cuts`.
+    /// Adds the mass of a box if it is decided, else stores the box to be divided. Its splits are
+    /// among `cuts`.
     fn file(
         &mut self,
         model: &Trees,
@@ -359,13 +361,13 @@ impl<const W: usize> Search<W> {
         self.frames.push(frame);
     }
 
-    /// The model's score of the least (0) or greatest (1) leaves within reach, to the bit.
+    /// The model's score for the least (0) or greatest (1) reachable leaves, to the bit.
     fn sum(&self, model: &Trees, parts: &Collapsed, frame: &Frame<W>, which: usize) -> f64 {
         model.aggregate(parts.parts.iter().map(|part| Self::range(parts, frame, *part)[which]))
     }
 
     fn judge(&self, model: &Trees, parts: &Collapsed, frame: &Frame<W>) -> Verdict {
-        // Sums that may overflow are not in order: only leaves decide.
+        // If sums may overflow, they are not monotone. Then only boxes without splits are decided.
         if !self.slack.is_finite() {
             return Verdict::Open;
         }
@@ -382,8 +384,8 @@ impl<const W: usize> Search<W> {
         }
     }
 
-    /// The feature and place to cut at: where the trees' ranges shrink most, and the middle of
-    /// that.
+    /// The feature and end to divide at: the feature whose cuts shrink the trees' ranges most, at
+    /// the cut where half of that gain is reached.
     fn choose(&mut self, parts: &Collapsed, frame: &Frame<W>) -> (u32, u32) {
         self.gains.clear();
         let mut best = (f64::NEG_INFINITY, 0..0);

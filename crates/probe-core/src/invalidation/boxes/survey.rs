@@ -1,6 +1,6 @@
-//! Refused boxes that stay: where noise acts on few features and the others do not move, what is
-//! refused is the same set of boxes wherever the point is. Found once, they give the rate of every
-//! further point as a sum of products.
+//! Rejected boxes that many points share. If noise acts on few features and the others keep their
+//! values, the set of rejected boxes is the same for all points. It is found once, and the rate of
+//! every further point is then a sum of products.
 
 use super::collapse::Collapsed;
 use super::marginal::{End, Marginals};
@@ -8,17 +8,17 @@ use super::marginal::{End, Marginals};
 /// The boxes of one choice of noisy features, at one choice of values of the others.
 #[derive(Default)]
 pub(super) struct Survey {
-    /// Bits of the values of all certain features, and `None` for noisy ones.
+    /// Bits of the values of all features without noise; `None` for noisy ones.
     certain: Vec<Option<u64>>,
-    /// Points that were evaluated with these, up to two.
+    /// Number of points with these values so far, up to two.
     seen: u8,
     complete: bool,
-    /// The model's number of each noisy feature that splits are on.
+    /// Index in the model of each noisy feature that has splits.
     features: Vec<u32>,
-    /// Where a noisy feature's marks begin, and where the last one's end.
+    /// Index of each noisy feature's first mark, and the number of marks.
     rows: Vec<u32>,
     marks: Vec<f64>,
-    /// The refused boxes: for each noisy feature, the places of the ends among the marks.
+    /// The rejected boxes: for each noisy feature, the indices of both ends among the marks.
     refused: Vec<[u32; 2]>,
     ends: Vec<End>,
     densities: Vec<f64>,
@@ -26,9 +26,9 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    /// Takes note of a point, where `features` are. Says whether boxes are to be found: at the
-    /// second point that differs in noisy features only, so that points which differ in others cost
-    /// nothing.
+    /// Registers the noisy point `features` and returns whether the boxes should be found now. That
+    /// is so at the second point with the same values of all features without noise. A single point
+    /// would not repay the work.
     pub(super) fn begin(&mut self, features: &Marginals<'_>) -> bool {
         let now = (0..features.n_features()).map(|j| features.certain(j).map(f64::to_bits));
         if !now.clone().eq(self.certain.iter().copied()) {
@@ -42,8 +42,8 @@ impl Survey {
         second
     }
 
-    /// Keeps the refused boxes of `parts`, collapsed under noise that reaches everywhere; `None`
-    /// where they are too many.
+    /// Stores the rejected boxes of `parts`, which must be reduced under noise that reaches
+    /// everywhere; `None` if they are too many.
     pub(super) fn keep(&mut self, refused: Option<Vec<[u32; 2]>>, parts: &Collapsed) {
         self.complete = refused.is_some();
         self.refused = refused.unwrap_or_default();
@@ -52,8 +52,8 @@ impl Survey {
         self.marks.clone_from(&parts.marks);
     }
 
-    /// The rate of the point where `features` are, if its boxes are known; `gradient` gets its
-    /// derivatives by the point.
+    /// The rate of the noisy point `features`, if its boxes are known. Fills `gradient` with its
+    /// derivatives with respect to the point.
     pub(super) fn rate(
         &mut self,
         features: &Marginals<'_>,
@@ -64,7 +64,7 @@ impl Survey {
         }
         let k = self.features.len();
         if k == 0 {
-            // One box, refused or not, with no ends at all.
+            // There is a single box without ends, which the search handles.
             return None;
         }
         let sloped = gradient.is_some();

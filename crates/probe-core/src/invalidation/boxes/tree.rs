@@ -1,18 +1,17 @@
-//! One tree (Theorem 2 of the paper): the refused leaves' masses, each a product over features, and
-//! their derivatives.
+//! The rate of a single tree (Theorem 2 of the paper): the sum of the masses of the rejected
+//! leaves, each a product over features. Also its derivatives.
 
 use super::marginal::{End, Marginals};
 use crate::model::Trees;
 
-/// The interval of a feature on the path to a node, with the density of the noisy feature at its
-/// ends.
+/// The interval of a noisy feature on the path to a node, with the feature's density at both ends.
 #[derive(Debug, Clone, Copy)]
 struct Interval {
     cuts: [f64; 2],
     ends: [End; 2],
     density: [f64; 2],
     mass: f64,
-    /// How many splits of the path are on this feature.
+    /// Number of splits on this feature along the path.
     splits: u32,
 }
 
@@ -28,10 +27,9 @@ impl Interval {
 
 enum Step {
     Visit(u32),
-    /// Give the feature the interval that it has on the right of a split, as far as any mass is
-    /// there.
+    /// Set the feature's interval to that on the right of a split.
     Narrow(u32, Interval),
-    /// Give it back the one that it had above the split.
+    /// Set the feature's interval back to that above the split.
     Restore(u32, Interval),
 }
 
@@ -46,8 +44,8 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// The mass of the refused leaves of the first tree of `model`; `gradient` gets its derivatives
-    /// by the point.
+    /// The mass of the rejected leaves of the first tree of `model`. Fills `gradient` with its
+    /// derivatives with respect to the point.
     pub(super) fn refused(
         &mut self,
         model: &Trees,
@@ -66,11 +64,10 @@ impl Walk {
         while let Some(step) = self.steps.pop() {
             match step {
                 Step::Visit(at) => {
-                    if let Some(leaf) = self.descend(model, features, at) {
-                        let accepted = model.aggregate(std::iter::once(leaf)) > 0.0;
-                        if !accepted {
-                            total += self.add_leaf(gradient.as_deref_mut());
-                        }
+                    let leaf = self.descend(model, features, at);
+                    let accepted = model.aggregate(std::iter::once(leaf)) > 0.0;
+                    if !accepted {
+                        total += self.add_leaf(gradient.as_deref_mut());
                     }
                 }
                 Step::Narrow(j, interval) => self.intervals[j as usize] = interval,
@@ -85,13 +82,13 @@ impl Walk {
         total
     }
 
-    /// Goes down to the next split that leaves mass on both sides, and puts those on the stack; or
-    /// to a leaf, whose value it returns.
-    fn descend(&mut self, model: &Trees, features: &Marginals<'_>, mut at: u32) -> Option<f64> {
+    /// Goes down to a leaf and returns its value. At a split with mass on both sides, goes left and
+    /// puts the right side on the stack.
+    fn descend(&mut self, model: &Trees, features: &Marginals<'_>, mut at: u32) -> f64 {
         loop {
             let node = &model.nodes()[at as usize];
             if node.left == node.right {
-                return Some(node.adds);
+                return node.adds;
             }
             let j = node.feature as usize;
             if let Some(x) = features.certain(j) {
@@ -136,7 +133,7 @@ impl Walk {
         }
     }
 
-    /// The mass of the leaf that was reached; its derivatives are added to `gradient`.
+    /// The mass of the current leaf. Adds its derivatives to `gradient`.
     fn add_leaf(&mut self, gradient: Option<&mut [f64]>) -> f64 {
         let of = |j: &u32| &self.intervals[*j as usize];
         let Some(gradient) = gradient else {

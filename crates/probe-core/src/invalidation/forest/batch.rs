@@ -1,4 +1,4 @@
-//! Noisy versions of one point after the other, for callers outside the engine.
+//! Scores noisy versions of one point after the other, for callers outside the engine.
 
 use super::{Errors, Forest, LANES};
 use crate::error::{Error, Result, require};
@@ -24,7 +24,7 @@ impl RankedErrors {
             require(false, "an error", "finite", *value)?;
         }
         let mut rows = errors.data().to_vec();
-        // Whole blocks are scored; what fills up the last one is left out again.
+        // Only whole blocks can be scored. The last one is padded, and its padding ignored.
         rows.resize(n.next_multiple_of(LANES) * d, 0.0);
         Ok(Self { errors: Errors::new(rows, d), n })
     }
@@ -34,7 +34,7 @@ impl RankedErrors {
         self.n
     }
 
-    /// Never: there is at least one.
+    /// Always false: there is at least one error.
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
@@ -47,7 +47,7 @@ impl RankedErrors {
 /// use probe_core::invalidation::{NoisyScores, RankedErrors};
 /// use probe_core::model::{Tree, TreeRules, Trees};
 /// use probe_core::Rows;
-/// // Yes above 0.5.
+/// // Favourable above 0.5.
 /// let stump = Tree {
 ///     feature: vec![0, 0, 0],
 ///     threshold: vec![0.5, 0.0, 0.0],
@@ -72,7 +72,7 @@ pub struct NoisyScores<'a> {
 }
 
 impl<'a> NoisyScores<'a> {
-    /// Fails unless errors and model have the same features.
+    /// Fails unless errors and model have the same number of features.
     pub fn new(model: &'a Trees, errors: &'a RankedErrors) -> Result<Self> {
         let (expected, found) = (model.n_features(), errors.errors.row(0).len());
         if expected != found {
@@ -87,9 +87,9 @@ impl<'a> NoisyScores<'a> {
         })
     }
 
-    /// Which versions of `point` the model rejects, with errors acting on the `active` features:
-    /// exactly as it scores them one by one. `scores` get approximate scores, with leaves rounded
-    /// to 16 bits.
+    /// Finds which noisy versions of `point` the model rejects, with errors on the `active`
+    /// features. The decisions are exactly those of scoring one by one. `scores` receives
+    /// approximate scores, with leaves rounded to 16 bits.
     pub fn score_into(
         &mut self,
         point: &[f64],

@@ -17,23 +17,23 @@ pub(crate) struct Errors {
     rows: Vec<f64>,
     /// Feature by feature, ascending.
     sorted: Vec<f64>,
-    /// Feature by feature, in the order of the rows, with a gap in between: columns a power of two
-    /// apart would share places in the nearest cache.
+    /// Feature by feature, in the order of the rows, with a gap between features: columns whose
+    /// distance is a power of two would evict each other from the L1 cache.
     ranks: Vec<i16>,
-    /// Feature by feature: how many errors are in buckets before each, and before the end.
+    /// Feature by feature: the number of errors in all buckets before each, and in all buckets.
     buckets: Vec<u16>,
-    /// Feature by feature: the least error, and buckets for a unit.
+    /// Feature by feature: the least error, and the number of buckets per unit.
     scales: Vec<(f64, f64)>,
     /// Identifies a set.
     number: u64,
 }
 
-/// Ranks between the columns of two features.
+/// Length of the gap between the ranks of two features.
 const GAP: usize = 544;
-/// Buckets of equal width that a feature's errors are found by.
+/// Number of buckets of equal width for looking up a feature's errors.
 const BUCKETS: usize = 1_024;
 
-/// The bucket of a value: never lower for a larger one, also after rounding.
+/// The bucket of a value. It is monotone in the value, also with rounding.
 fn bucket(value: f64, (least, per_unit): (f64, f64)) -> usize {
     (((value - least) * per_unit) as usize).min(BUCKETS - 1)
 }
@@ -87,9 +87,10 @@ impl Errors {
         Ok(Self::new(rows, d))
     }
 
-    /// `n` fresh draws, [`STRATA`] after [`STRATA`] of them a Latin hypercube where the noise can
-    /// be had from uniform numbers: each is a draw of the noise, and those of one hypercube are
-    /// spread over every feature. Hypercubes are independent of each other; their draws are not.
+    /// `n` fresh draws in Latin hypercubes of [`STRATA`] draws each, if the noise is a function of
+    /// uniform numbers; else independent draws. Each has the distribution of the noise, and those
+    /// of one hypercube are spread over every feature. Hypercubes are independent of each other;
+    /// the draws within one are not.
     pub(crate) fn latin(
         noise: &dyn Noise,
         seed: Seed,
@@ -108,7 +109,7 @@ impl Errors {
                 let mut strata: [usize; STRATA] = std::array::from_fn(|i| i);
                 for i in 0..STRATA {
                     strata.swap(i, i + stream.below(STRATA - i));
-                    // Below 1 also after rounding.
+                    // The result must be below 1, also with rounding.
                     let within = stream.uniform().min(1.0 - 8.0 * f64::EPSILON);
                     uniforms[i * d + j] = (strata[i] as f64 + within) / STRATA as f64;
                 }
@@ -120,7 +121,8 @@ impl Errors {
         Ok(Self::new(rows, d))
     }
 
-    /// `n` evenly spread errors, where the noise can be had from uniform numbers; else fresh draws.
+    /// `n` evenly spread errors, if the noise is a function of uniform numbers; else independent
+    /// draws.
     pub(crate) fn even(
         noise: &dyn Noise,
         seed: Seed,
@@ -167,27 +169,28 @@ impl Errors {
         first + own[first..end].partition_point(|e| *e <= limit)
     }
 
-    /// A number that no other set has.
+    /// A number that identifies this set.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Ranks of feature `j`, errors number `from` and on.
+    /// Ranks of feature `j`, starting with error number `from`.
     #[inline(always)]
     pub(super) fn ranks(&self, j: usize, from: usize) -> &[i16] {
         &self.ranks[j * (self.n + GAP) + from..][..self.n - from]
     }
 }
 
-/// Draws of one Latin hypercube: more would explain more of the spread, and be too few observations
-/// for a bet.
+/// Number of draws in a Latin hypercube. Larger hypercubes would reduce the variance more, but
+/// leave a bet with too few observations.
 pub(crate) const STRATA: usize = 8;
 
-/// Fresh errors, made when first read: sets one after the other, in independent segments.
+/// Fresh errors: a sequence of sets in each of several independent segments. A set is drawn when it
+/// is first read.
 pub(crate) struct Draws {
     seed: Seed,
     purpose: Purpose,
-    /// Whether draws come as hypercubes.
+    /// Whether to draw hypercubes.
     latin: bool,
     segments: Vec<Vec<OnceLock<Errors>>>,
 }
@@ -207,9 +210,9 @@ impl Draws {
         Self { latin: true, ..Self::new(seed, purpose, segments, sets) }
     }
 
-    /// How many sets of a segment were made so far.
+    /// How many sets of a segment were drawn so far.
     #[cfg(test)]
-    pub(crate) fn n_made(&self, segment: usize) -> usize {
+    pub(crate) fn n_drawn(&self, segment: usize) -> usize {
         self.segments[segment].iter().filter(|slot| slot.get().is_some()).count()
     }
 
@@ -219,9 +222,9 @@ impl Draws {
         if let Some(errors) = slot.get() {
             return Ok(errors);
         }
-        // The first thread computes it; others would compute the same.
-        let make = if self.latin { Errors::latin } else { Errors::fresh };
-        let made = make(noise, self.seed, (self.purpose, segment as u64, index as u64), Self::SET)?;
-        Ok(slot.get_or_init(|| made))
+        // Several threads may draw the set at the same time; all get the same one.
+        let draw = if self.latin { Errors::latin } else { Errors::fresh };
+        let set = draw(noise, self.seed, (self.purpose, segment as u64, index as u64), Self::SET)?;
+        Ok(slot.get_or_init(|| set))
     }
 }

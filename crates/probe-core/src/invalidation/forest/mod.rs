@@ -1,14 +1,14 @@
-//! Trees on a fixed set of errors, scored many at once.
+//! Evaluates trees for a fixed set of errors, many errors at once.
 //!
-//! Errors are drawn once and read by everybody, as *ranks*: the error $\varepsilon_j$ goes left at
-//! a cut $c$ where $\varepsilon_j \le c - x_j$, that is, where its rank among all $\varepsilon_j$
-//! is below the number of those that do. A point therefore turns every cut into one small number,
-//! cuts that no error of the set gets across disappear, and the remaining tree is evaluated
-//! from its leaves up, for many errors side by side: a comparison and a choice for each split, in
+//! Errors are drawn once for all people and stored as *ranks*. At a cut $c$ an error goes left if
+//! $\varepsilon_j \le c - x_j$. Equivalently, its rank among all $\varepsilon_j$ is below the
+//! number of errors that go left. For a given point every cut is therefore one small integer. Cuts
+//! that send all errors to the same side disappear. The remaining trees are evaluated from the
+//! leaves upwards, for many errors side by side: one comparison and one selection per split, in
 //! 16-bit integers.
 //!
-//! Leaves are rounded to 16 bits for that. Sums within the rounding of the cut-off are scored again
-//! as the model scores them: whether an error is refused is exact.
+//! For this, leaves are rounded to 16 bits. If rounding could change the decision about an error,
+//! the model itself scores that error again. Decisions are therefore exact.
 
 mod batch;
 mod errors;
@@ -21,14 +21,14 @@ use crate::math::vectorised;
 use crate::model::{Aggregate, Model, Trees};
 use program::{LANES, Program};
 
-/// A node as programs are made from it, in eight bytes: walking down trees is waiting for memory.
-/// Its left child follows it.
+/// A node, from which programs are compiled. It is packed in eight bytes, because memory latency
+/// dominates the time to walk a tree. The left child is the next node.
 #[derive(Clone, Copy)]
 struct Part {
-    /// Child on the right; 0 at a leaf.
+    /// Index of the right child; 0 at a leaf.
     right: u32,
-    /// The cut as a number among all cuts; at a leaf its value, in units of `1/scale`.
-    what: i32,
+    /// Index of the cut among all cuts. At a leaf, its value in units of `1/scale`.
+    cut_or_leaf: i32,
 }
 
 /// Trees, possibly reduced.
@@ -40,9 +40,9 @@ struct Parts {
 }
 
 impl Parts {
-    /// Becomes the `model` with the splits on `fixed` features taken as `point` takes them; `what`
-    /// are the nodes' cuts and leaves.
-    fn prune(&mut self, model: &Trees, what: &[i32], point: &[f64], fixed: &[bool]) {
+    /// Sets the trees to those of `model`, with the splits on `fixed` features resolved by `point`.
+    /// `cuts_and_leaves` has [`Part::cut_or_leaf`] of each node.
+    fn prune(&mut self, model: &Trees, cuts_and_leaves: &[i32], point: &[f64], fixed: &[bool]) {
         /// Marker for the parent of a node that is not a right child.
         const NONE: u32 = u32::MAX;
         let Self { nodes, roots, todo } = self;
@@ -65,7 +65,7 @@ impl Parts {
                 if node.left != at {
                     todo.extend([(node.right, here), (node.left, NONE)]);
                 }
-                nodes.push(Part { right: 0, what: what[at as usize] });
+                nodes.push(Part { right: 0, cut_or_leaf: cuts_and_leaves[at as usize] });
             }
         }
     }
@@ -80,28 +80,28 @@ pub(crate) struct Forest<'a> {
     first: Vec<usize>,
     /// Feature of each cut.
     feature_of: Vec<u32>,
-    /// Of each of the model's nodes, its cut as a number among all cuts, or its leaf in units of
-    /// `1/scale`, less the middle of its tree.
-    what: Vec<i32>,
+    /// For each node of the model, the index of its cut among all cuts, or its leaf minus the
+    /// middle of its tree, in units of `1/scale`.
+    cuts_and_leaves: Vec<i32>,
     whole: Parts,
     /// The trees of the current person, if some features are fixed.
     pruned: Option<Parts>,
-    /// Features that splits are left on.
+    /// Features with remaining splits.
     live: Vec<bool>,
     scale: f64,
-    /// What is added to the sum of the leaves, in the same units.
+    /// The term that is added to the sum of the leaves, in the same units.
     offset: f64,
-    /// Sums of leaves from which to which it is in doubt what the model says.
+    /// The interval of sums of leaves for which rounding could change the decision.
     doubtful: (i32, i32),
-    /// Where the point puts each cut: how many errors are on its left.
+    /// For each cut, how many errors go left at the current point.
     places: Vec<i16>,
-    /// What the places are for: the set of errors with its stretch, and for each feature the value,
-    /// if noisy or if not.
+    /// The set of errors and its stretch for which `places` were computed.
     aimed: (u64, f64),
+    /// The value of each feature, and whether it is noisy, for which `places` were computed.
     aimed_at: Vec<(f64, bool)>,
     program: Program,
-    /// How many errors of the set have their sums known, from the first; `None` where the program
-    /// is not that of the places.
+    /// How many of the first errors have known sums; `None` if the program does not belong to
+    /// `places`.
     known: Option<usize>,
     scratch: program::Scratch,
     row: Vec<f64>,
@@ -155,7 +155,7 @@ impl<'a> Forest<'a> {
             Aggregate::Mean => value / n_trees,
             Aggregate::Vote => f64::from(u8::from(value > 0.5)) / n_trees,
         };
-        // Leaves less the middle of their tree use the bits best.
+        // Leaves minus the middle of their tree make the best use of 16 bits.
         let mut middle = vec![0.0; nodes.len()];
         let (mut widest, mut middles) = (0.0_f64, 0.0);
         for (t, &root) in model.roots().iter().enumerate() {
@@ -169,22 +169,23 @@ impl<'a> Forest<'a> {
             widest = widest.max(high - centre);
             middles += centre;
         }
-        // However many trees there are, their sum fits 32 bits.
+        // The sum of all trees must fit 32 bits.
         let most = f64::from(i16::MAX).min((f64::from(i32::MAX) / n_trees).floor());
         let scale = if widest > 0.0 { most / widest } else { 1.0 };
-        let mut what = cut_of;
+        let mut cuts_and_leaves = cut_of;
         for i in (0..nodes.len()).filter(|&i| !is_split(i)) {
-            what[i] = i32::from(((adds(nodes[i].adds) - middle[i]) * scale).round() as i16);
+            let leaf = ((adds(nodes[i].adds) - middle[i]) * scale).round();
+            cuts_and_leaves[i] = i32::from(leaf as i16);
         }
         let mut whole = Parts::default();
-        whole.prune(model, &what, &[], &vec![false; d]);
-        // The score without its leaves: what a forest of zeros would say.
+        whole.prune(model, &cuts_and_leaves, &[], &vec![false; d]);
+        // The score of a forest whose leaves are all zero.
         let half =
             if model.rules().aggregate == Aggregate::Sum { model.rules().base } else { -0.5 };
         let offset = (middles + half - model.threshold()) * scale;
         let magnitude = (middles.abs() + half.abs() + model.threshold().abs()) * scale;
         let doubt = 0.5 * n_trees + 1.0 + 1e-12 * (magnitude + n_trees * f64::from(i16::MAX));
-        // Outwards, and everywhere where it is not a number.
+        // Rounded outwards. If the offset is not finite, every sum is doubtful.
         let doubtful = match offset.is_finite() {
             true => ((-offset - doubt).floor() as i32, (doubt - offset).ceil() as i32),
             false => (i32::MIN, i32::MAX),
@@ -201,7 +202,7 @@ impl<'a> Forest<'a> {
             cuts,
             first,
             feature_of,
-            what,
+            cuts_and_leaves,
             whole,
             pruned: None,
             live: vec![true; d],
@@ -211,8 +212,8 @@ impl<'a> Forest<'a> {
         }
     }
 
-    /// Scores that vary less than this do not vary: far below what rounding the leaves leaves of
-    /// them.
+    /// Scores with a variance below this count as constant. It is far below the effect of rounding
+    /// the leaves.
     pub(crate) fn least_variance(&self) -> f64 {
         (1e-5 / self.scale).powi(2)
     }
@@ -222,19 +223,19 @@ impl<'a> Forest<'a> {
         &self.cuts[self.first[j]..self.first[j + 1]]
     }
 
-    /// Prepares for points that have the values of `point` in the `fixed` features, where no noise
-    /// acts either.
+    /// Prepares for points with the values of `point` in the `fixed` features, which must be
+    /// without noise.
     pub(crate) fn prune(&mut self, point: &[f64], fixed: &[bool]) {
         let pruned = self.pruned.get_or_insert_default();
-        pruned.prune(self.model, &self.what, point, fixed);
-        // Places of features that are fixed are not kept.
+        pruned.prune(self.model, &self.cuts_and_leaves, point, fixed);
+        // Places of fixed features are not updated, so that all are computed again next time.
         self.aimed.0 = 0;
         self.known = None;
         self.live.iter_mut().zip(fixed).for_each(|(live, fixed)| *live = !fixed);
     }
 
-    /// Prepares for `errors` around `point`, acting on the `active` features, `stretch` times as
-    /// far as they are.
+    /// Prepares for `errors` around `point`. They act on the `active` features, multiplied by
+    /// `stretch`.
     pub(crate) fn aim(&mut self, errors: &Errors, point: &[f64], active: &[bool], stretch: f64) {
         let n = errors.len() as i16;
         let aimed = std::mem::replace(&mut self.aimed, (errors.number(), stretch))
@@ -266,9 +267,9 @@ impl<'a> Forest<'a> {
         self.known = None;
     }
 
-    /// Makes `sums` those of the leaves of `n` errors, from number `from` on, a whole number of
-    /// lanes of them. A search evaluates a point more precisely the second time: existing sums
-    /// from the first errors on are not made again.
+    /// Computes the sums of leaves of `n` errors, a multiple of [`LANES`], starting with error
+    /// number `from`. Known sums of the first errors are reused, because a search evaluates the
+    /// same point again with more errors.
     fn sums_into(&mut self, errors: &Errors, from: usize, n: usize, sums: &mut Vec<i32>) {
         let known = if from == 0 { self.known.unwrap_or(0) } else { 0 };
         if known < n {
@@ -278,9 +279,9 @@ impl<'a> Forest<'a> {
         }
     }
 
-    /// Writes which of the errors number `from` and on are refused, with their scores, if there is
-    /// room for them: the latter nearly. `from` and the length are multiples of [`LANES`]. The
-    /// errors are those aimed with.
+    /// Finds which errors are rejected, starting with number `from`. `scores` receives approximate
+    /// scores unless it is empty. `from` and the length are multiples of [`LANES`]. Call
+    /// [`Forest::aim`] with the same arguments first.
     pub(crate) fn refused(
         &mut self,
         errors: &Errors,
@@ -319,7 +320,7 @@ impl<'a> Forest<'a> {
                 for (j, x) in self.row.iter_mut().enumerate() {
                     *x = point[j] + if active[j] { stretch * error[j] } else { 0.0 };
                 }
-                // A score that is not a number is no yes.
+                // NaN counts as a rejection.
                 let favourable = self.model.score_row(&self.row) > 0.0;
                 refused[i] = !favourable;
             }

@@ -1,12 +1,12 @@
-//! The reduced trees around a point, as a list of choices.
+//! The reduced trees around a point, compiled to a list of selections.
 
 use super::{Errors, Parts};
 use crate::math::vectorised;
 
 /// Numbers of errors are multiples of this.
 pub(super) const LANES: usize = 128;
-/// Errors evaluated side by side, where there are so many: enough that finding out what to do with
-/// them next takes less than doing it, and few enough that what waits stays in the nearest cache.
+/// Errors evaluated side by side, if there are that many: enough that decoding a selection takes
+/// less time than executing it, and few enough that pending values stay in the L1 cache.
 const WIDE: usize = 512;
 
 /// Which children of a split are leaves.
@@ -18,13 +18,14 @@ enum Shape {
     Neither,
 }
 
-/// One split, evaluated after its children: errors of a rank below `place` take the left child.
+/// One split, evaluated after its children: errors with a rank below `place` take the left child.
 #[derive(Debug, Clone, Copy)]
 struct Choice {
     feature: u32,
     place: i16,
-    /// Leaves, where the children are.
+    /// Value of the left child, if it is a leaf.
     left: i16,
+    /// Value of the right child, if it is a leaf.
     right: i16,
     shape: Shape,
     /// Whether this is a root: its value is added to the sums.
@@ -34,12 +35,12 @@ struct Choice {
 #[derive(Default)]
 pub(super) struct Program {
     choices: Vec<Choice>,
-    /// Sum of the trees that are settled.
+    /// Sum of the trees that give the same leaf for all errors.
     constant: i32,
-    /// Values that wait at most.
+    /// Largest number of pending values.
     depth: usize,
     todo: Vec<(u32, bool)>,
-    /// Values of the subtrees done so far: a leaf, or one that waits.
+    /// Values of the finished subtrees: a leaf, or `None` for a pending value.
     done: Vec<Option<i16>>,
 }
 
@@ -56,8 +57,7 @@ fn choose(first: bool, a: i16, b: i16) -> i16 {
 }
 
 impl Program {
-    /// Makes the program of trees whose cuts have so many of `n` errors on their left as `places`
-    /// say.
+    /// Compiles the program for trees at whose cuts `places` of `n` errors go left.
     pub(super) fn compile(&mut self, trees: &Parts, feature_of: &[u32], places: &[i16], n: i16) {
         let Self { choices, constant, depth, todo, done } = self;
         let nodes = &trees.nodes[..];
@@ -74,10 +74,10 @@ impl Program {
                     loop {
                         let node = nodes[at as usize];
                         if node.right == 0 {
-                            done.push(Some(node.what as i16));
+                            done.push(Some(node.cut_or_leaf as i16));
                             break;
                         }
-                        let place = places[node.what as usize];
+                        let place = places[node.cut_or_leaf as usize];
                         if place > 0 && place < n {
                             todo.extend([(at, true), (node.right, false)]);
                             at += 1;
@@ -104,7 +104,7 @@ impl Program {
                     Shape::Neither => waiting - 1,
                 };
                 *depth = (*depth).max(waiting + usize::from(shape == Shape::Neither));
-                let cut = nodes[at as usize].what as usize;
+                let cut = nodes[at as usize].cut_or_leaf as usize;
                 choices.push(Choice {
                     feature: feature_of[cut],
                     place: places[cut],
@@ -126,7 +126,8 @@ impl Program {
         }
     }
 
-    /// The sums of the errors number `from` and on, a multiple of [`LANES`].
+    /// Computes the sums of errors, starting with number `from`. Their number is a multiple of
+    /// [`LANES`].
     pub(super) fn run(
         &self,
         errors: &Errors,

@@ -9,21 +9,21 @@ use crate::noise::Shape;
 pub(super) enum Marginal<'a> {
     /// Standard normal.
     Normal,
-    /// One feature's own, with the ends of the part that is followed.
+    /// The distribution of one feature, with the two ends of the part that is evaluated.
     Shape(&'a dyn Shape, f64, f64),
 }
 
-/// Mass beyond what is followed of a line, on each side.
+/// Mass on each side of a line beyond the part that is evaluated.
 const BEYOND: f64 = 1e-11;
 
 impl<'a> Marginal<'a> {
-    /// Ends of what is followed of a feature's own distribution.
+    /// Ends of the part of a feature's distribution that is evaluated.
     pub(super) fn ends(shape: &dyn Shape) -> (f64, f64) {
         (shape.quantile(BEYOND), shape.quantile(1.0 - BEYOND))
     }
 
-    /// Ends of the part of a line that is followed: beyond ±9 lie $2\bar\Phi(9) \approx
-    /// 2\cdot10^{-19}$ of a normal.
+    /// Ends of the part of a line that is evaluated. Beyond ±9 a normal distribution has a mass of
+    /// $2\bar\Phi(9) \approx 2\cdot10^{-19}$.
     pub(super) fn reach(self) -> (f64, f64) {
         match self {
             Self::Normal => (-9.0, 9.0),
@@ -55,7 +55,8 @@ impl<'a> Marginal<'a> {
         }
     }
 
-    /// $P(T \le t)$ to $10^{-10}$, and the density at `t` to about $10^{-7}$, sooner.
+    /// $P(T \le t)$ to $10^{-10}$ and the density at `t` to about $10^{-7}$; faster than the exact
+    /// functions.
     pub(super) fn quick(self, t: f64) -> (f64, f64) {
         match self {
             Self::Normal => quick_cdf_and_pdf(t),
@@ -69,7 +70,7 @@ impl<'a> Marginal<'a> {
     }
 }
 
-/// A root of the score on a line: where, and how steep the score is there.
+/// A root of the score on a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Root {
     /// Position.
@@ -78,12 +79,11 @@ pub(super) struct Root {
     pub slope: f64,
 }
 
-/// Adds up the mass of the refused parts while a score is followed from the left end of a line to
-/// the right.
+/// Adds up the mass of the rejected parts of a line while a score is followed from left to right.
 #[derive(Clone, Copy)]
 pub(super) struct Refused<'a> {
     marginal: Marginal<'a>,
-    /// Where the current refused part began; `None` while the score is positive.
+    /// The left end of the current rejected part; `None` while the score is positive.
     since: Option<f64>,
     mass: f64,
 }
@@ -114,7 +114,7 @@ impl<'a> Refused<'a> {
         self.since.get_or_insert(t);
     }
 
-    /// The mass of all refused parts, at most 1.
+    /// The mass of all rejected parts, at most 1.
     pub(super) fn finish(self) -> f64 {
         (self.mass + self.since.map_or(0.0, |t| self.marginal.above(t))).min(1.0)
     }

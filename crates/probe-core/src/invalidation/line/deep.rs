@@ -1,12 +1,13 @@
-//! Networks of several layers, eight lines side by side: scores in places, and one root of a line
-//! during a search.
+//! Networks of several layers, eight lines side by side: scores at stratified points, and during a
+//! search one root per line.
 //!
-//! The image of a point is the first layer before its activation, which is $p + tq$ along a line
-//! and costs nothing. What follows is a product of a matrix with eight columns for each layer: a
-//! few rows at a time, whose sums stay in registers, so that inputs are loaded once for all of
-//! them. A place takes one such pass (`strata.rs` says why places are enough), a Newton step one
-//! forwards and one back, which leaves the slopes with respect to the image behind. Walking a line
-//! from kink to kink takes as much for each kink, one line at a time.
+//! The image of a point is the pre-activation of the first layer. Along a line it is $p + tq$,
+//! which costs nothing. Each further layer is a product of its matrix with eight columns. Several
+//! rows are computed at a time and their sums stay in registers, so that inputs are loaded once for
+//! all of them. A stratified point takes one pass through the layers (`strata.rs` says why points
+//! are enough). A Newton step takes one pass forwards and one backwards, which gives the slopes
+//! with respect to the image. Following a line from kink to kink takes one pass per kink, for one
+//! line at a time.
 
 mod short;
 
@@ -22,25 +23,28 @@ use std::sync::OnceLock;
 
 /// Rows of a matrix whose sums are kept in registers together.
 const TOGETHER: usize = 4;
-/// Steps to a root; after these it is taken to be where they are.
+/// At most this many steps to a root; the last position then counts as the root.
 const MAX_STEPS: usize = 12;
-/// A step of this length is the last one, in standard deviations: few lines have a kink within it.
+/// A step of at most this length, in standard deviations, is the last one: few lines have a kink
+/// within it.
 const SHORT: f64 = 5e-3;
 
-/// A network from the first layer's pre-activations on.
+/// The part of a network after the pre-activations of the first layer.
 pub(super) struct Deep {
     activation: Activation,
-    /// Hidden layers after the first, forwards and back.
+    /// Hidden layers after the first, for passes forwards and backwards.
     layers: Vec<[Matrix; 2]>,
-    /// Weights of the score, and its bias less the threshold.
+    /// Weights of the score.
     output: Vec<f64>,
+    /// Bias of the score minus the threshold.
     bias: f64,
     n_units: usize,
-    /// In single precision, once it is needed, where that is good enough.
+    /// The network in single precision, if that is precise enough; built when first needed.
     short: OnceLock<Option<InShort>>,
 }
 
-/// Rows in groups, each input by input. The last group is filled up with zeros.
+/// A matrix in groups of rows; each group is stored input by input. The last group is padded with
+/// zeros.
 struct Matrix {
     n_in: usize,
     n_out: usize,
@@ -56,9 +60,9 @@ pub(super) struct Scratch {
     /// Activations of all hidden layers, one after the other, and their derivatives.
     values: Vec<Lanes>,
     derivatives: Vec<Lanes>,
-    /// Slopes of the score with respect to a layer before its activation, and room for the next
-    /// ones.
+    /// Slopes of the score with respect to the pre-activations of a layer.
     slopes: Vec<Lanes>,
+    /// A buffer for the slopes of the next layer.
     spare: Vec<Lanes>,
     active: Vec<usize>,
     short: short::Scratch,
@@ -70,7 +74,7 @@ struct Steps {
     /// The next position, and the root once it is known.
     at: f64,
     root: f64,
-    /// The line is refused at `low` and accepted at `high`, or these are its ends.
+    /// The line is rejected at `low` and accepted at `high`, or these are its ends.
     low: f64,
     high: f64,
     slope: f64,
@@ -84,9 +88,9 @@ impl Steps {
         Self { at, root: f64::NAN, low: -NEAR, high: NEAR, slope, before: None }
     }
 
-    /// The score is `score` at the place that was asked for.
+    /// Takes the score at the current position, and chooses the next position or the root.
     #[inline(always)]
-    fn look(&mut self, score: f64) {
+    fn update(&mut self, score: f64) {
         let here = self.at;
         if !self.root.is_nan() {
             return;
@@ -99,7 +103,7 @@ impl Steps {
         let step = -score / self.slope;
         let next = here + step;
         if (here <= -NEAR && score > 0.0) || (here >= NEAR && score <= 0.0) {
-            // Accepted at the left end, or refused at the right one.
+            // Accepted at the left end, or rejected at the right one: there is no root.
             self.root = here;
         } else if self.slope > 0.0 && next > self.low && next < self.high {
             (self.at, self.root) =
@@ -285,7 +289,7 @@ impl Deep {
             let scores =
                 self.scores::<S, true>(simd, bundle.rate, Wide::load(simd, &t), scratch).lanes();
             for (line, score) in lines.iter_mut().zip(scores) {
-                line.look(score - bundle.rounding_error);
+                line.update(score - bundle.rounding_error);
             }
             if lines.iter().all(|line| !line.root.is_nan()) {
                 break;

@@ -15,9 +15,9 @@ pub(in crate::invalidation) const ENTRY: Entry<dyn InvalidationRate> = Entry {
 
 /// Line sampling with independent lines.
 ///
-/// The interval holds whatever the distribution of the masses: an empirical-Bernstein bound on
-/// numbers in [0, 1], which no such bound of confidence $1 - \delta$ can narrow below
-/// $\ln(2/\delta)/n$ however little the masses spread. `std_error` says what to expect.
+/// The interval is an empirical-Bernstein bound, which is valid for any distribution of the masses
+/// on [0, 1]. At confidence $1 - \delta$ such a bound is never narrower than $\ln(2/\delta)/n$,
+/// even if all masses are equal. `std_error` shows the typical error.
 #[derive(Debug, Clone, Copy)]
 pub struct LineSampling {
     /// Number of lines; rounded up to a multiple of 8.
@@ -53,7 +53,7 @@ impl InvalidationRate for LineSampling {
         let rate = spread.mean();
         let exact = query.model.as_linear().is_some();
         if exact {
-            // Every line has the same mass; what differs is rounding.
+            // Every line has the same mass up to rounding.
             return Ok(Estimate { rate, std_error: 0.0, lower: rate, upper: rate, exact });
         }
         let std_error = spread.std_error();

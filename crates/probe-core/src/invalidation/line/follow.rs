@@ -1,17 +1,19 @@
-//! Following a smooth score along a line.
+//! Follows a smooth score along a line and finds its roots.
 //!
-//! A network of smooth activations bounds its own bend on any part of a line (see `smooth`): with
-//! $|f''| \le B$ on a cell of middle $m$ and half width $h$, $|f(t) - f(m)| \le |f'(m)|h + Bh^2/2$
-//! says whether the score keeps its sign there, and $|f'(m)| > Bh$ whether it has one root at most,
-//! which is then refined to rounding. A cell that neither settles is halved. What is still in doubt
-//! at [`NARROWEST`], or after [`MOST_CELLS`], counts as refused, and so does what lies beyond the
-//! reach of the marginal. So, rounding apart, the mass is never understated; near a root that
-//! touches zero and turns back it is overstated by some $10^{-8}$.
+//! For a network of smooth activations, `smooth` bounds the second derivative on parts of a line.
+//! With $|f''| \le B$ on a cell of middle $m$ and half width $h$, the score keeps its sign if
+//! $|f(m)| > |f'(m)|h + Bh^2/2$, and it has at most one root if $|f'(m)| > Bh$. That root is then
+//! refined to rounding. A cell for which neither holds is halved. A cell that is still undecided at
+//! width [`NARROWEST`], or after [`MOST_CELLS`] cells, counts as rejected, and so does everything
+//! beyond the ends of the evaluated part. Apart from rounding, the mass is therefore never
+//! understated. Where the score touches zero without crossing it, the mass is overstated by about
+//! $10^{-8}$.
 //!
-//! A score that is only known to have a gradient is sampled on a grid of a quarter of a standard
-//! deviation. A cell whose ends agree in sign is halved, down to 1/256, where they lean towards
-//! zero or where four times the bend that the ends show would reach it. Nothing is guaranteed
-//! there: a pair of roots inside a cell whose ends show nothing of it is missed.
+//! A score that only has a gradient is evaluated on a grid of a quarter of a standard deviation. A
+//! cell whose ends have the same sign is halved, down to a width of 1/256, if a root between them
+//! seems possible: the score at both ends slopes towards zero, or a curvature of four times that of
+//! the cubic through both ends would reach zero. There is no guarantee: two roots in one cell are
+//! missed if the ends do not show them.
 
 use super::crossing::{Marginal, Refused, Root};
 
@@ -20,42 +22,42 @@ pub(super) trait Profile {
     /// Score and slope at `t`.
     fn value_and_slope(&mut self, t: f64) -> (f64, f64);
 
-    /// Bounds on the score within `half` of `middle`; `None` without bounds, which
-    /// must not depend on where.
+    /// Bounds on the score within `half` of `middle`. A score without bounds returns `None` for
+    /// every cell.
     fn enclose(&mut self, _middle: f64, _half: f64) -> Option<Enclosure> {
         None
     }
 }
 
-/// A score in the middle of a cell, and how far it may be from that anywhere in it.
+/// The score in the middle of a cell, and bounds on it all over the cell.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Enclosure {
     /// Score in the middle.
     pub score: f64,
     /// Slope in the middle.
     pub slope: f64,
-    /// At least $|f(t) - f(m)|$.
+    /// Upper bound of $|f(t) - f(m)|$.
     pub spread: f64,
-    /// At least $|f''(t)|$.
+    /// Upper bound of $|f''(t)|$.
     pub bend: f64,
 }
 
-/// Strata of this share of their distance from the centre, or of a standard deviation if that is
-/// more, are not halved again.
+/// A cell narrower than this is not halved again: in standard deviations or, far out, as a share of
+/// the cell's distance from the centre.
 const NARROWEST: f64 = 1e-9;
-/// More cells than a line of a sane network has; a bound, not a target.
+/// A limit on the number of cells, far above what ordinary networks need.
 const MOST_CELLS: usize = 1 << 12;
-/// Ends of the first cells: this, four times this, and so on.
+/// The first cells end at this distance from the centre, at four times this, and so on.
 const FIRST: f64 = 9.0;
 
-/// The refused mass of a line and its roots.
+/// The rejected mass of a line. Fills in its roots.
 pub(super) fn refused_mass(
     profile: &mut dyn Profile,
     marginal: Marginal<'_>,
     roots: &mut Vec<Root>,
 ) -> f64 {
     roots.clear();
-    if let Some(mass) = settle(profile, marginal, roots) {
+    if let Some(mass) = bounded_mass(profile, marginal, roots) {
         return mass;
     }
     roots.clear();
@@ -69,8 +71,13 @@ pub(super) fn refused_mass(
     refused.finish()
 }
 
-/// Settles one cell after the other, from left to right. `None` if the score knows no bounds.
-fn settle(profile: &mut dyn Profile, marginal: Marginal<'_>, roots: &mut Vec<Root>) -> Option<f64> {
+/// The rejected mass from bounds, cell by cell from left to right. `None` if the score has no
+/// bounds.
+fn bounded_mass(
+    profile: &mut dyn Profile,
+    marginal: Marginal<'_>,
+    roots: &mut Vec<Root>,
+) -> Option<f64> {
     let (from, to) = marginal.reach();
     let mut refused = Refused::start(marginal, f64::NEG_INFINITY);
     let mut cells = 0;
@@ -120,7 +127,7 @@ fn first_end(left: f64) -> f64 {
     -end
 }
 
-/// A cell on which the score rises or falls throughout, and so has one root at most.
+/// Handles a cell on which the score is monotone, so that it has at most one root.
 fn one_root(
     profile: &mut dyn Profile,
     (left, right): (f64, f64),
@@ -152,13 +159,15 @@ fn one_root(
     roots.push(root);
 }
 
+/// Width of the grid, in standard deviations.
 const CELL: f64 = 0.25;
 const HALVINGS: u32 = 6;
 
 fn scan(profile: &mut dyn Profile, (from, reach): (f64, f64), roots: &mut Vec<Root>) {
     let mut left = sample(profile, from);
     while left.at < reach {
-        // Far out, where only heavy tails reach, cells grow with the distance.
+        // Beyond 9 standard deviations, which matters for heavy tails only, cells grow with the
+        // distance.
         let width = CELL * (left.at.abs() / 9.0).max(1.0);
         let right = sample(profile, (left.at + width).min(reach));
         in_cell(profile, left, right, HALVINGS, roots);
@@ -197,8 +206,7 @@ fn in_cell(
     }
 }
 
-/// Whether a score of the same sign at both ends may have a pair of roots between, by what the ends
-/// show.
+/// Whether a score with the same sign at both ends seems to have two roots between them.
 fn may_touch_zero(left: Sampled, right: Sampled) -> bool {
     let sign = if left.score <= 0.0 { -1.0 } else { 1.0 };
     if sign * left.slope < 0.0 && sign * right.slope > 0.0 {
@@ -206,7 +214,7 @@ fn may_touch_zero(left: Sampled, right: Sampled) -> bool {
     }
     let width = right.at - left.at;
     let chord = (right.score - left.score) / width;
-    // The bend of the cubic through both ends.
+    // The largest second derivative of the cubic with the values and slopes of both ends.
     let bend = (6.0 * chord - 4.0 * left.slope - 2.0 * right.slope)
         .abs()
         .max((6.0 * chord - 2.0 * left.slope - 4.0 * right.slope).abs())
@@ -218,8 +226,8 @@ fn may_touch_zero(left: Sampled, right: Sampled) -> bool {
     lowest(left.score, left.slope).min(lowest(right.score, -right.slope)) <= 0.0
 }
 
-/// A bracketed root, by Newton steps that fall back to halving. `bend` is a bound on the second
-/// derivative, if there is one.
+/// Finds the root between `left` and `right` by Newton steps, with bisection as a fallback. `bend`
+/// is a bound on the second derivative, if one is known.
 fn refine(
     profile: &mut dyn Profile,
     mut left: Sampled,
@@ -234,7 +242,7 @@ fn refine(
         let newton = best.at - step;
         let within = newton >= left.at && newton <= right.at;
         let exact = 1e-15 * best.at.abs().max(1.0);
-        // What a Newton step leaves.
+        // The error that a Newton step leaves.
         let left_over = bend.map_or(f64::INFINITY, |bend| bend * step * step / best.slope.abs());
         if within && (step.abs() <= exact || left_over <= exact) {
             best.at = newton;
@@ -277,7 +285,8 @@ mod tests {
         let mass =
             refused_mass(&mut Function(|t| (t * t - 0.25, 2.0 * t)), Marginal::Normal, &mut roots);
         assert!((mass - (cdf(0.5) - cdf(-0.5))).abs() < 1e-13, "{mass}");
-        // A dip of width 0.2 inside one cell: found because both ends lean towards it.
+        // A dip of width 0.2 inside one cell: found because the score slopes down to it at both
+        // ends.
         let mass = refused_mass(
             &mut Function(|t| ((t - 0.375).powi(2) - 0.01, 2.0 * (t - 0.375))),
             Marginal::Normal,

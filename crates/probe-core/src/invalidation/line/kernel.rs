@@ -1,9 +1,10 @@
-//! A model split for lines: a linear map of the features, the *image*, and the head after it.
+//! A model split into two parts: a linear map of the features, whose value is called the *image*,
+//! and the head, which maps the image to the score.
 //!
-//! The image of a point is the output of the first layer (for models without layers, the point
-//! itself or its score). Errors enter a line through their image alone, so the images of a fixed
-//! set of errors are computed once and a line then costs O(image), not O(features × image). Slopes
-//! are summed in image space too, and pulled back to the features once.
+//! The image of a point is the output of the first layer. For models without layers it is the point
+//! itself or its score. A line depends on an error only through the error's image. Images of a
+//! fixed set of errors are therefore computed once, and a line then costs O(image) instead of
+//! O(features × image). Slopes are summed in image space, and mapped back to the features once.
 
 use super::crossing::Marginal;
 use super::deep::{self, Deep};
@@ -19,25 +20,24 @@ use crate::math::{dot, vectorised};
 use crate::model::{Activation, Differentiable, Mlp, Model};
 use pulp::{Arch, Simd, WithSimd};
 
-/// Standard deviations that noise may reach.
+/// Bounds of rounding errors assume noise of at most this many standard deviations.
 const REACH: f64 = 8.0;
 
 /// A model prepared for lines.
 pub(super) struct Kernel<'a> {
     model: &'a dyn Differentiable,
-    /// Row `j`: what a unit of feature `j` adds to the image. Empty where the image is the point.
+    /// Row `j`: the change of the image per unit of feature `j`. Empty if the image is the point.
     map: Vec<f64>,
     /// Image of the origin.
     offset: Vec<f64>,
-    /// Lengths of what makes each number of the image.
+    /// Euclidean norm of the weights of each number of the image.
     lengths: Vec<f64>,
-    /// The most that a unit of each feature, up or down, can add to the score; empty where that is
-    /// not known.
+    /// The largest gain in score per unit of each feature, up and down; empty if it is unknown.
     steepest: Vec<[f64; 2]>,
     head: Head<'a>,
 }
 
-/// From the image to the score.
+/// The part of the model from the image to the score.
 enum Head<'a> {
     /// The image is the score.
     Affine,
@@ -90,7 +90,7 @@ impl<'a> Kernel<'a> {
         Ok(Self { model: differentiable, map, offset, lengths, steepest, head })
     }
 
-    /// No less than what a `change` of feature `j` adds to the score, wherever it starts.
+    /// Upper bound on the gain in score from a `change` of feature `j`, at any point.
     pub(super) fn most_gain(&self, j: usize, change: f64) -> f64 {
         let [up, down] = self.steepest.get(j).copied().unwrap_or([f64::INFINITY; 2]);
         if change > 0.0 { change * up } else { -change * down }
@@ -99,35 +99,36 @@ impl<'a> Kernel<'a> {
     /// Whether lines around a point may be observed at stratified points. The rounding error of a
     /// score, `rounding_error`, must be small beside `swing`, the effect of noise along the line.
     pub(super) fn can_stratify(&self, rounding_error: f64, swing: f64) -> bool {
-        /// The most doubt, as a share of that.
-        const MOST_DOUBT: f64 = 1e-3;
-        /// Roundings of single precision for one of double precision, four times over in
-        /// [`Kernel::rounding_error`].
+        /// The largest rounding error, as a share of `swing`.
+        const LARGEST_SHARE: f64 = 1e-3;
+        /// The rounding error of single precision relative to that of double precision, of which
+        /// [`Kernel::rounding_error`] gives four times the bound.
         const COARSER: f64 = 0.25 * (1u64 << 29) as f64;
-        /// Nothing overflows where there is no more rounding_error than this.
+        /// With a rounding error below this, no score overflows.
         const MOST_ROUNDING_ERROR: f64 = 1e250;
         match &self.head {
             Head::Shallow(net) => {
-                net.can_stratify() && COARSER * rounding_error <= MOST_DOUBT * swing
+                net.can_stratify() && COARSER * rounding_error <= LARGEST_SHARE * swing
             }
-            // In double precision.
+            // These are evaluated in double precision.
             Head::Network(_) => rounding_error > 0.0 && rounding_error < MOST_ROUNDING_ERROR,
             Head::Affine | Head::Opaque => false,
         }
     }
 
-    /// Whether tracing a whole line is always expensive: layers after the first are walked from
-    /// kink to kink, or cut into cells.
+    /// Whether evaluating a whole line is always expensive, because layers after the first are
+    /// followed from kink to kink or divided into cells.
     pub(super) fn is_deep(&self) -> bool {
         matches!(self.head, Head::Network(_))
     }
 
-    /// Numbers in an image.
+    /// Length of an image.
     pub(super) fn width(&self) -> usize {
         self.offset.len()
     }
 
-    /// The image of `x`, or without the origin's, of a difference.
+    /// The image of the point `x`. If `x` is a difference of points, the difference of their
+    /// images.
     pub(super) fn image_into(&self, x: &[f64], of_difference: bool, image: &mut [f64]) {
         if of_difference {
             image.fill(0.0);
@@ -161,7 +162,7 @@ impl<'a> Kernel<'a> {
             images.copy_from_slice(errors);
             return;
         }
-        // A few numbers of the image at a time, so that errors are read once for all of them.
+        // Several numbers of the image at a time, so that each error is read once for all of them.
         const TOGETHER: usize = 4;
         let n = self.width();
         for (first, some) in (0..n).step_by(TOGETHER).zip(images.chunks_mut(TOGETHER)) {
@@ -177,7 +178,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// The gradient with respect to the features of what has `slopes` with respect to the image.
+    /// Converts `slopes` with respect to the image to a gradient with respect to the features.
     pub(super) fn pull_back(&self, slopes: &[f64], gradient: &mut [f64]) {
         if self.map.is_empty() {
             gradient.copy_from_slice(slopes);
@@ -241,10 +242,10 @@ impl<'a> Kernel<'a> {
         if rounding_error.is_finite() { rounding_error } else { 0.0 }
     }
 
-    /// The refused masses of groups of eight lines: `images` and `along` hold the groups' errors
-    /// one after the other. If `sums` has room for an image, the masses' slopes with respect to the
-    /// image of the bundle are added to it, lane by lane. If there are `places`, which must have
-    /// been asked for by [`Kernel::can_stratify`], shares of them take the place of masses.
+    /// The rejected masses of groups of eight lines: `images` and `along` hold the groups' errors
+    /// one after the other. Unless `sums` is empty, the masses' slopes with respect to the image of
+    /// the bundle are added to it, lane by lane. With `points`, which are allowed only if
+    /// [`Kernel::can_stratify`], masses are estimated from them.
     pub(super) fn masses(
         &self,
         bundle: &Bundle<'_>,
@@ -303,7 +304,7 @@ impl<'a> Kernel<'a> {
         Ok(())
     }
 
-    /// One line from `p`; its slopes are added to `sum` if that has room.
+    /// The rejected mass of one line from `p`. Its slopes are added to `sum` unless that is empty.
     fn mass(
         &self,
         p: &[f64],
@@ -324,7 +325,7 @@ impl<'a> Kernel<'a> {
             Head::Affine | Head::Shallow(_) => {
                 let (score, slope) = (p[0], q[0]);
                 let root = -score / slope;
-                // Refused below the root of a rising line, above that of a falling one; a flat one
+                // A rising line is rejected below its root and a falling one above it. A flat line
                 // has no root.
                 let mass = match slope.partial_cmp(&0.0) {
                     Some(std::cmp::Ordering::Greater) => marginal.below(root),
@@ -358,8 +359,7 @@ impl<'a> Kernel<'a> {
     }
 }
 
-/// Groups of eight lines on a shallow network, for the vector units that the machine turns out to
-/// have.
+/// Groups of eight lines on a shallow network, compiled for several instruction sets.
 struct Groups<'a> {
     net: &'a Shallow,
     bundle: &'a Bundle<'a>,
@@ -408,7 +408,7 @@ impl WithSimd for Groups<'_> {
     }
 }
 
-/// The same on a deeper network, in places or roughly.
+/// The same on a deeper network: at stratified points, or with a single root per line.
 struct DeepGroups<'a> {
     net: &'a Deep,
     bundle: &'a Bundle<'a>,
@@ -447,7 +447,7 @@ impl WithSimd for DeepGroups<'_> {
     }
 }
 
-/// The first layer as a map, transposed, and the rest.
+/// Splits a network: the first layer as a transposed map with its offset, and the head.
 fn of_network(mlp: &Mlp) -> (Vec<f64>, Vec<f64>, Head<'_>) {
     let first = &mlp.layers()[0];
     let alpha = match mlp.activation() {
@@ -461,7 +461,7 @@ fn of_network(mlp: &Mlp) -> (Vec<f64>, Vec<f64>, Head<'_>) {
         Some(alpha) if mlp.hidden().len() == 1 => {
             let (output, bias) = mlp.output();
             let (net, units) = Shallow::new(output, bias - mlp.threshold(), alpha);
-            // Weights whose products overflow are left to the model's own order of operations.
+            // If products of weights overflow, the model's own order of operations is kept.
             let is_finite = |&(i, factor): &(usize, f64)| {
                 first.row(i).iter().chain([&first.bias()[i]]).all(|w| (factor * w).is_finite())
             };

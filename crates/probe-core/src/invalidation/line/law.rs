@@ -1,5 +1,5 @@
-//! Noise in the form that lines need: independent coordinates, and one direction in them that is
-//! integrated out.
+//! Noise in the form that line sampling needs: independent coordinates, and one direction of them
+//! that is integrated exactly.
 
 use super::crossing::Marginal;
 use super::strata::quick_quantile;
@@ -18,17 +18,18 @@ pub(super) struct Law<'a> {
 }
 
 enum Kind<'a> {
-    /// Normal coordinates: any direction is normal again, and the best one is taken.
+    /// Normal coordinates. The distribution along any direction is normal, so that the best
+    /// direction is used.
     Gaussian(&'a Gaussian),
-    /// The same, for noise that depends on the move: the Gaussian of the last one.
+    /// The same for noise that depends on the change: the Gaussian of the last change.
     Moved(Box<Gaussian>),
-    /// Only the features' own directions have known distributions: the one that matters most is
-    /// taken. With the ends of what is followed of each, found when first needed.
+    /// Only the distributions along single features are known, so that the feature that matters
+    /// most is used. Also the ends of the evaluated part of each, computed when first needed.
     Independent(&'a dyn Independent, Vec<OnceCell<(f64, f64)>>),
 }
 
 impl<'a> Law<'a> {
-    /// Fails for noise that has no lines.
+    /// Fails for noise that line sampling does not support.
     pub(super) fn new(noise: &'a dyn Noise) -> Result<Self> {
         let still = vec![0.0; noise.dim()];
         let kind = if let Some(gaussian) = noise.as_gaussian() {
@@ -48,12 +49,12 @@ impl<'a> Law<'a> {
         Ok(Self { noise, kind })
     }
 
-    /// Whether the noise is the same for every move.
+    /// Whether the noise is the same for every change.
     pub(super) fn is_fixed(&self) -> bool {
         !matches!(self.kind, Kind::Moved(_))
     }
 
-    /// Takes the noise of a move.
+    /// From now on uses the noise of the change from `from` to `to`.
     pub(super) fn enter(&mut self, from: &[f64], to: &[f64]) -> Result<()> {
         if let (Kind::Moved(gaussian), Some(now)) = (&mut self.kind, self.noise.at(from, to)?) {
             **gaussian = now;
@@ -61,7 +62,7 @@ impl<'a> Law<'a> {
         Ok(())
     }
 
-    /// Whether every direction is normal.
+    /// Whether the noise is normal along every direction.
     pub(super) fn is_gaussian(&self) -> bool {
         self.gaussian().is_some()
     }
@@ -117,7 +118,7 @@ impl<'a> Law<'a> {
         }
     }
 
-    /// Turns uniform coordinates into the law's own.
+    /// Transforms uniform coordinates to the distribution of the noise.
     pub(super) fn shape_uniform(&self, row: &mut [f64]) {
         match &self.kind {
             Kind::Independent(independent, _) => {
@@ -130,7 +131,7 @@ impl<'a> Law<'a> {
         }
     }
 
-    /// Errors without their mean, eight at once; zero where the noise does not act.
+    /// Errors without their mean, eight at once; zero for features that the noise does not act on.
     pub(super) fn errors_into(&self, coordinates: &[Lanes], active: &[bool], errors: &mut [Lanes]) {
         match self.gaussian() {
             Some(gaussian) => gaussian.factor_times_lanes::<LANES>(coordinates, errors),
@@ -148,8 +149,9 @@ impl<'a> Law<'a> {
         }
     }
 
-    /// The direction of coordinates along which a score with this `gradient` changes most, as a
-    /// unit vector, and the same in features. Returns the distribution of the position along it.
+    /// The direction along which the noise changes a score with this `gradient` most: as a unit
+    /// vector of coordinates (`unit`) and in features (`direction`). Returns the distribution of
+    /// the position along it.
     pub(super) fn axis_into(
         &self,
         gradient: &[f64],
@@ -168,8 +170,8 @@ impl<'a> Law<'a> {
             direction.fill(0.0);
             unit[strongest] = 1.0;
             direction[strongest] = masked(strongest, independent.sd(strongest).copysign(1.0));
-            // Lines point uphill; a shape need not be symmetric, so its own direction is kept and
-            // the line may fall.
+            // A shape may be asymmetric, so that its direction must not be reversed. The score may
+            // therefore fall along this line; otherwise it rises at the centre.
             let shape = independent.shape(strongest);
             let (from, to) = *ends[strongest].get_or_init(|| Marginal::ends(shape));
             return Marginal::Shape(shape, from, to);
@@ -182,7 +184,7 @@ impl<'a> Law<'a> {
         }
         let mut norm = dot(unit, unit).sqrt();
         if norm <= 0.0 || !norm.is_finite() {
-            // No gradient to follow: any direction is valid, the noisiest is the best guess.
+            // Without a gradient any direction is valid. The one with most noise is the best guess.
             let noisiest = (0..unit.len())
                 .filter(|&j| active[j])
                 .max_by(|&a, &b| self.sd(a).total_cmp(&self.sd(b)));

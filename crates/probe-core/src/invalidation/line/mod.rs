@@ -1,13 +1,14 @@
-//! Line sampling: condition on everything but one direction, and integrate that direction exactly.
+//! Line sampling: sample the noise in all directions but one, and integrate that one exactly.
 //!
 //! With $\varepsilon = \mu + Lz$, $z = z_\perp + tu$ and $u$ a unit vector, one sample draws
 //! $z_\perp$ and returns $P_t\big(s(x + \mu + Lz_\perp + tLu) \le 0\big)$ for a standard normal
 //! $t$: the mass of the parts of a line on which the model rejects. Its mean over $z_\perp$ is the
-//! rate, whatever $u$ is, and its variance is a small fraction of a plain draw's where $u$ follows
-//! the gradient of the score or, better, of the rate itself.
+//! rate for any $u$. Its variance is a small fraction of that of a plain draw if $u$ follows the
+//! gradient of the score or, better, of the rate itself.
 //!
-//! Exact along each line, up to rounding and a safe $4\cdot10^{-7}$ (see `shallow`), for affine
-//! scores and rectifier networks of any depth; for smooth scores as stated in `follow`.
+//! For affine scores and rectifier networks of any depth the integral is exact up to rounding and
+//! an error of at most $4\cdot10^{-7}$ that only overstates the rate (see `shallow`). For smooth
+//! scores, `follow` states the accuracy.
 
 mod crossing;
 mod deep;
@@ -44,35 +45,37 @@ pub(crate) use strata::LineMode;
 const LANES: usize = 8;
 type Lanes = [f64; LANES];
 
-/// The gap under the target with which a certificate gets by with three quarters of the lines that
-/// it may read, at confidence 0.999.
+/// With this gap below the target, a certificate at confidence 0.999 needs three quarters of the
+/// lines that it may read.
 const LEAST_GAP: f64 = 2.4e-4;
 /// The lowest first aim, as a share of the target.
 pub(crate) const LEAST_AIM: f64 = 0.3;
 
-/// How far under a target `rate` to aim where nothing else is known: a measured compromise between
-/// the cost of answers and the number of lines read. Where lines bend, a wider gap costs more and
-/// saves less.
+/// How far below a target `rate` to aim by default: a measured compromise between the cost of
+/// answers and the number of lines read. If lines bend, a wider gap costs more and saves less.
 pub(crate) fn usual_gap(rate: f64, bend: bool) -> f64 {
     let times = 0.35 / rate;
-    let room = if bend { 0.018 * times.sqrt() } else { (0.022 * libm::pow(times, 0.85)).min(0.08) };
-    // A line wins the gap times 1/(1-r) at most: very small rates need a wide one.
-    (rate * room.min(0.15)).max(LEAST_GAP).min((1.0 - LEAST_AIM) * rate)
+    let share =
+        if bend { 0.018 * times.sqrt() } else { (0.022 * libm::pow(times, 0.85)).min(0.08) };
+    // The evidence of one line is at most the gap times 1/(1-r), so that very small rates need a
+    // wide gap.
+    (rate * share.min(0.15)).max(LEAST_GAP).min((1.0 - LEAST_AIM) * rate)
 }
 
-/// Whether there are lines for this noise. Fails where the noise itself does.
+/// Whether line sampling supports this noise. Fails if the noise itself does.
 pub(crate) fn has_lines(noise: &dyn Noise) -> Result<bool> {
     let still = vec![0.0; noise.dim()];
     let direct = noise.as_gaussian().is_some() || noise.as_independent().is_some();
     Ok(direct || noise.at(&still, &still)?.is_some())
 }
 
-/// Lines around one point after another, with scratch of their own.
+/// Lines around one point after another, with their own scratch buffers.
 pub(crate) struct Lines<'a> {
     kernel: Kernel<'a>,
     law: Law<'a>,
     active: Vec<bool>,
-    /// Whether blocks have images: the noise is the same at all points.
+    /// Whether blocks store images, which requires the same noise at all points. The image of a
+    /// vector is its product with the weights of the first layer.
     pooled: bool,
     marginal: Marginal<'a>,
     /// Direction of the line: in coordinates, in features and in images.
@@ -84,19 +87,20 @@ pub(crate) struct Lines<'a> {
     base: Vec<f64>,
     anchor: Vec<f64>,
     anchor_score: f64,
-    /// A point like `centre`, and its image; empty if there is none.
+    /// A point near which all points are expected, like `centre`, and its image; empty if there is
+    /// none.
     home: Vec<f64>,
     home_image: Vec<f64>,
     /// Whether the noise has no mean.
     centred: bool,
     score: f64,
-    /// Sum of the magnitudes of `rate`: what noise along the line may do to the score.
+    /// Sum of the magnitudes of `rate`: how strongly noise along the line moves the image.
     swing: f64,
     guess: f64,
     slope: f64,
     rounding_error: f64,
     rough: bool,
-    /// Counts the points visited.
+    /// Number of points visited so far.
     number: u64,
     slopes: Vec<f64>,
     gradient: Vec<f64>,
@@ -111,8 +115,9 @@ pub(crate) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Lines under noise that acts where `active` says; without it, where [`Lines::enter`] says
-    /// before each point. Fails for models without gradients and for noise that has no lines.
+    /// Lines under noise that acts on the features `active`. Without them, call [`Lines::enter`]
+    /// before each point. Fails for models without gradients and for noise that line sampling does
+    /// not support.
     pub(crate) fn new(
         model: &'a dyn Model,
         noise: &'a dyn Noise,
@@ -177,7 +182,7 @@ impl<'a> Lines<'a> {
         self.law.sd(j)
     }
 
-    /// Whether lines may follow any gradient, not features alone.
+    /// Whether lines may have any direction. Otherwise they run along single features.
     pub(crate) fn follow_gradients(&self) -> bool {
         self.law.is_gaussian()
     }
@@ -201,7 +206,7 @@ impl<'a> Lines<'a> {
     }
 
     /// From now on the noise is that of a person at `from` who aims at `to`, on the features
-    /// `active`. No effect where the noise is the same at all points.
+    /// `active`. Has no effect if the noise is the same at all points.
     pub(crate) fn enter(&mut self, from: &[f64], to: &[f64], active: &[bool]) -> Result<()> {
         if self.pooled {
             return Ok(());
@@ -224,12 +229,12 @@ impl<'a> Lines<'a> {
         self.home = home;
     }
 
-    /// Where noise around `x` in feature `j` is centred.
+    /// The centre of the noise around `x` in feature `j`.
     fn with_mean(&self, j: usize, x: f64) -> f64 {
         x + if self.active[j] { self.law.mean(j) } else { 0.0 }
     }
 
-    /// Takes the score and its slopes at `point`, or where the noise around it is centred: enough
+    /// Computes the score and its slopes at the centre of the noise around `point`. This is enough
     /// for [`Lines::first_order`].
     pub(crate) fn visit(&mut self, point: &[f64]) -> Result<()> {
         self.number += 1;
@@ -253,8 +258,8 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    /// Lines through the noise around `point`, along the noise's image of `gradient`; without one,
-    /// of the score's gradient there.
+    /// Places the lines around `point`, in the direction in which the noise moves a function with
+    /// this `gradient` most. Without one, uses the score's gradient there.
     pub(crate) fn aim(&mut self, point: &[f64], gradient: Option<&[f64]>) -> Result<()> {
         self.visit(point)?;
         match gradient {
@@ -277,7 +282,7 @@ impl<'a> Lines<'a> {
         self.centred
     }
 
-    /// [`Lines::first_order`] at `point` itself, where noise with a mean is centred elsewhere.
+    /// [`Lines::first_order`] at `point` itself. The two differ if the noise has a mean.
     pub(crate) fn first_order_at(&mut self, point: &[f64], gradient: &mut [f64]) -> Result<f64> {
         let mut image = vec![0.0; self.image_width()];
         self.kernel.image_into(point, false, &mut image);
@@ -292,15 +297,15 @@ impl<'a> Lines<'a> {
         self.anchor_score = self.score;
     }
 
-    /// Whether the score cannot be a yes where feature `j` of the remembered point differs by
-    /// `change`: far cheaper than [`Lines::nudge`].
+    /// Whether the score is certainly rejected at the remembered point with feature `j` changed by
+    /// `change`. Far cheaper than [`Lines::nudge`].
     pub(crate) fn is_out_of_reach(&self, j: usize, change: f64) -> bool {
         self.anchor_score + self.kernel.most_gain(j, change) < 0.0
     }
 
-    /// Moves the lines to where feature `j` of the remembered point differs by `change`, keeping
-    /// their direction; returns the score there. Much cheaper than [`Lines::aim`], and cheapest
-    /// where the score is no yes: lines need not follow there.
+    /// Moves the lines to the remembered point with feature `j` changed by `change`, and keeps
+    /// their direction. Returns the score there. Much cheaper than [`Lines::aim`]. If the score is
+    /// not positive, the lines are not prepared, which is cheaper still.
     pub(crate) fn nudge(&mut self, j: usize, change: f64) -> Result<f64> {
         self.number += 1;
         let (kernel, base, anchor) = (&self.kernel, &mut self.base, &self.anchor);
@@ -319,22 +324,22 @@ impl<'a> Lines<'a> {
         Ok(self.score)
     }
 
-    /// Expects the root where a straight line through the centre would have it, shifted a little to
-    /// avoid a kink.
+    /// Guesses the root by linear extrapolation from the centre, shifted slightly to avoid a kink.
     fn expect_root(&mut self) {
         self.slope = crate::math::dot(&self.slopes, &self.rate);
         let root = shallow::ASIDE - self.score / self.slope;
         self.guess = if root.is_finite() { root.clamp(-shallow::NEAR, shallow::NEAR) } else { 0.0 };
     }
 
-    /// The first-order margin at the point aimed at, $s/\sqrt{g^\top\Sigma g}$ with $g = \nabla s$,
-    /// and its gradient but for the curvature of $s$. Huge where noise does not move the score.
+    /// The first-order margin at the current point, $s/\sqrt{g^\top\Sigma g}$ with $g = \nabla s$.
+    /// Fills in its gradient, where the curvature of $s$ is neglected. The margin is huge if noise
+    /// does not move the score.
     pub(crate) fn first_order(&self, gradient: &mut [f64]) -> f64 {
         self.in_deviations(self.score, &self.slopes, gradient)
     }
 
-    /// A score of these slopes with respect to the image, in standard deviations that noise gives
-    /// it; with the gradient.
+    /// `score` divided by the standard deviation that noise gives it, to first order. `slopes` are
+    /// those of the score with respect to the image. Fills in the gradient.
     fn in_deviations(&self, score: f64, slopes: &[f64], gradient: &mut [f64]) -> f64 {
         self.kernel.pull_back(slopes, gradient);
         let sd = self.law.sd_along(gradient, &self.active);
@@ -379,15 +384,15 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Whether lines of a pool may be observed at stratified points around the point aimed at.
+    /// Whether lines of a pool may be evaluated at stratified points around the current point.
     pub(crate) fn can_stratify(&self) -> bool {
         self.pooled
             && matches!(self.marginal, Marginal::Normal)
             && self.kernel.can_stratify(self.rounding_error, self.swing)
     }
 
-    /// Whether stratified points are cheaper than whole lines: most of the first lines of a pool
-    /// are not known to rise throughout, or whole lines are expensive anyway.
+    /// Whether stratified points are cheaper than whole lines: the score is not known to increase
+    /// along most of the first lines of a pool, or whole lines are always expensive.
     pub(crate) fn bend(&mut self, pool: &Pool) -> Result<bool> {
         if !self.can_stratify() || self.kernel.is_deep() {
             return Ok(self.can_stratify());
@@ -395,9 +400,9 @@ impl<'a> Lines<'a> {
         self.scratch.shallow.bent = 0;
         self.take_roughly(true);
         self.sums.clear();
-        let looked = self.rate(pool, 0, LANES, LineMode::Whole);
+        let traced = self.rate(pool, 0, LANES, LineMode::Whole);
         self.take_roughly(false);
-        looked.map(|_| 2 * self.scratch.shallow.bent > LANES)
+        traced.map(|_| 2 * self.scratch.shallow.bent > LANES)
     }
 
     /// Whether tracing a whole line is always expensive.
@@ -405,32 +410,33 @@ impl<'a> Lines<'a> {
         self.kernel.is_deep()
     }
 
-    /// From now on lines may be taken to have the one root that is nearest to where one is
-    /// expected, also where others are not ruled out: precise enough for a search, and as cheap as
-    /// lines that rise throughout.
+    /// With `rough`, each line is from now on assumed to have a single root, the one nearest to the
+    /// guess, even if others are not ruled out. This is precise enough for a search, and as cheap
+    /// as for lines along which the score increases.
     pub(crate) fn take_roughly(&mut self, rough: bool) {
         self.rough = rough;
     }
 
-    /// The refused masses of the first lines of `block`, as many as `masses` has room for: whole
-    /// groups of eight. At stratified points, observations in [0, 1] that have them as
-    /// their means, where the model and the noise allow it.
+    /// The rejected masses of the first `masses.len()` lines of `block`, a multiple of eight. With
+    /// stratified points, if model and noise allow them, random numbers in [0, 1] whose means are
+    /// these masses.
     pub(crate) fn masses(
         &mut self,
         block: &Block,
-        look: LineMode,
+        mode: LineMode,
         masses: &mut [f64],
     ) -> Result<()> {
         let mut lanes = std::mem::take(&mut self.lanes);
         lanes.resize(masses.len() / LANES, [0.0; LANES]);
-        let traced = self.trace(block, look, &mut lanes);
+        let traced = self.trace(block, mode, &mut lanes);
         masses.as_chunks_mut().0.copy_from_slice(&lanes);
         self.lanes = lanes;
         traced
     }
 
-    /// Traces the first groups of `block`; slopes go to `self.sums`, if it has room.
-    fn trace(&mut self, block: &Block, look: LineMode, masses: &mut [Lanes]) -> Result<()> {
+    /// Evaluates the lines of the first groups of `block`. Adds slopes to `self.sums` unless it is
+    /// empty.
+    fn trace(&mut self, block: &Block, mode: LineMode, masses: &mut [Lanes]) -> Result<()> {
         self.n_traced += (masses.len() * LANES) as u64;
         let (d, width) = (self.n_coordinates(), self.image_width());
         let coordinates = &block.coordinates[..masses.len() * d];
@@ -470,15 +476,15 @@ impl<'a> Lines<'a> {
             rounding_error: self.rounding_error,
             rough: self.rough,
         };
-        let may = self.sums.is_empty() && self.can_stratify() && block.can_stratify();
-        let points = match look {
-            LineMode::Stratified(strata) if may => Some((block, strata)),
+        let can_stratify = self.sums.is_empty() && self.can_stratify() && block.can_stratify();
+        let points = match mode {
+            LineMode::Stratified(strata) if can_stratify => Some((block, strata)),
             _ => None,
         };
         let lines = (images, &self.along[..], points);
         let traced = self.kernel.masses(&bundle, lines, &mut self.sums, &mut self.scratch, masses);
         self.images = own;
-        // Scores that overflow count as rejections.
+        // A score that overflows counts as a rejection.
         for mass in masses.iter_mut().flatten().filter(|mass| !(0.0..=1.0).contains(*mass)) {
             *mass = 1.0;
         }
@@ -499,23 +505,23 @@ impl<'a> Lines<'a> {
         pool: &Pool,
         segment: usize,
         lines: usize,
-        look: LineMode,
+        mode: LineMode,
     ) -> Result<Spread> {
         let mut spread = Spread::default();
-        self.rate_from((pool, segment), 0, lines, look, &mut spread)?;
+        self.rate_from((pool, segment), 0, lines, mode, &mut spread)?;
         Ok(spread)
     }
 
-    /// Reads on to the first `lines` lines of a pool, a multiple of 64, where `spread` is that of
-    /// the first blocks of it.
+    /// Extends `spread`, which covers the first blocks of a pool, to its first `lines` lines, a
+    /// multiple of 64.
     pub(crate) fn rate_further(
         &mut self,
         pool: &Pool,
         lines: usize,
-        look: LineMode,
+        mode: LineMode,
         spread: &mut Spread,
     ) -> Result<()> {
-        self.rate_from((pool, 0), spread.n() as usize / BLOCK, lines, look, spread)
+        self.rate_from((pool, 0), spread.n() as usize / BLOCK, lines, mode, spread)
     }
 
     fn rate_from(
@@ -523,14 +529,14 @@ impl<'a> Lines<'a> {
         (pool, segment): (&Pool, usize),
         first: usize,
         lines: usize,
-        look: LineMode,
+        mode: LineMode,
         spread: &mut Spread,
     ) -> Result<()> {
         let (mut masses, mut spare) = ([0.0; BLOCK], None);
         for index in first..lines.div_ceil(BLOCK) {
             let here = &mut masses[..BLOCK.min(lines - index * BLOCK)];
             let block = pool.block(segment, index, self, &mut spare);
-            self.masses(block, look, here)?;
+            self.masses(block, mode, here)?;
             here.iter().for_each(|&mass| spread.add(mass));
         }
         Ok(())
@@ -541,10 +547,10 @@ impl<'a> Lines<'a> {
         &mut self,
         pool: &Pool,
         lines: usize,
-        look: LineMode,
+        mode: LineMode,
     ) -> Result<(f64, Spread)> {
         self.sums.clear();
-        let spread = self.rate(pool, 0, lines, look)?;
+        let spread = self.rate(pool, 0, lines, mode)?;
         Ok((margin_of(spread.mean()), spread))
     }
 
@@ -554,7 +560,8 @@ impl<'a> Lines<'a> {
     /// On a fixed set of draws the rate is a smooth function of $x$. A root $t^*$ of a line
     /// contributes $-\varphi(t^*)\,\nabla s(y)/|\nabla s(y)^\top Lu|$ to $\nabla\Delta$, at the
     /// root's own point $y$ (infinitesimal perturbation analysis). $M$ is $1/\sigma$-Lipschitz and
-    /// close to linear in $x$ where $\Delta$ itself is flat, so it is what a search should follow.
+    /// close to linear in $x$ even where $\Delta$ itself is flat, so that a search should follow
+    /// $M$.
     pub(crate) fn margin(
         &mut self,
         pool: &Pool,

@@ -1,4 +1,4 @@
-//! Networks along a line, from the first layer's pre-activations on.
+//! Networks along a line, given the pre-activations of the first layer.
 
 use super::crossing::{Marginal, Refused, Root};
 use super::deep::Deep;
@@ -8,7 +8,8 @@ use super::{LANES, Lanes, smooth};
 use crate::math::{dot, vectorised};
 use crate::model::{Layer, Mlp, Model};
 
-/// Any network but a shallow one of rectifiers; its image is the first layer before the activation.
+/// Any network that is not a shallow one of rectifiers. Its image is the pre-activation of the
+/// first layer.
 pub(super) struct Network<'a> {
     mlp: &'a Mlp,
     /// For rectifiers: the weights of each layer after the first, by input.
@@ -33,7 +34,7 @@ pub(super) struct Scratch {
 
 #[cfg(test)]
 impl Scratch {
-    /// Roots of the line that was last asked for.
+    /// Roots of the line that was evaluated last.
     pub(super) fn roots(&self) -> &[Root] {
         &self.roots
     }
@@ -50,14 +51,14 @@ struct Walk {
     starts: Vec<usize>,
     score: f64,
     slope: f64,
-    /// What a score must exceed.
+    /// A score counts as positive only above this.
     rounding_error: f64,
 }
 
-/// Beyond this a line of rectifiers is not followed: $2\bar\Phi(6.5) \approx 8\cdot10^{-11}$ of its
-/// mass are taken as they are at the end.
+/// A line of rectifiers is followed up to this distance. The mass beyond it, $2\bar\Phi(6.5)
+/// \approx 8\cdot10^{-11}$, counts like the end that it follows.
 const FAR: f64 = 6.5;
-/// More kinks than any line of a sane network has; a bound, not a target.
+/// A limit on the number of kinks, far above what ordinary networks have.
 const MOST_KINKS: usize = 1_000_000;
 /// Kinks after which values are recomputed, so that rounding errors do not accumulate.
 const FRESH: usize = 64;
@@ -123,11 +124,11 @@ impl<'a> Network<'a> {
         self.mlp.layers().iter().map(Layer::n_out).sum()
     }
 
-    /// Sum of the magnitudes in a score, given those of the image.
+    /// Sum of the magnitudes of all terms of a score, given those of the image.
     pub(super) fn magnitude(&self, image: &[f64]) -> f64 {
         let mut units = image.to_vec();
         for layer in &self.mlp.layers()[1..] {
-            // No activation is larger than its argument and one.
+            // For any activation and |x| ≤ z, |φ(x)| is at most the larger of |φ(z)| and z.
             units.iter_mut().for_each(|z| *z = self.mlp.activation().value(*z).abs().max(*z));
             let sum =
                 |i: usize| layer.row(i).iter().zip(&units).map(|(w, z)| w.abs() * z).sum::<f64>();
@@ -136,8 +137,8 @@ impl<'a> Network<'a> {
         units.iter().sum::<f64>() + self.mlp.threshold().abs()
     }
 
-    /// The refused mass of the line `p + t q`, where scores up to `rounding_error` are refused; its
-    /// roots add to `sums`, if there are any.
+    /// The rejected mass of the line `p + t q`, where scores up to `rounding_error` count as
+    /// rejected. With `sums`, adds the slopes of its roots.
     pub(super) fn mass(
         &self,
         (p, q): (&[f64], &[f64]),
@@ -167,7 +168,7 @@ impl<'a> Network<'a> {
             slopes.resize(p.len(), 0.0);
             for root in &roots {
                 at.clear();
-                // Beside the root, to avoid a kink.
+                // Slightly beyond the root, to avoid a kink.
                 at.extend(p.iter().zip(q).map(|(p, q)| p + (root.at + ASIDE) * q));
                 self.score_and_slopes(&at, &mut slopes, scratch);
                 let weight = -marginal.density(root.at) / dot(&slopes, q).abs();
@@ -183,8 +184,8 @@ impl<'a> Network<'a> {
 }
 
 impl Network<'_> {
-    /// The refused mass of a line of rectifiers, from kink to kink: each bends the layers after its
-    /// own, which are brought up to date and not recomputed. Exact up to rounding and [`FAR`].
+    /// The rejected mass of a line of rectifiers. Goes from kink to kink; at each, updates the
+    /// later layers instead of recomputing them. Exact up to rounding and the mass beyond [`FAR`].
     #[inline(always)]
     fn walk(
         &self,
@@ -227,7 +228,8 @@ impl Network<'_> {
             if kinks % FRESH == 0 {
                 let tracked = walk.score;
                 self.forward(p, q, here, walk);
-                // A sign that only rounding changed must not hide a root.
+                // If rounding alone changed the sign, keep the tracked one, so that no root is
+                // missed.
                 if (walk.score <= 0.0) != (tracked <= 0.0) {
                     walk.score = tracked;
                 }
@@ -235,8 +237,8 @@ impl Network<'_> {
         }
     }
 
-    /// Computes all units at `t`: on or off as they are or, if that is not known, as their value
-    /// or, at a kink, their slope says.
+    /// Computes all units at `t`. A unit keeps its state, on or off. If no states are known yet,
+    /// the sign of its value decides or, at a kink, that of its slope.
     #[inline(always)]
     fn forward(&self, p: &[f64], q: &[f64], t: f64, walk: &mut Walk) {
         let leak = self.mlp.activation().derivative(-1.0);
@@ -281,13 +283,14 @@ impl Network<'_> {
         dz.truncate(from);
     }
 
-    /// Unit number `unit` of all crosses its kink: the slopes of what follows change.
+    /// Lets unit number `unit`, counted over all layers, cross its kink, and updates the slopes of
+    /// all later layers.
     #[inline(always)]
     fn flip(&self, unit: usize, walk: &mut Walk) {
         let leak = self.mlp.activation().derivative(-1.0);
         let Walk { z, dz, share, starts, slope, .. } = walk;
         let layer = starts.partition_point(|&start| start <= unit) - 1;
-        // What crosses zero upwards is on from here, downwards off.
+        // A unit that crosses zero upwards is on from here, downwards off.
         let now = if dz[unit] > 0.0 { 1.0 } else { leak };
         let change = (now - share[unit]) * dz[unit];
         share[unit] = now;

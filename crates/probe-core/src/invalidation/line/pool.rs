@@ -1,8 +1,8 @@
-//! Errors drawn once and read by everybody, with their images.
+//! Errors with their images, drawn once and shared by all sessions.
 //!
-//! A pool is a sequence of blocks of 64 errors, made when first read and then kept, up to a limit
-//! of memory; what lies beyond is made again each time, with the same bits. Segments are
-//! independent of one another: an attempt to certify reads a segment of its own.
+//! A pool is a sequence of blocks of 64 errors. A block is created when it is first read and then
+//! kept, up to a memory limit. Blocks beyond the limit are created again for each read, with the
+//! same bits. Segments are independent of one another; each attempt to certify reads its own.
 
 use super::shallow::ShortImages;
 use super::strata::{N_STRATA, point_in};
@@ -19,16 +19,16 @@ pub(crate) const BLOCK: usize = GROUPS * LANES;
 /// Bytes of blocks that a segment keeps.
 const KEPT_BYTES: usize = 16 << 20;
 
-/// Some errors.
+/// A block of errors.
 pub(crate) struct Block {
     /// Per group, the coordinates of eight errors.
     pub(super) coordinates: Vec<Lanes>,
-    /// Per group, their images. Empty where the noise depends on the point.
+    /// Per group, the images of the errors. Empty if the noise depends on the point.
     pub(super) images: Vec<Lanes>,
-    /// Per group, a number drawn uniformly from (0, 1) for each error. Empty where lines are not
+    /// Per group, a number drawn uniformly from (0, 1) for each error. Empty if lines are not
     /// evaluated at stratified points.
     pub(super) drawn: Vec<Lanes>,
-    /// Per cell, the points on the errors' lines, in standard deviations: see `strata.rs`.
+    /// Per stratum, the points on the errors' lines, in standard deviations: see `strata.rs`.
     points: Vec<OnceLock<Box<[Singles]>>>,
     short: OnceLock<Short>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Short {
 }
 
 impl Short {
-    /// Those of eight errors.
+    /// The images of one group of eight errors.
     pub(super) fn group(&self, number: usize) -> ShortImages<'_> {
         ShortImages {
             images: &self.images[number * self.width..][..self.width],
@@ -76,7 +76,7 @@ impl Block {
         })
     }
 
-    /// Places of the lines in one cell, group by group.
+    /// The points of the lines in one stratum, group by group.
     pub(super) fn points(&self, stratum: u8) -> &[Singles] {
         let points = |group: &Lanes| group.map(|drawn| point_in(stratum, drawn));
         self.points[usize::from(stratum)].get_or_init(|| self.drawn.iter().map(points).collect())
@@ -99,11 +99,11 @@ struct Segment {
     blocks: Vec<OnceLock<Block>>,
 }
 
-/// Where errors come from.
+/// How errors are drawn.
 enum Source {
-    /// Independent draws: what a certificate may read.
+    /// Independent draws, as a certificate needs them.
     Fresh { seed: Seed, purpose: Purpose, segment: u64 },
-    /// Scrambled Sobol' points: for means.
+    /// Scrambled Sobol' points, which estimate means more precisely.
     Even { points: ScrambledSobol, seed: Seed, purpose: Purpose, key: u64 },
 }
 
@@ -114,14 +114,15 @@ impl Pool {
         Self { segments: (0..segments).map(|s| Segment::new(source(s), lines)).collect() }
     }
 
-    /// One segment of evenly spread errors, for lines like `lines`; independent of those of another
-    /// `key`.
+    /// One segment of evenly spread errors, for lines like `lines`. Pools with different keys are
+    /// independent.
     pub(crate) fn even(seed: Seed, purpose: Purpose, key: u64, lines: &Lines<'_>) -> Self {
         let points = ScrambledSobol::new(lines.n_coordinates(), &mut seed.stream(purpose, key));
         Self { segments: vec![Segment::new(Source::Even { points, seed, purpose, key }, lines)] }
     }
 
-    /// Block number `index` of a segment, for lines like those that the pool was made for.
+    /// Block number `index` of a segment, for lines like those given when the pool was created.
+    /// `spare` holds a block that the pool does not keep.
     pub(crate) fn block<'p>(
         &'p self,
         segment: usize,
@@ -162,8 +163,8 @@ impl Source {
                     points.uniform_into(next.next().unwrap_or_default(), row);
                     law.shape_uniform(row);
                 });
-                // Evenly spread as well: multiples of the golden section, from a start that is
-                // drawn.
+                // The numbers within strata are evenly spread too: multiples of the golden section
+                // from a random start.
                 let start = aside(*seed, *purpose, *key, 0).uniform();
                 let mut number = (index * BLOCK) as f64;
                 block.with_draws(|| {
@@ -175,7 +176,7 @@ impl Source {
     }
 }
 
-/// The golden section: its multiples, less their whole parts, spread most evenly over (0, 1).
+/// The golden section. The fractional parts of its multiples are spread most evenly over (0, 1).
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 /// The stream of the stratified points of a block, independent of the errors.

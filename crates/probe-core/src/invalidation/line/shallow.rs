@@ -1,22 +1,25 @@
-//! One hidden layer of rectifiers: along a line the score is piecewise linear, with one kink per
-//! hidden unit.
+//! Networks with one hidden layer of rectifiers. Along a line the score is piecewise linear, with
+//! one kink per hidden unit.
 //!
-//! The image of a point is $Z_i = v_i (w_i^\top x + b_i)$, hidden units scaled by their weight in
-//! the score and those with $v_i > 0$ first, so that $f = c + \sum_{v_i>0} \max(Z_i, 0) +
-//! \sum_{v_i<0} \min(Z_i, 0)$; along a line $Z = P + tC$. Rectifiers that leak keep a share
-//! $\alpha$ of all $Z$; then $v$ is scaled by $1-\alpha$ and $\frac{\alpha}{1-\alpha}\sum Z_i$ is
-//! added.
+//! The image of a point is $Z_i = v_i (w_i^\top x + b_i)$: hidden units scaled by their weight in
+//! the score, those with $v_i > 0$ first. Then $f = c + \sum_{v_i>0} \max(Z_i, 0) + \sum_{v_i<0}
+//! \min(Z_i, 0)$, and along a line $Z = P + tC$. Leaky rectifiers with slope $\alpha$ below zero
+//! have $v$ scaled by $1-\alpha$, and $\frac{\alpha}{1-\alpha}\sum Z_i$ is added to $f$.
 //!
-//! Eight lines are traced side by side. A unit whose sign is settled over $|t| \le T$ has a fixed
-//! slope there and the others a slope between 0 and $C_i$, so $\underline s = \sum_{\text{always
-//! on}} C_i^+ + \sum_{\text{ever on}} C_i^-$ bounds the slope from below, and costs one comparison
-//! a unit. Where $\underline s > 0$ the score rises throughout, its one root is found by Newton
-//! steps, which are exact once in the right piece. A step is the last one when $|f|/\underline s
-//! \le 10^{-6}$, which bounds the distance to the root; what that may hide, and the mass beyond
-//! $T$, $\bar\Phi(6) \approx 10^{-9}$, is counted as refused: $4\cdot10^{-7}$ a line at most, on
-//! the safe side. The other lines are cut into pieces that are monotone or keep their sign by the
-//! same bounds; lines that resist that sort their kinks and walk them, which gives every root
-//! exactly up to rounding.
+//! Eight lines are evaluated side by side. A unit that does not change its sign on $|t| \le T$ has
+//! a fixed slope there; any other has a slope between 0 and $C_i$. Therefore $\underline s =
+//! \sum_{\text{always on}} C_i^+ + \sum_{\text{sometimes on}} C_i^-$ is a lower bound of the slope,
+//! at the price of one comparison per unit.
+//!
+//! - If $\underline s > 0$, the score is increasing. Newton steps find its one root; they are exact
+//!   once they reach the root's piece. The last step is that with $|f|/\underline s \le 10^{-6}$,
+//!   which bounds the distance to the root. The mass of that distance, and the mass beyond $T$,
+//!   $\bar\Phi(6) \approx 10^{-9}$, counts as rejected: at most $4\cdot10^{-7}$ per line, so that
+//!   the rate is never understated.
+//! - Other lines are divided into pieces until the same bounds show that each piece is monotone or
+//!   keeps its sign.
+//! - Lines that cannot be divided in this way sort their kinks and visit them from left to right,
+//!   which gives every root exactly up to rounding.
 
 mod shaped;
 mod stratified;
@@ -34,17 +37,17 @@ use pulp::Simd;
 
 /// Half length of the part of a line that the fast path covers.
 pub(super) const NEAR: f64 = 6.0;
-/// $\bar\Phi(6)$ and what a root may be off by, as mass, rounded up.
+/// The mass of the largest error of a root plus $\bar\Phi(6)$, rounded up.
 const SAFETY: f64 = 4e-7 + 1e-9;
-/// Pieces are not halved further than this.
+/// Pieces narrower than this are not halved again.
 const SMALLEST: f64 = 0.1;
-/// Newton steps before a line is left to the walk.
+/// Newton steps before a line is left to the exact walk over its kinks.
 const MAX_STEPS: usize = 10;
 /// Roots are at least this precise before the last step, in standard deviations.
 const PRECISION: f64 = 1e-6;
-/// Slopes at a root are those this far beyond it, in standard deviations: units whose kink is the
-/// root itself, as in `relu(z) - relu(-z)`, are on or off there as rounding will have it, and may
-/// take the whole slope with them.
+/// The slope at a root is taken this far beyond it, in standard deviations. If a unit has its kink
+/// at the root, as in `relu(z) - relu(-z)`, rounding decides whether the unit is on at the
+/// root, and without it the slope may be zero.
 pub(super) const ASIDE: f64 = 1e-10;
 
 /// The network in image space.
@@ -58,23 +61,23 @@ pub(super) struct Shallow {
     leak: f64,
 }
 
-/// What lines around one point share.
+/// The data that all lines around one point share.
 pub(super) struct Bundle<'a> {
     /// Identifies a bundle within a thread.
     pub number: u64,
-    /// Image of the centre, and what a unit of $t$ adds to it.
+    /// Image of the centre, and its change per unit of $t$.
     pub base: &'a [f64],
     pub rate: &'a [f64],
-    /// Where the root is expected, within $|t| \le T$.
+    /// The expected position of the root, within $|t| \le T$.
     pub guess: f64,
     /// Slope of the score along the line, at the centre.
     pub slope: f64,
-    /// How positions along the line are distributed.
+    /// The distribution of positions along the line.
     pub marginal: Marginal<'a>,
-    /// Scores up to this are refused: more than rounding leaves of a zero.
+    /// Scores up to this count as rejected, because rounding could turn a zero into them.
     pub rounding_error: f64,
-    /// Whether the root that is nearest to where one is expected will do, also where others are not
-    /// ruled out: for searches.
+    /// Whether to use only the root nearest to the expected position, even if there may be others.
+    /// Searches do so.
     pub rough: bool,
 }
 
@@ -87,7 +90,7 @@ struct End {
     down: Lanes,
 }
 
-/// A piece of eight lines: scores at its ends, least and largest slope within.
+/// A piece of eight lines: scores at its ends, and the least and largest slope in it.
 struct Piece {
     left: Lanes,
     right: Lanes,
@@ -95,14 +98,13 @@ struct Piece {
     most: Lanes,
 }
 
-/// Scratch of a tracer.
+/// Scratch buffers.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// What placing starts from, at the position where the root is expected; see
-    /// [`Shallow::start`].
+    /// Input of [`Shallow::place`] for the expected position of the root; see [`Shallow::start`].
     pub(super) start: Vec<[f64; 2]>,
     p: Vec<Lanes>,
-    /// Right ends of the pieces that are left, the nearest last.
+    /// Right ends of the remaining pieces, the nearest last.
     pieces: Vec<End>,
     /// Roots, slopes, and which lanes have one.
     found: Vec<(Lanes, Lanes, Lanes)>,
@@ -110,13 +112,13 @@ pub(super) struct Scratch {
     kinks: Vec<(f64, f64)>,
     roots: Vec<Root>,
     pub(super) short: stratified::Short,
-    /// Lines that were not known to rise throughout, since this was last set to zero.
+    /// Number of lines that were not known to be increasing, since this was last set to zero.
     pub(super) bent: usize,
 }
 
 impl Shallow {
-    /// The units that matter, in image order, each with its factor, for hidden units of weight
-    /// `output` in the score.
+    /// For hidden units with weights `output` in the score: the units that are not always zero, in
+    /// image order, each with its factor.
     pub(super) fn new(output: &[f64], bias: f64, alpha: f64) -> (Self, Vec<(usize, f64)>) {
         let with_sign = |sign: f64| {
             output.iter().enumerate().filter(move |(_, v)| sign * **v > 0.0).map(|(i, v)| (i, *v))
@@ -131,20 +133,20 @@ impl Shallow {
         (Self { n_up, bias, leak: alpha / (1.0 - alpha) }, units)
     }
 
-    /// Sum of the magnitudes in a score, given those of the units.
+    /// Sum of the magnitudes of all terms of a score, given those of the units.
     pub(super) fn magnitude(&self, units: &[f64]) -> f64 {
         self.bias.abs() + (1.0 + self.leak) * units.iter().sum::<f64>()
     }
 
-    /// The most that moving up and moving down along `row` of the image can add to the score: what
-    /// helps is on, what harms is off.
+    /// Upper bounds on the gain in score from moving up and from moving down along `row` of the
+    /// image: as if all units that help were on and all that harm were off.
     pub(super) fn steepest(&self, row: &[f64]) -> [f64; 2] {
         let [mut up, mut down] = [0.0; 2];
         for z in row {
             up += z.max(0.0) + self.leak * z;
             down += (-z).max(0.0) - self.leak * z;
         }
-        // Sums round.
+        // A margin for the rounding of the sums.
         [up, down].map(|most| most + 1e-12 * most.abs())
     }
 
@@ -166,9 +168,10 @@ impl Shallow {
         )
     }
 
-    /// The refused masses of eight lines with errors `image`, whose position along the line is
-    /// normal and was `along`. If `sums` has room, each root adds $-\varphi(t)/f'(t)$ to the sums
-    /// of the units that are on there, lane by lane.
+    /// The rejected masses of eight lines through the errors with these images. `along` are the
+    /// positions of the errors themselves on their lines; positions are normal. Unless `sums` is
+    /// empty, each root adds $-\varphi(t)/f'(t)$ to the sums of the units that are on there, lane
+    /// by lane.
     #[inline(always)]
     pub(super) fn masses<S: Simd>(
         &self,
@@ -182,7 +185,7 @@ impl Shallow {
         scratch.p.resize(image.len(), [0.0; LANES]);
         let Scratch { p, start, .. } = scratch;
         let sums_at_guess = net.place(simd, bundle.rate, start, (image, along), p);
-        // Positions count from where the root is expected.
+        // Positions are relative to the expected root.
         let (at, slope) = net.newton(simd, bundle, p, sums_at_guess);
         let (mut masses, mut weights) = ([0.0; LANES], [0.0; LANES]);
         for lane in 0..LANES {
@@ -198,7 +201,7 @@ impl Shallow {
         scratch.bent += sums_at_guess[0].lanes().iter().filter(|least| **least <= 0.0).count();
         if at.iter().any(|t| t.is_nan()) {
             let mut todo: Lanes = at.map(|t| if t.is_nan() { 1.0 } else { 0.0 });
-            // From here on positions count from the middle.
+            // From here on positions are relative to the middle.
             net.start(bundle.base, bundle.rate, 0.0, &mut scratch.start);
             net.place(simd, bundle.rate, &scratch.start, (image, along), &mut scratch.p);
             net.start(bundle.base, bundle.rate, bundle.guess, &mut scratch.start);
@@ -210,9 +213,9 @@ impl Shallow {
         masses
     }
 
-    /// Masses of the lines in `todo` that do not rise throughout: the part within $T$ is halved
-    /// until each piece is known to be monotone or to keep its sign, all lines side by side. Lines
-    /// that resist stay in `todo`.
+    /// Masses of the lines in `todo`, which are not known to be increasing. Halves the part within
+    /// $T$, for all lines together, until each piece is known to be monotone or to keep its sign.
+    /// Lines for which this fails stay in `todo`.
     #[inline(always)]
     fn divide<S: Simd>(
         &self,
@@ -232,8 +235,8 @@ impl Shallow {
         // From left to right: each piece ends where the next one begins.
         while let Some(right) = pieces.last() {
             let (a, b) = (left.at, right.at);
-            // Units of positive weight bend the score upwards, the others downwards: slopes are
-            // bounded by those at the ends.
+            // The terms with positive weight are convex and the others concave, so that their
+            // slopes lie between those at the two ends.
             let (mut lows, mut highs) = ([0.0; LANES], [0.0; LANES]);
             for lane in 0..LANES {
                 lows[lane] = left.up[lane] + right.down[lane];
@@ -247,7 +250,7 @@ impl Shallow {
                 let (low, high) = (lows[lane], highs[lane]);
                 let crosses = (l <= 0.0) != (r <= 0.0);
                 let monotone = (low > 0.0) | (high < 0.0);
-                // Least and largest value that slopes between `low` and `high` allow.
+                // The least and largest score on the piece if slopes lie between `low` and `high`.
                 let (width, spread) = (b - a, high - low);
                 let least = l + low * ((l - r + high * width) / spread);
                 let largest = l + high * ((r - l - low * width) / spread);
@@ -300,7 +303,7 @@ impl Shallow {
             for lane in 0..LANES {
                 if crossing[lane] > 0.0 && pending[lane] > 0.0 {
                     let (below, density) = quick_cdf_and_pdf(at[lane]);
-                    // Rising: refused up to here. Falling: refused from here on.
+                    // A rising root ends a rejected part, a falling one begins it.
                     total[lane] += SAFETY + if slope[lane] > 0.0 { below } else { -below };
                     refused[lane] = if slope[lane] > 0.0 { 0.0 } else { 1.0 };
                     weights[lane] = -density / slope[lane].abs();
@@ -318,8 +321,8 @@ impl Shallow {
         }
     }
 
-    /// Scores and slopes of all lines at one position, units of positive and of negative weight
-    /// apart.
+    /// Scores and slopes of all lines at one position, with separate slopes for units of positive
+    /// and of negative weight.
     #[inline(always)]
     fn end<S: Simd>(&self, simd: S, rate: &[f64], p: &[Lanes], at: f64) -> End {
         let [mut score, mut rising, mut falling] =
@@ -333,8 +336,8 @@ impl Shallow {
         End { at, score: score.lanes(), up: rising.lanes(), down: falling.lanes() }
     }
 
-    /// Roots of the `crossing` lines, which are monotone between `a` and `b`; NaN where steps do
-    /// not get there.
+    /// Roots of the `crossing` lines, which are monotone between `a` and `b`; NaN if Newton steps
+    /// do not converge.
     #[inline(always)]
     fn newton_within<S: Simd>(
         &self,
@@ -375,8 +378,9 @@ impl Shallow {
         (t, slope)
     }
 
-    /// What [`Shallow::place`] starts from, for all lines around one point: each unit's image at
-    /// the position `from`, and the value there beyond which its sign is settled over $|t| \le T$.
+    /// Prepares [`Shallow::place`] for all lines around one point: for each unit, its image at the
+    /// position `from`, and the threshold of that image beyond which its sign does not change on
+    /// $|t| \le T$.
     #[inline(always)]
     pub(super) fn start(&self, base: &[f64], rate: &[f64], from: f64, start: &mut Vec<[f64; 2]>) {
         start.clear();
@@ -386,8 +390,8 @@ impl Shallow {
         }));
     }
 
-    /// Puts the images of the lines' bases into `p`; returns a lower bound on each line's slope
-    /// over $|t| \le T$, and scores and slopes at the position that `start` was made for.
+    /// Puts the images of the lines' bases into `p`. Returns a lower bound on each line's slope
+    /// over $|t| \le T$, and scores and slopes at the position given to [`Shallow::start`].
     #[inline(always)]
     fn place<S: Simd>(
         &self,
@@ -429,7 +433,7 @@ impl Shallow {
         (score, slope)
     }
 
-    /// What rectifiers that leak add to scores and slopes.
+    /// Adds the leak of leaky rectifiers to scores and slopes.
     #[inline(always)]
     fn add_leaks<S: Simd>(
         &self,
@@ -452,9 +456,9 @@ impl Shallow {
         }
     }
 
-    /// Roots, as seen from where they are expected, and slopes there, from scores and slopes at
-    /// that place: ∞ where a line is refused throughout, −∞ where nowhere, NaN where the quick way
-    /// does not know.
+    /// Roots by Newton steps, relative to their expected position, and the slopes there. Starts
+    /// with the scores and slopes at the expected position. A root of ∞ means that the whole line
+    /// is rejected, −∞ that none of it is, and NaN that this method cannot decide.
     #[inline(always)]
     fn newton<S: Simd>(
         &self,
@@ -485,7 +489,7 @@ impl Shallow {
                 let next = simd.select_f64s(simd.less_than_f64s(next, far), far, next);
                 let off = simd.abs_f64s(score.0[h]);
                 let close = simd.less_than_or_equal_f64s(off, simd.mul_f64s(precision, low));
-                // Still refused at the right end, or accepted already at the left one.
+                // The score is still negative at the right end, or already positive at the left.
                 let end = simd.equal_f64s(next, here);
                 let done = simd.or_m64s(close, end);
                 found.0[h] = simd.select_f64s(done, one, zero);
@@ -520,7 +524,7 @@ impl Shallow {
         (at, weights): (&Lanes, &Lanes),
         sums: &mut [Lanes],
     ) {
-        // Positions of lines without a root must not poison the others.
+        // Lines without a root have weight zero. Their positions are infinite and must not be used.
         let t: Lanes =
             std::array::from_fn(|lane| if weights[lane] != 0.0 { at[lane] + ASIDE } else { 0.0 });
         let lines = (Wide::load(simd, &t), Wide::load(simd, weights));

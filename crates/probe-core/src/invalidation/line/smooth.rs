@@ -1,11 +1,11 @@
 //! Networks of smooth activations along a line: score, slope, and bounds on both over a cell.
 //!
-//! A unit's pre-activation $z$ has $|z'| \le D$ and $|z''| \le S$ on a cell of half width $h$;
-//! $D = |q|$ and $S = 0$ in the first layer, whose pre-activations are $p + tq$. Then $z$ stays
-//! within $r = |z'(m)|h + Sh^2/2$ of its middle, which bounds $|\varphi''| \le E$ and $|\varphi'|
-//! \le A = |\varphi'(z(m))| + rE$ there, and $|\varphi(z)'| \le AD$, $|\varphi(z)''| \le ED^2 +
-//! AS$. The next layer's $D$ and $S$ are sums of these with absolute weights, where $D$ need not
-//! exceed $|z'(m)| + hS$.
+//! Let $m$ be the middle and $h$ the half width of a cell, and let a unit's pre-activation $z$ have
+//! $|z'| \le D$ and $|z''| \le S$ on it. In the first layer, where $z = p + tq$, $D = |q|$ and $S =
+//! 0$. Then $z$ stays within $r = |z'(m)|h + Sh^2/2$ of $z(m)$. On that interval the activation has
+//! $|\varphi''| \le E$ and $|\varphi'| \le A = |\varphi'(z(m))| + rE$, so that $|\varphi(z)'| \le
+//! AD$ and $|\varphi(z)''| \le ED^2 + AS$. Sums of these with absolute weights are $D$ and $S$ of
+//! the next layer, where $|z'(m)| + hS$ replaces $D$ if it is smaller.
 
 use super::follow::{Enclosure, Profile};
 use crate::math::dot;
@@ -21,8 +21,8 @@ pub(super) struct Scratch {
     bends: Vec<f64>,
 }
 
-/// A unit before its activation: value and slope in the middle of a cell, bounds on slope and bend
-/// all over it.
+/// A unit before its activation: value and slope in the middle of a cell, and upper bounds on the
+/// magnitudes of its slope and second derivative on the whole cell.
 #[derive(Clone, Copy)]
 struct Unit {
     value: f64,
@@ -32,7 +32,7 @@ struct Unit {
 }
 
 impl Unit {
-    /// How far the value may be from that in the middle.
+    /// Upper bound on the distance of the value from that in the middle.
     #[inline(always)]
     fn spread(&self, half: f64) -> f64 {
         let spread = (self.slope.abs() + 0.5 * self.bend * half) * half;
@@ -41,12 +41,12 @@ impl Unit {
     }
 }
 
-/// A network along the line `p + t q`, from the first layer's pre-activations on.
+/// A network along a line. `p + t q` are the pre-activations of its first layer.
 pub(super) struct Along<'a> {
     pub mlp: &'a Mlp,
     pub p: &'a [f64],
     pub q: &'a [f64],
-    /// What a score must exceed.
+    /// A score counts as positive only above this.
     pub rounding_error: f64,
     pub scratch: &'a mut Scratch,
 }
@@ -119,8 +119,8 @@ impl Profile for Along<'_> {
     }
 }
 
-/// Value and derivative. The latter is accurate to rounding of 1, not in its tails: it is added to
-/// others here.
+/// Value and derivative. The derivative has a rounding error of about `f64::EPSILON`, absolute and
+/// not relative. That is enough because derivatives are only added here.
 #[inline(always)]
 pub(super) fn jet(activation: Activation, z: f64) -> (f64, f64) {
     let value = activation.value(z);
@@ -161,8 +161,8 @@ mod tests {
     use crate::model::Dense;
     use crate::seed::{Purpose, Seed};
 
-    /// Mass of the line of all `t` through a network of one feature and, on a grid, the same, with
-    /// what the grid may be off by.
+    /// For a network of one feature: the rejected mass of its line, the same computed on a grid,
+    /// and a bound on the error of the grid.
     fn masses(mlp: &Mlp) -> (f64, f64, f64) {
         let first = &mlp.layers()[0];
         let mut scratch = Scratch::default();
@@ -184,7 +184,7 @@ mod tests {
             changes += usize::from(now != before);
             before = now;
         }
-        // Each root is off by a cell at most.
+        // The grid misplaces each root by one cell at most.
         (mass, grid, 1e-8 + 0.4 * step * changes.max(roots.len()) as f64)
     }
 

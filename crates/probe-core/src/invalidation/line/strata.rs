@@ -1,46 +1,46 @@
 //! How a line is evaluated: as a whole, or at stratified points.
 //!
-//! A certificate may observe any number in [0, 1] whose mean is the rate. Cut the mass of a line,
-//! $(0, 1)$, into cells, and evaluate one point of each: for a cell $(a, a + s)$ at $\Phi^{-1}(a +
-//! sW)$ with $W$ uniform, which is normal on that part of the line. The sum of $s$ over the cells
-//! whose place is refused has the line's refused mass as its mean, whatever the score does in
-//! between. What it adds to the variance is about $s^2/6$ for each root, $s$ being the root's cell.
-//! A line that is refused up to one root has this root at its own mass: cells are small where
-//! masses are expected, and large elsewhere.
+//! A certificate may observe any random number in [0, 1] whose mean is the rate. Divide the mass of
+//! a line, $(0, 1)$, into strata and evaluate the score at one random point of each: for a stratum
+//! $(a, a + s)$ at $\Phi^{-1}(a + sW)$ with $W$ uniform, which is normal on that part of the line.
+//! The sum of $s$ over the strata whose point is rejected has the line's rejected mass as its mean,
+//! for any score. Each root adds about $s^2/6$ to the variance, where $s$ is the size of its
+//! stratum. If a line is rejected up to a single root, the root lies at the line's own mass. Strata
+//! are therefore small where masses are expected and large elsewhere.
 //!
-//! Strata are halves of halves, so that places can be kept with the errors and shared by all that
-//! look at them.
+//! All strata come from repeated halving, so that the points in them can be stored with the errors
+//! and shared by all certificates.
 
 use crate::math::quick_cdf_and_pdf;
 
-/// Halvings down to the smallest cell, and the number of cells of all sizes, with one that is none.
+/// Halvings down to the smallest stratum.
 const DEPTH: u32 = 7;
+/// The number of strata of all sizes. Number 0 is not used.
 pub(super) const N_STRATA: usize = 2 << DEPTH;
-/// Places of a line at the least and at the most; a multiple of what a pass over the units looks
-/// at.
+/// The usual and the largest number of points per line. Shallow networks use one of these two,
+/// because they evaluate eight points at a time.
 const FEW: usize = 8;
 const MOST: usize = 16;
-/// How many places a line may have where all that counts is their number.
+/// The numbers of points per line to choose from on deep networks.
 const COUNTS: [usize; 5] = [4, 6, 8, 12, MOST];
-/// Roots per unit of mass that are reckoned with where none were expected: lines that bend have
-/// more than one.
-const ASTRAY: f64 = 0.05;
-/// What placing a line takes, in places.
-const SHIFTING: f64 = 2.0;
+/// Number of unexpected roots per unit of mass: lines that bend have more than one root.
+const UNEXPECTED_ROOTS: f64 = 0.05;
+/// The work of placing a line, relative to that of evaluating one point.
+const PLACING_WORK: f64 = 2.0;
 
-/// The share of the lines' own variance up to which what places add does not matter.
-const LITTLE: f64 = 0.3;
+/// Points may add this share of the variance between lines before it pays to use more of them.
+const SMALL_SHARE: f64 = 0.3;
 
 /// How a line is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum LineMode {
-    /// As a whole: its refused mass, exactly.
+    /// As a whole: its rejected mass, exactly.
     Whole,
-    /// In one place of each of these cells.
+    /// At one point of each of these strata.
     Stratified(Strata),
 }
 
-/// Strata that make up the mass of a line. Cell number $2^m + k$ is $(k, k + 1)/2^m$.
+/// A partition of the mass of a line into strata. Stratum number $2^m + k$ is $(k, k + 1)/2^m$.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Strata {
     numbers: [u8; MOST],
@@ -49,41 +49,41 @@ pub(crate) struct Strata {
 }
 
 impl Strata {
-    /// The most that there are.
+    /// The largest number of strata.
     pub(super) const MOST: usize = MOST;
 
-    /// Eight of the same size.
+    /// Eight strata of the same size.
     #[cfg(test)]
     pub(super) fn even() -> Self {
         Self { numbers: std::array::from_fn(|i| (8 + i % 8) as u8), n: 8, variance: 0.0 }
     }
 
-    /// The `n` cells, 8 or 16, that add least to the variance of lines whose masses have this mean
-    /// and variance.
+    /// The `n` strata that add least to the variance of lines whose masses have this mean and
+    /// variance. Divides the stratum that adds most until there are `n`.
     fn around(mean: f64, variance: f64, n: usize) -> Self {
         let sd = variance.sqrt().max(1e-3);
         let below = |mass: f64| quick_cdf_and_pdf((mass - mean) / sd).0;
-        // What a cell adds, were it not cut further.
-        let adds = |number: u8| {
-            let (from, size) = part(number);
-            size * size * (below(from + size) - below(from) + ASTRAY * size) / 6.0
+        // The variance that a stratum adds if it is not divided further.
+        let added = |number: u8| {
+            let (from, size) = interval(number);
+            size * size * (below(from + size) - below(from) + UNEXPECTED_ROOTS * size) / 6.0
         };
         let mut strata = Self { numbers: [0; MOST], n: 1, variance: 0.0 };
-        let mut worth = [0.0; MOST];
-        (strata.numbers[0], worth[0]) = (1, adds(1));
+        let mut variances = [0.0; MOST];
+        (strata.numbers[0], variances[0]) = (1, added(1));
         while strata.n < n {
-            let most =
-                (1..strata.n).fold(0, |most, i| if worth[i] > worth[most] { i } else { most });
-            // The smallest add nothing worth a cut. There are more of them than there is room for,
-            // so that others are left.
+            let most = (1..strata.n)
+                .fold(0, |most, i| if variances[i] > variances[most] { i } else { most });
+            // A stratum of the smallest size cannot be divided and counts as adding nothing. There
+            // are more of them than `MOST`, so that one of the strata can always be divided.
             let whole = strata.numbers[most];
             for (at, number) in [(most, 2 * whole), (strata.n, 2 * whole + 1)] {
                 strata.numbers[at] = number;
-                worth[at] = if number < 1 << DEPTH { adds(number) } else { 0.0 };
+                variances[at] = if number < 1 << DEPTH { added(number) } else { 0.0 };
             }
             strata.n += 1;
         }
-        strata.variance = worth[..strata.n].iter().sum::<f64>();
+        strata.variance = variances[..strata.n].iter().sum::<f64>();
         strata
     }
 
@@ -91,27 +91,27 @@ impl Strata {
         &self.numbers[..self.n]
     }
 
-    /// Sizes of the cells, in their order.
+    /// Sizes of the strata, in their order.
     pub(super) fn sizes(&self) -> impl Iterator<Item = f32> {
-        self.numbers().iter().map(|number| part(*number).1 as f32)
+        self.numbers().iter().map(|number| interval(*number).1 as f32)
     }
 }
 
-/// Where a cell begins, and its size.
-fn part(number: u8) -> (f64, f64) {
+/// The left end and the size of a stratum.
+fn interval(number: u8) -> (f64, f64) {
     let depth = number.ilog2();
     let size = 1.0 / f64::from(1u32 << depth);
     (f64::from(u32::from(number) - (1 << depth)) * size, size)
 }
 
-/// The place in cell `number`, in standard deviations, for a number drawn uniformly from (0, 1).
+/// The point in stratum `number`, in standard deviations, for `drawn` uniform on (0, 1).
 pub(super) fn point_in(number: u8, drawn: f64) -> f32 {
-    let (from, size) = part(number);
+    let (from, size) = interval(number);
     quick_quantile(from + size * drawn) as f32
 }
 
-/// $\Phi^{-1}$ to a relative $1.2\cdot10^{-9}$, far closer than single precision: P. J. Acklam's
-/// rational approximation.
+/// $\Phi^{-1}$ with a relative error of $1.2\cdot10^{-9}$, far below single precision: P. J.
+/// Acklam's rational approximation.
 pub(super) fn quick_quantile(mass: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969_683_028_665_376e1,
@@ -161,33 +161,34 @@ pub(super) fn quick_quantile(mass: f64) -> f64 {
 }
 
 impl LineMode {
-    /// Closely: for means of evenly spread lines.
+    /// Stratified points for a precise mean over evenly spread lines.
     pub(crate) fn closely(mean: f64, variance: f64) -> Self {
         let few = Strata::around(mean, variance, FEW);
-        let enough = few.variance < LITTLE * variance;
+        let enough = few.variance < SMALL_SHARE * variance;
         Self::Stratified(if enough { few } else { Strata::around(mean, variance, MOST) })
     }
 
-    /// The stratification that minimises the work of a certificate of `rate`, for lines of this
-    /// mean and variance. On `deep` networks a place takes far longer than placing a line.
+    /// The stratification that minimises the work of certifying `rate`, for lines whose masses have
+    /// this mean and variance and a point `gap` below the rate. On `deep` networks, evaluating a
+    /// point takes far longer than placing a line.
     pub(crate) fn cheapest(rate: f64, gap: f64, (mean, variance): (f64, f64), deep: bool) -> Self {
-        // Work for each unit of what a bet wins on average, at its best stake.
+        // Work per unit of evidence, which a bet at its best stake gains on average.
         let work = |n: usize, added: f64| {
             let square = variance + added + gap * gap;
             let stake = (gap / square).min(0.98 / (1.0 - rate));
-            let work = if deep { n as f64 } else { n as f64 + SHIFTING };
+            let work = if deep { n as f64 } else { n as f64 + PLACING_WORK };
             work / (stake * (gap - 0.5 * stake * square))
         };
         if deep {
             let all = COUNTS.map(|n| Strata::around(mean, variance, n));
-            let worth = all.map(|strata| work(strata.n, strata.variance));
+            let works = all.map(|strata| work(strata.n, strata.variance));
             let least =
-                (1..all.len()).fold(0, |least, i| if worth[i] < worth[least] { i } else { least });
+                (1..all.len()).fold(0, |least, i| if works[i] < works[least] { i } else { least });
             return Self::Stratified(all[least]);
         }
         let few = Strata::around(mean, variance, FEW);
         let least = work(FEW, few.variance);
-        // Not even if more places added nothing.
+        // More points do not pay even if they added no variance at all.
         if least <= work(MOST, 0.0) {
             return Self::Stratified(few);
         }
@@ -195,8 +196,8 @@ impl LineMode {
         Self::Stratified(if least < work(MOST, many.variance) { few } else { many })
     }
 
-    /// The approximate variance that the points add to a line. A wrong number costs time,
-    /// not validity.
+    /// The approximate variance that the points add to a line. An error here makes a certificate
+    /// slower but not invalid.
     pub(crate) fn variance(&self) -> f64 {
         match self {
             Self::Whole => 0.0,
@@ -211,13 +212,13 @@ mod tests {
     use crate::math::normal::quantile;
 
     #[test]
-    fn strata_make_up_the_whole_and_are_smallest_where_masses_are() {
+    fn strata_cover_the_line_and_are_smallest_where_masses_are() {
         for (mean, variance) in [(0.35, 1e-3), (0.1, 1e-4), (0.02, 1e-6), (0.97, 0.02), (0.5, 0.2)]
         {
             for n in [FEW, MOST] {
                 let strata = Strata::around(mean, variance, n);
                 let mut parts: Vec<(f64, f64)> =
-                    strata.numbers().iter().map(|number| part(*number)).collect();
+                    strata.numbers().iter().map(|number| interval(*number)).collect();
                 parts.sort_by(|a, b| a.0.total_cmp(&b.0));
                 assert_eq!(parts.len(), n);
                 let mut end = 0.0;
@@ -242,7 +243,7 @@ mod tests {
     fn points_are_quantiles_in_single_precision() {
         for number in [1u8, 2, 3, 64, 127, 128, 200, 255] {
             for drawn in [1e-9, 1e-3, 0.2, 0.5, 0.77, 0.999] {
-                let (from, size) = part(number);
+                let (from, size) = interval(number);
                 let exact = quantile(from + size * drawn);
                 let off = (f64::from(point_in(number, drawn)) - exact).abs();
                 assert!(

@@ -110,7 +110,17 @@ impl Activation {
         }
     }
 
-    /// At least $|\phi'(t)|$ for every $t$.
+    /// The lowest value, rounded down, of an activation that first falls and then rises; `None` for
+    /// those that never fall.
+    pub(crate) fn minimum(self) -> Option<f64> {
+        match self {
+            Self::Gelu => Some(-0.170_041),
+            Self::Silu => Some(-0.278_465),
+            Self::Relu | Self::LeakyRelu | Self::Tanh | Self::Sigmoid | Self::Softplus => None,
+        }
+    }
+
+    /// Upper bound of $|\phi'(t)|$ for every $t$.
     pub(crate) fn most_slope(self) -> f64 {
         match self {
             Self::Relu | Self::LeakyRelu | Self::Tanh | Self::Softplus => 1.0,
@@ -121,7 +131,7 @@ impl Activation {
         }
     }
 
-    /// At least $|\phi''(t)|$ for every $|t| \ge m$; `None` for those with kinks.
+    /// Upper bound of $|\phi''(t)|$ for every $|t| \ge m$; `None` for activations with kinks.
     #[inline]
     pub(crate) fn most_bend(self, m: f64) -> Option<f64> {
         // |φ''| is even and decreases beyond its last extremum. Before that, use its maximum.

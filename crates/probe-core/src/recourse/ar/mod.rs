@@ -101,12 +101,12 @@ struct Prepared {
     task: Arc<Task>,
     model: Affine,
     step: f64,
-    /// Only as the library has it.
+    /// The cost by percentiles; only for the search as implemented in CARLA.
     percentiles: Option<Percentiles>,
 }
 
-/// What the library's cost needs, where that is asked for. It has neither a limit on changes nor
-/// groups that move.
+/// The cost by percentiles as implemented in CARLA, if the options ask for it. It supports neither
+/// a limit on changes nor changes of categories.
 pub(super) fn percentiles(method: &'static str, task: &Task) -> Result<Option<Percentiles>> {
     if Version::new(&task.options)? == Version::Paper {
         return Ok(None);
@@ -126,7 +126,7 @@ impl Solver for Prepared {
     }
 }
 
-/// Each feature's grid: the steps that its schema has, else steps of this share of its range.
+/// The grid of each feature: the steps of its schema, else steps of this share of its range.
 pub(super) fn grids(task: &Task, step: f64) -> Vec<Grid> {
     let one = |(j, &[low, high]): (usize, &[f64; 2])| match task.actions.grid(j) {
         Some(own) => Grid { low: own.above(low), high: own.below(high), step: own.step },

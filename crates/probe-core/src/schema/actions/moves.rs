@@ -1,11 +1,11 @@
-//! Judging moves: which rules one breaks, and the nearest move that breaks none.
+//! Which rules a change breaks, and the nearest change that breaks none.
 
 use super::{Actions, Direction, Grid, Violation, same};
 use crate::schema::relation::Tie;
 
 impl Actions {
-    /// Every broken rule of a move from `from` to `to`; empty if it is admissible. A missing value
-    /// (NaN) must stay missing, and no other may become so.
+    /// Every rule that a change from `from` to `to` breaks; empty if it is admissible. A missing
+    /// value (NaN) must stay missing, and no other value may become missing.
     pub fn violations(&self, from: &[f64], to: &[f64]) -> Vec<Violation> {
         let mut found = Vec::new();
         self.violations_of_numbers(from, to, 0..from.len(), &mut found);
@@ -35,7 +35,7 @@ impl Actions {
         found
     }
 
-    /// Whether a move that leaves all columns but those of `moved` as they are breaks no rule.
+    /// Whether a change of at most the columns `moved` breaks no rule.
     pub(crate) fn admits(&self, from: &[f64], to: &[f64], moved: &[usize]) -> bool {
         if !self.is_plain() {
             return self.violations(from, to).is_empty();
@@ -45,7 +45,7 @@ impl Actions {
         found.is_empty()
     }
 
-    /// Broken rules of single columns that are no categories.
+    /// Broken rules of single columns that do not belong to a category.
     fn violations_of_numbers(
         &self,
         from: &[f64],
@@ -55,19 +55,19 @@ impl Actions {
     ) {
         for j in columns.filter(|&j| self.group_of[j].is_none()) {
             let both_missing = to[j].is_nan() && from[j].is_nan();
-            if both_missing || (to[j] == from[j] && !self.strict && self.confined.is_none()) {
+            if both_missing || (to[j] == from[j] && !self.strict && self.restriction.is_none()) {
                 continue;
             }
-            let room = &self.rooms[j];
+            let own = &self.limits[j];
             let (up, down) = (to[j] > from[j], to[j] < from[j]);
-            if ((up || down) && !room.mutable) || to[j].is_nan() || from[j].is_nan() {
+            if ((up || down) && !own.mutable) || to[j].is_nan() || from[j].is_nan() {
                 found.push(Violation::Immutable(j));
-            } else if (up && room.direction == Direction::Decrease)
-                || (down && room.direction == Direction::Increase)
+            } else if (up && own.direction == Direction::Decrease)
+                || (down && own.direction == Direction::Increase)
             {
                 found.push(Violation::Direction(j));
             } else if !self.interval(j, from[j]).is_some_and(|(low, high)| {
-                // A step and a bound may be the same but for rounding.
+                // A step and a bound may be equal up to rounding.
                 let near = self.grid(j).map_or(0.0, |grid| 1e-9 * grid.step);
                 low - near <= to[j] && to[j] <= high + near
             }) {
@@ -105,13 +105,13 @@ impl Actions {
         possible && self.drop_smallest_changes(from, to)
     }
 
-    /// Takes back the smallest changes until at most `max_changes` are left.
+    /// Undoes the smallest changes until at most `max_changes` are left.
     fn drop_smallest_changes(&self, from: &[f64], to: &mut [f64]) -> bool {
         let Some(k) = self.max_changes else { return true };
         let mut changed = self.n_changed(from, to);
         while changed > k {
             let size = |j: usize| (to[j] - from[j]).abs();
-            // A feature that strict bounds force to move cannot be taken back.
+            // A change that strict bounds force cannot be undone.
             let movable = |j: usize| {
                 size(j) > 0.0
                     && (self.group_of[j].is_some()
@@ -135,8 +135,8 @@ impl Actions {
     }
 }
 
-/// The step that a move from `from` to `to` ends on: the next one further out if the interval has
-/// it, else the last before, else none.
+/// The value on the grid for a change from `from` to `to`: the next one beyond `to` if the interval
+/// contains it, else the last one before `to`, else `from`.
 fn on_grid(grid: &Grid, from: f64, to: f64, (low, high): (f64, f64)) -> f64 {
     let near = Grid::NEAR * grid.step;
     let inside = |x: f64| (low - near <= x && x <= high + near).then_some(x.clamp(low, high));

@@ -138,7 +138,7 @@ fn nonsense_is_refused_by_name() {
         (fixed("job = boss", &["used"]), "none, part time, full time"),
         (fixed("job <= none", &["used"]), "use = or !="),
         (fixed("used = 5", &["limit"]), "use <= or >="),
-        (fixed("used <= much", &["limit"]), "'much' is no number"),
+        (fixed("used <= much", &["limit"]), "'much' is not a number"),
         (fixed("used <= 5", &["wealth"]), "wealth"),
         (fixed("used <= 5", &[]), "give a rule"),
     ] {

@@ -373,7 +373,7 @@ fn trees_that_are_none_are_refused() {
     assert!(broken(of_ints("nodes_truenodeids", &[2, 0, 0])).contains("number of ways to node 2"));
     assert!(broken(of_ints("nodes_truenodeids", &[7, 0, 0])).contains("tree 0 has no node 7"));
     assert!(
-        broken(of_ints("nodes_nodeids", &[0, 1, 1])).contains("node 1 of tree 0 is there twice")
+        broken(of_ints("nodes_nodeids", &[0, 1, 1])).contains("node 1 of tree 0 is given twice")
     );
     assert!(
         broken(of_ints("nodes_featureids", &[-1, 0, 0]))

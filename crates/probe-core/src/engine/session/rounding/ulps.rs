@@ -1,12 +1,12 @@
-//! Steps by ulps, where rounding lost the target or spent more than the budget.
+//! Moves the printed row by ulps, if rounding missed the target or exceeded the budget.
 
 use super::Rounding;
 use crate::cost::Cost;
 use crate::error::Result;
 
 impl Rounding<'_> {
-    /// Moves the changed features further by ulps, doubling, until `met` gives something. `None`
-    /// if nothing helps; then the printed row is the one before.
+    /// Moves the changed features further by 1, 2, 4, … ulps until `met` returns a value. If
+    /// nothing helps, restores the printed row and returns `None`.
     pub(in crate::engine::session) fn step_outward<T>(
         &mut self,
         person: &[f64],
@@ -15,9 +15,9 @@ impl Rounding<'_> {
     ) -> Result<Option<T>> {
         let first = self.row.clone();
         let nudged = self.nudged(person, point);
-        // Nothing was moved before.
+        // A feature is nudged only if no other moves, so that `moved` was empty.
         self.moved.extend(nudged.map(|(j, _)| j));
-        // A move too small for raw units still has a direction.
+        // A move that is too small to change the raw value still has a direction.
         let way = |from: &[f64], j: usize| match nudged {
             Some((nudged, way)) if nudged == j => way,
             _ => point[j] - from[j],
@@ -27,7 +27,7 @@ impl Rounding<'_> {
             let mut moved = false;
             for j in 0..first.len() {
                 let delta = way(&self.from, j);
-                // Moves that strict bounds force against the score must not go further.
+                // Bounds can force a feature to move against the score. It must not go further.
                 let helps = self.weights.is_none_or(|weights| weights[j] * delta > 0.0);
                 if delta == 0.0 || !helps || self.is_tied(j) {
                     continue;
@@ -51,7 +51,7 @@ impl Rounding<'_> {
         Ok(None)
     }
 
-    /// Takes back what rounding spent beyond the budget.
+    /// Moves the changed features back by ulps until the cost is within the budget.
     pub(in crate::engine::session) fn step_inward(
         &mut self,
         person: &[f64],
@@ -74,8 +74,9 @@ impl Rounding<'_> {
         }
     }
 
-    /// The feature to move first, and which way, where the method saw no need to move at all: it
-    /// works in scaled units, where a model of raw ones rounds otherwise.
+    /// The feature to move and its direction, if the method proposed no change at all. This happens
+    /// because the method works in scaled units, and the score of a model of raw units is rounded
+    /// differently.
     fn nudged(&self, person: &[f64], point: &[f64]) -> Option<(usize, f64)> {
         let still = point.iter().zip(&self.from).all(|(to, from)| to == from);
         if !still || self.setup.actions.max_changes() == Some(0) {

@@ -1,8 +1,8 @@
-//! Plain draws, for models and noise without anything better, and noise that is a finite list of
-//! errors, under which rates are exact.
+//! Independent draws, for models and noise without a better kind of samples. Also noise that is a
+//! finite list of errors, under which rates are exact.
 
 use super::lines::MAX_BLOCKS;
-use super::{Batch, Outcome, Pilot, Samples, Subject, add_where, yes_or_no};
+use super::{Batch, Outcome, Pilot, Samples, Subject, add_where, indicator};
 use crate::engine::session::certify::{Observations, StoppingRule, Target, Test};
 use crate::error::Result;
 use crate::invalidation::certificate::Mixture;
@@ -12,12 +12,12 @@ use crate::rows::{Rows, RowsMut};
 use crate::seed::{Key, Purpose, Stream};
 use std::ops::ControlFlow;
 
-/// Draws at a time, and pilot draws around a point.
+/// Draws that are scored at a time.
 const DRAWS: usize = 64;
+/// Pilot draws around a point.
 const PILOT_DRAWS: usize = 16_384;
 
-const RULE: StoppingRule =
-    StoppingRule { most: MAX_BLOCKS, more: 0, every: 1, hopeless_after: usize::MAX, close: None };
+const RULE: StoppingRule = StoppingRule::up_to(MAX_BLOCKS);
 
 impl Subject<'_> {
     fn stream(&self, purpose: Purpose, segment: u64) -> Stream {
@@ -25,7 +25,7 @@ impl Subject<'_> {
         self.task.seed.stream(purpose, key)
     }
 
-    /// `n` draws of the noise, that of the move to the point where it depends on that.
+    /// `n` draws of the noise. If the noise depends on the change, that of the change to the point.
     fn draws(&self, stream: &mut Stream, n: usize) -> Result<Vec<f64>> {
         let d = self.point.len();
         let mut errors = vec![0.0; n * d];
@@ -35,7 +35,7 @@ impl Subject<'_> {
         Ok(errors)
     }
 
-    /// Which of these errors are refused.
+    /// Which of these errors lead to a rejection.
     fn refused(&self, mut errors: Vec<f64>) -> Result<Vec<bool>> {
         let d = self.point.len();
         for row in errors.chunks_exact_mut(d) {
@@ -54,7 +54,7 @@ impl Subject<'_> {
         Ok(self.refused(errors)?.into_iter().filter(|refused| *refused).count())
     }
 
-    /// The share of `n` draws for a purpose that are refused.
+    /// The share of `n` draws from the stream of `purpose` that are rejected.
     fn share_refused(&self, purpose: Purpose, n: usize) -> Result<f64> {
         let mut stream = self.stream(purpose, 0);
         let mut refused = 0;
@@ -94,7 +94,7 @@ pub(super) fn add_refused(
     batch: Batch<'_>,
     shares: &mut Vec<f64>,
 ) -> Result<()> {
-    // The same numbers for all outcomes, whatever each makes of them.
+    // All outcomes use the same stream, so that their draws belong together.
     let number = (batch.segment * MAX_BLOCKS + batch.index) as u64;
     let key = Key::default().values(batch.key).word(number).finish();
     let mut stream = subject.task.seed.stream(Purpose::Certificate, key);
@@ -128,12 +128,12 @@ impl Observations for FreshDraws<'_> {
     ) -> Result<ControlFlow<()>> {
         let errors = self.subject.draws(&mut self.stream, DRAWS)?;
         let refused = self.subject.n_refused(errors)?;
-        let observed: [f64; DRAWS] = std::array::from_fn(|i| yes_or_no(&(i < refused)));
+        let observed: [f64; DRAWS] = std::array::from_fn(|i| indicator(&(i < refused)));
         Ok(take(&observed))
     }
 }
 
-/// All errors that there are: rates are exact.
+/// All errors of a finite list, under which rates are exact.
 pub(super) struct AllErrors<'e>(pub(super) &'e Residuals);
 
 impl Samples for AllErrors<'_> {

@@ -13,24 +13,29 @@ use std::ops::ControlFlow;
 pub(super) const MAX_BLOCKS: usize = 640;
 /// Pilot lines around a point, before it is certified.
 pub(super) const PILOT_LINES: usize = 64;
-/// Lines whose masses have less variance than this count as one line.
-const ALIKE: f64 = 1e-12;
-/// Lines behind the reported rate: at least, and at most.
+/// If the masses of lines have less variance than this, all lines count as the same.
+const SAME_MASS: f64 = 1e-12;
+/// The least and the largest number of lines for the reported rate.
 const MIN_REPORTING: usize = 128;
 const MAX_REPORTING: usize = 8_192;
-/// Standard error at which no more lines are read for the reported rate, as a share of the rate or
-/// of the target, whichever is higher. It is that of independent lines; evenly spread ones are
-/// worth at least three of them under Gaussian noise.
+/// No more lines are read for the reported rate below this standard error, as a share of the rate
+/// or of the target, whichever is higher. The standard error is computed as for independent lines.
+/// Under Gaussian noise the lines are evenly spread, and each is worth at least three independent
+/// ones.
 const REPORTED_ERROR: f64 = 0.015;
 pub(super) const REPORTED_ERROR_GAUSSIAN: f64 = 0.03;
 
 /// The rule for attempts that read blocks of 64 lines.
-pub(super) const RULE: StoppingRule =
-    StoppingRule { most: MAX_BLOCKS, more: 64, every: 8, hopeless_after: 32, close: None };
+pub(super) const RULE: StoppingRule = StoppingRule {
+    extra_batches: 64,
+    check_every: 8,
+    hopeless_after: 32,
+    ..StoppingRule::up_to(MAX_BLOCKS)
+};
 
 /// Errors for lines, shared by all sessions.
 pub(in crate::engine) struct Pools {
-    /// Where the noise acts, unless that depends on the changes.
+    /// The features that the noise acts on; `None` if they depend on the changes.
     active: Option<Vec<bool>>,
     pilot: Pool,
     fresh: Pool,
@@ -42,7 +47,7 @@ impl Pools {
         let active = task.noise_on.fixed(&task.actions);
         let lines = Lines::new(&*task.model, &*task.noise, active.as_deref())?;
         Ok(Self {
-            // Not the points that the search has fitted its answer to.
+            // Other samples than those of the search, which has fitted its answer to its own.
             pilot: Pool::even(task.seed, Purpose::Search, 2, &lines),
             fresh: Pool::fresh(task.seed, Purpose::Certificate, attempts as u64, &lines),
             reporting: Pool::even(task.seed, Purpose::Audit, 0, &lines),
@@ -58,8 +63,8 @@ pub(super) struct OnLines<'e> {
     /// The direction in which the rate changes most.
     gradient: Vec<f64>,
     masses: Box<[f64; BLOCK]>,
-    /// Whether most pilot lines are curved, or expensive in any case: they are then read at
-    /// stratified points.
+    /// Whether lines are read at stratified points: most pilot lines are curved, or the model makes
+    /// every line expensive.
     curved: bool,
 }
 
@@ -81,22 +86,23 @@ impl Samples for OnLines<'_> {
         lines.enter(&subject.from, &subject.point, &subject.active)?;
         lines.aim(&subject.point, None)?;
         self.curved = lines.bend(&pools.pilot)?;
-        // One root of each line is enough for the direction, but not for mean and variance.
+        // One root of each line is enough to find the direction, but not for mean and variance.
         lines.take_roughly(self.curved);
         let (_, spread) = lines.margin(&pools.pilot, PILOT_LINES, Some(gradient))?;
         lines.take_roughly(false);
         let mut pilot = Pilot { mean: spread.mean(), variance: spread.variance() };
         lines.aim(&subject.point, Some(gradient))?;
         if self.curved {
-            // Lines that are all alike, as under noise on one feature, are read as a whole.
-            let alike = lines.are_deep() && pilot.variance < ALIKE;
-            let mode = match alike {
+            // If all lines have the same mass, as with noise on one feature, a few whole lines are
+            // cheaper.
+            let same = lines.are_deep() && pilot.variance < SAME_MASS;
+            let mode = match same {
                 true => LineMode::Whole,
                 false => LineMode::closely(pilot.mean, pilot.variance),
             };
             let (_, spread) = lines.stratified_margin(&pools.pilot, 2 * PILOT_LINES, mode)?;
             pilot = Pilot { mean: spread.mean(), variance: spread.variance() };
-            self.curved = !alike;
+            self.curved = !same;
         }
         Ok(pilot)
     }
@@ -104,7 +110,7 @@ impl Samples for OnLines<'_> {
     fn test<'s>(&'s mut self, _: &'s Subject<'_>, pilot: Pilot, to: &Target) -> Result<Test<'s>> {
         let mode = match self.lines.can_stratify() {
             true => {
-                let (gap, seen) = (to.max_rate - to.meant, (pilot.mean, pilot.variance));
+                let (gap, seen) = (to.max_rate - to.intended, (pilot.mean, pilot.variance));
                 LineMode::cheapest(to.max_rate, gap, seen, self.lines.are_deep())
             }
             false => LineMode::Whole,
@@ -113,9 +119,9 @@ impl Samples for OnLines<'_> {
         let close = to.safety_gap().map(|gap| TooClose {
             after: RULE.hopeless_after,
             least_gap: 0.5 * gap,
-            doubt: 1.5,
+            n_std_errors: 1.5,
             variance,
-            batch: BLOCK,
+            batch_size: BLOCK,
         });
         Ok(Test {
             bet: Box::new(Betting::expecting(to.max_rate, pilot.mean, variance)?),

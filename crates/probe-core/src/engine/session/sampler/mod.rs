@@ -1,6 +1,6 @@
-//! Samples around a printed row: pilot samples that look around it, fresh ones that a certificate
-//! reads, and others behind the reported rate. Lines for networks, errors as ranks for trees, plain
-//! draws for the rest, and exact rates where there are some.
+//! Samples around a printed row: pilot samples for a first estimate of its rate, fresh samples for
+//! the certificate, and further samples for the reported rate. Networks use lines, trees use errors
+//! stored as ranks, and everything else uses plain draws. Some rates are exact.
 
 mod draws;
 mod lines;
@@ -16,25 +16,25 @@ use crate::model::ModelShift;
 use crate::recourse::Task;
 use outcomes::{Batch, Outcome, Outcomes};
 
-/// Attempts that a person has: each reads a segment of fresh samples of its own.
+/// Attempts per answer. Each reads its own segment of fresh samples.
 pub(super) const ATTEMPTS: usize = 4;
 
 /// Samples that all sessions share.
 pub(in crate::engine) enum Sampling {
     /// Lines, for models with gradients under most noise.
     Lines(Box<lines::Pools>),
-    /// Errors as ranks, for trees.
+    /// Errors stored as ranks, for trees.
     Forest(Box<trees::Sets>),
-    /// Lines again, each on a model of its own: the model may change.
+    /// Lines on randomly changed models, if the model may change.
     Shifted(ModelShift),
-    /// All errors there are: rates are exact.
+    /// Noise that is a finite list of errors. All of them are used, so that rates are exact.
     Finite,
     /// Independent draws, for everything else.
     Draws,
 }
 
 impl Sampling {
-    /// The best there is for a task.
+    /// The most efficient kind of samples that the task allows.
     pub(in crate::engine) fn new(task: &Task) -> Result<Self> {
         if let Some(shift) = task.shift {
             Models::new(&*task.model, shift)?;
@@ -54,8 +54,9 @@ impl Sampling {
         Ok(Self::Lines(Box::new(lines::Pools::new(task, ATTEMPTS)?)))
     }
 
-    /// About the smallest rate that can be certified with this error probability: a line wins the
-    /// gap to the target at most, and an attempt may read so many. `None` where rates are exact.
+    /// Approximately the smallest rate that can be certified with this error probability. A line
+    /// adds at most the gap to the target to the logarithm of the evidence, and the number of lines
+    /// per attempt is limited. `None` if rates are exact.
     pub(in crate::engine) fn least_rate(&self, delta: f64) -> Option<f64> {
         if matches!(self, Self::Finite) {
             return None;
@@ -65,7 +66,7 @@ impl Sampling {
             Self::Forest(_) => trees::MAX_SETS * Draws::SET,
             _ => lines::MAX_BLOCKS * BLOCK,
         };
-        // Half of what they could win goes to their spread.
+        // The factor of 2: about half of that evidence is lost to the variance of the lines.
         Some(-2.0 * own.ln() / ((1.0 - LEAST_AIM) * most as f64))
     }
 
@@ -89,14 +90,14 @@ impl Sampling {
 #[derive(Clone)]
 struct Subject<'e> {
     task: &'e Task,
-    /// The person who is told to reach it.
+    /// The person who is advised to reach the point.
     from: Vec<f64>,
     point: Vec<f64>,
     /// Features that the noise acts on.
     active: Vec<bool>,
 }
 
-/// Mean and variance of pilot samples; the variance is NaN where nothing needs it.
+/// Mean and variance of pilot samples. The variance is NaN for kinds of samples that do not use it.
 #[derive(Debug, Clone, Copy)]
 struct Pilot {
     mean: f64,
@@ -105,11 +106,11 @@ struct Pilot {
 
 /// Samples of one kind around a point.
 trait Samples {
-    /// Looks at the point on samples that the search and the certificate do not read. Everything
-    /// below is about the point that was looked at last.
+    /// Estimates the point's rate on samples that neither search nor certificate read. The other
+    /// methods refer to the last point that was given here.
     fn pilot(&mut self, subject: &Subject<'_>) -> Result<Pilot>;
 
-    /// A certificate that the point's rate is below a target, on fresh samples.
+    /// A test on fresh samples of whether the point's rate is below a target.
     fn test<'s>(
         &'s mut self,
         subject: &'s Subject<'_>,
@@ -117,15 +118,17 @@ trait Samples {
         to: &Target,
     ) -> Result<Test<'s>>;
 
-    /// The point's rate on samples that neither search nor certificate read; more of them where the
-    /// rate is hard to tell from the target.
+    /// The point's rate on samples that neither search nor certificate read. The higher the
+    /// variance, the more samples are read.
     fn report(&mut self, subject: &Subject<'_>, pilot: Pilot, max_rate: f64) -> Result<f64>;
 
-    /// What a search should aim at for `rate`: a little under it, closer where the rate is easy to
-    /// estimate. Measured costs and sample counts meet about here.
+    /// The rate that a search should aim at so that `rate` can be certified: slightly below `rate`,
+    /// and closer if rates are easy to estimate. A lower aim makes answers more expensive, a higher
+    /// one needs more samples; the formulas balance both as measured.
     fn first_aim(&self, task: &Task, rate: f64) -> f64;
 
-    /// Adds `outcome`'s probability to the share of each fresh sample that is refused around it.
+    /// For each fresh sample that is rejected around `outcome`, adds the outcome's probability to
+    /// the sample's share.
     fn add_refused(
         &mut self,
         subject: &Subject<'_>,
@@ -141,12 +144,12 @@ trait Samples {
         false
     }
 
-    /// The direction in which the rate changes most; empty where that is not known.
+    /// The direction in which the rate changes most; empty if it is unknown.
     fn gradient(&self) -> &[f64] {
         &[]
     }
 
-    /// Pilot samples of one point.
+    /// Number of pilot samples per point.
     fn pilot_size(&self) -> usize {
         lines::PILOT_LINES
     }
@@ -156,17 +159,17 @@ trait Samples {
         lines::MAX_BLOCKS
     }
 
-    /// Whether samples are so expensive that a lower aim is nearly always the better choice.
+    /// Whether samples are so expensive that a lower aim is nearly always better than more samples.
     fn are_expensive(&self) -> bool {
         false
     }
 
-    /// Whether the search uses this very noise, so that what it aims at is what it gets.
+    /// Whether the search uses the same noise, so that its points have about the rate it aims at.
     fn shares_noise_with_search(&self) -> bool {
         false
     }
 
-    /// How many lines were read so far.
+    /// How many lines were evaluated so far.
     fn n_lines(&self) -> u64 {
         0
     }
@@ -176,7 +179,8 @@ trait Samples {
 pub(super) struct Sampler<'e> {
     samples: Box<dyn Samples + 'e>,
     subject: Subject<'e>,
-    /// What may come of the point, where changes of category may fail; empty where they may not.
+    /// The points that the person may really reach, if changes of category can fail; empty if they
+    /// cannot.
     outcomes: Vec<Outcome>,
     pilot: Pilot,
     /// Whether the pilot's mean is the exact rate.
@@ -200,27 +204,27 @@ impl<'e> Sampler<'e> {
         })
     }
 
-    /// How many lines were read so far; 0 where there are none.
+    /// How many lines were evaluated so far; 0 if the samples are not lines.
     pub(super) fn n_lines(&self) -> u64 {
         self.samples.n_lines()
     }
 
-    /// Whether the method searches under this very noise, so that what it aims at is what it gets.
+    /// Whether the search uses the same noise, so that its points have about the rate it aims at.
     pub(super) fn trusts_the_search(&self) -> bool {
         self.samples.shares_noise_with_search()
     }
 
-    /// Whether samples are so expensive that a lower aim is nearly always the better choice.
+    /// Whether samples are so expensive that a lower aim is nearly always better than more samples.
     pub(super) fn is_expensive(&self) -> bool {
         self.samples.are_expensive()
     }
 
-    /// Whether the rate of the point that is looked at is exact.
+    /// Whether the rate of the current point is exact.
     pub(super) fn is_exact(&self) -> bool {
         self.exact
     }
 
-    /// The rate that pilot samples saw; the exact one where there is one.
+    /// The exact rate of the current point if it is known, else the estimate of the pilot samples.
     pub(super) fn mean(&self) -> f64 {
         self.pilot.mean
     }
@@ -230,33 +234,33 @@ impl<'e> Sampler<'e> {
         (self.pilot.variance / self.samples.pilot_size() as f64).sqrt()
     }
 
-    /// What a search should aim at for `rate`.
+    /// The rate that a search should aim at so that `rate` can be certified.
     pub(super) fn first_aim(&self, rate: f64) -> f64 {
         self.samples.first_aim(self.subject.task, rate)
     }
 
-    /// Looks around the `point` that a person at `from` is told to reach, on pilot samples, so that
-    /// a certificate may rest on what is seen.
-    pub(super) fn look(&mut self, from: &[f64], point: &[f64], active: &[bool]) -> Result<()> {
+    /// Runs pilot samples around the `point` that a person at `from` is advised to reach. The test
+    /// may use their result, because it reads other samples.
+    pub(super) fn run_pilot(&mut self, from: &[f64], point: &[f64], active: &[bool]) -> Result<()> {
         self.subject.from.copy_from_slice(from);
         self.subject.active.copy_from_slice(active);
         let outcomes = self.subject.task.actions.outcomes(from, point);
         if !outcomes.is_empty() {
-            return self.look_at_outcomes(outcomes);
+            return self.run_pilot_on_outcomes(outcomes);
         }
         self.outcomes.clear();
-        self.pilot = self.look_at(point)?;
+        self.pilot = self.pilot_at(point)?;
         self.exact = self.samples.is_exact();
         Ok(())
     }
 
-    /// [`Sampler::look`] at one point, as if nothing could fail.
-    fn look_at(&mut self, point: &[f64]) -> Result<Pilot> {
+    /// Pilot samples around one point, as if no change of category could fail.
+    fn pilot_at(&mut self, point: &[f64]) -> Result<Pilot> {
         self.subject.point.copy_from_slice(point);
         self.samples.pilot(&self.subject)
     }
 
-    /// Tests the point that is looked at on fresh samples.
+    /// Tests the current point on fresh samples.
     pub(super) fn certify(&mut self, to: &Target) -> Result<Attempt> {
         let Self { samples, subject, outcomes, pilot, .. } = self;
         if self.exact {
@@ -278,12 +282,12 @@ impl<'e> Sampler<'e> {
     }
 }
 
-/// 1 for a sample that is refused, 0 for one that is not.
-fn yes_or_no(refused: &bool) -> f64 {
+/// 1 for a sample that is rejected, 0 for one that is not.
+fn indicator(refused: &bool) -> f64 {
     f64::from(u8::from(*refused))
 }
 
-/// Adds `probability` to the share of each sample that is refused.
+/// Adds `probability` to the share of each sample that is rejected.
 fn add_where(refused: &[bool], probability: f64, shares: &mut Vec<f64>) {
     shares.resize(refused.len(), 0.0);
     for (share, _) in shares.iter_mut().zip(refused).filter(|(_, refused)| **refused) {

@@ -1,8 +1,8 @@
-//! Rates where changes of category may fail: the same samples around every outcome, weighted by
-//! their probabilities.
+//! Rates if changes of category may fail: uses the same samples around every possible outcome and
+//! weights the outcomes by their probabilities.
 //!
-//! One sample's value is the share of outcomes it is refused in. It lies between 0 and 1 and has
-//! the rate as its mean, so that a certificate bets on it as on any other.
+//! The value of one sample is the total probability of the outcomes around which it is rejected. It
+//! lies between 0 and 1 and its mean is the rate, so that the same betting test certifies it.
 
 use super::{Pilot, Sampler, Samples, Subject};
 use crate::engine::session::certify::{Observations, StoppingRule, Target, Test};
@@ -11,11 +11,11 @@ use crate::invalidation::BLOCK;
 use crate::invalidation::certificate::Betting;
 use std::ops::ControlFlow;
 
-/// A point that may come of the advice.
+/// A point that the advice may lead to.
 pub(super) struct Outcome {
     pub(super) probability: f64,
     point: Vec<f64>,
-    /// The direction in which the rate changes most here; empty where there are no lines.
+    /// The direction in which the rate changes most here; empty for models without lines.
     pub(super) gradient: Vec<f64>,
 }
 
@@ -24,35 +24,35 @@ pub(super) struct Outcome {
 pub(super) struct Batch<'a> {
     pub(super) segment: usize,
     pub(super) index: usize,
-    /// The point that streams of plain draws are keyed by: the same for all outcomes.
+    /// The point that keys the streams of plain draws. All outcomes use the same one.
     pub(super) key: &'a [f64],
 }
 
 impl Sampler<'_> {
-    /// [`Sampler::look`] at everything that may happen, the point itself first.
-    pub(super) fn look_at_outcomes(&mut self, outcomes: Vec<(f64, Vec<f64>)>) -> Result<()> {
+    /// [`Sampler::run_pilot`] for all outcomes. The first is that every change succeeds.
+    pub(super) fn run_pilot_on_outcomes(&mut self, outcomes: Vec<(f64, Vec<f64>)>) -> Result<()> {
         self.outcomes.clear();
         self.exact = true;
         let (mut mean, mut deviation) = (0.0, 0.0);
         for (probability, point) in outcomes {
-            let pilot = self.look_at(&point)?;
+            let pilot = self.pilot_at(&point)?;
             mean += probability * pilot.mean;
             deviation += probability * pilot.variance.max(0.0).sqrt();
             self.exact &= self.samples.is_exact();
             let gradient = self.samples.gradient().to_vec();
             self.outcomes.push(Outcome { probability, point, gradient });
         }
-        // At most: as if all outcomes were refused together.
+        // An upper bound of the variance: as if the outcomes were fully correlated.
         self.pilot = Pilot { mean, variance: deviation * deviation };
         Ok(())
     }
 
-    /// [`Sampler::report`] over everything that may happen.
+    /// [`Sampler::report`] over all outcomes.
     pub(super) fn report_outcomes(&mut self, max_rate: f64) -> Result<f64> {
         let outcomes = std::mem::take(&mut self.outcomes);
         let mut rate = 0.0;
         for outcome in &outcomes {
-            let pilot = self.look_at(&outcome.point)?;
+            let pilot = self.pilot_at(&outcome.point)?;
             rate += outcome.probability * self.samples.report(&self.subject, pilot, max_rate)?;
         }
         self.outcomes = outcomes;
@@ -70,7 +70,7 @@ pub(super) struct Outcomes<'s, 'e> {
 }
 
 impl<'s, 'e> Outcomes<'s, 'e> {
-    /// A certificate over everything that may happen.
+    /// A test over all outcomes.
     pub(super) fn test(
         samples: &'s mut (dyn Samples + 'e),
         subject: &'s mut Subject<'e>,
@@ -81,9 +81,11 @@ impl<'s, 'e> Outcomes<'s, 'e> {
         let max_rate = to.max_rate;
         let variance =
             if pilot.variance > 0.0 { pilot.variance } else { max_rate * (1.0 - max_rate) };
-        let most = samples.max_batches();
-        let rule =
-            StoppingRule { most, more: 0, every: 1, hopeless_after: most / 16 + 1, close: None };
+        let max_batches = samples.max_batches();
+        let rule = StoppingRule {
+            hopeless_after: max_batches / 16 + 1,
+            ..StoppingRule::up_to(max_batches)
+        };
         Ok(Test {
             bet: Box::new(Betting::expecting(max_rate, pilot.mean, variance)?),
             ladder: Default::default(),

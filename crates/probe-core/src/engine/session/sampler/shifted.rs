@@ -1,4 +1,4 @@
-//! Samples of models, where the model itself may change: lines again, each on a model of its own.
+//! Samples if the model itself may change: lines, each on a randomly changed model.
 
 use super::lines::RULE;
 use super::{Batch, Outcome, Pilot, Samples, Subject};
@@ -10,7 +10,7 @@ use crate::recourse::Task;
 use crate::seed::{Key, Purpose};
 use std::ops::ControlFlow;
 
-/// Pilot models around a point, and models behind a reported rate.
+/// Number of models for the pilot, and for a reported rate.
 const PILOT_MODELS: usize = 512;
 
 /// One thread's models.
@@ -19,8 +19,8 @@ pub(super) struct OnModels<'e> {
 }
 
 impl OnModels<'_> {
-    /// Masses on models number `first` and on of those drawn for a purpose: each the mean of eight
-    /// lines on one of them.
+    /// The failure probability on each of the models drawn for a purpose, starting with model
+    /// number `first`. It is estimated by the mean mass of eight lines.
     fn masses(
         &self,
         subject: &Subject<'_>,
@@ -30,8 +30,8 @@ impl OnModels<'_> {
     ) -> Result<()> {
         let task = subject.task;
         for (i, mass) in (first as u64..).zip(masses) {
-            // Keyed by number alone: everybody's point is tested on the same models, as it is on
-            // the same errors.
+            // The stream depends on the number alone, so that all people are tested on the same
+            // models, as they are on the same errors.
             let key = Key::default().word(segment).word(i).word(0x5417).finish();
             let mut stream = task.seed.stream(purpose, key);
             let model = self.models.draw(&mut stream)?;

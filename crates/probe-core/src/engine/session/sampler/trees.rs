@@ -1,7 +1,7 @@
-//! Samples of errors as ranks, for tree models, and exact rates by boxes where there are few.
+//! Samples for tree models: errors stored as ranks. If the model has few boxes, rates are exact.
 
 use super::lines::REPORTED_ERROR_GAUSSIAN;
-use super::{Batch, Outcome, Pilot, Samples, Subject, add_where, yes_or_no};
+use super::{Batch, Outcome, Pilot, Samples, Subject, add_where, indicator};
 use crate::engine::session::certify::{Observations, StoppingRule, Target, Test, TooClose};
 use crate::error::Result;
 use crate::invalidation::certificate::{Bet, Betting, Mixture};
@@ -12,31 +12,35 @@ use crate::recourse::Task;
 use crate::seed::Purpose;
 use std::ops::ControlFlow;
 
-/// Pilot errors around a point, and sets of errors that one attempt may read.
+/// Pilot errors around a point.
 const PILOT_ERRORS: usize = 2_048;
+/// Sets of errors that one attempt may read.
 pub(super) const MAX_SETS: usize = 64;
-/// Errors behind a reported rate: at least, and at most.
+/// The least and the largest number of errors for a reported rate.
 const MIN_REPORTING: usize = 2_048;
 const MAX_REPORTING: usize = Errors::MOST;
-/// Errors that a certificate judges at a time, and after which it looks at what it has won.
+/// Errors that a certificate evaluates at a time.
 const JUDGED: usize = 1_024;
+/// Errors after which a certificate checks whether it has enough evidence.
 const PORTION: usize = 256;
-/// The lowest target that is certified on hypercubes: an observation wins the target at most, and
-/// below this eight independent draws win more.
+/// The lowest target that is certified on hypercubes. One observation adds at most the target to
+/// the evidence. Below this target the eight draws of a cube add more as separate observations.
 const LEAST_CUBED: f64 = 0.04;
-/// About what a hypercube leaves of the variance of the mean of as many independent draws.
-const SPREAD: f64 = 0.65;
+/// Variance of the mean over a hypercube, as a share of the variance of the mean of as many
+/// independent draws; about.
+const CUBE_VARIANCE: f64 = 0.65;
 /// Sets after which an attempt may be given up for a lower aim.
 const LEAST_SETS: usize = 4;
 
 const RULE: StoppingRule =
-    StoppingRule { most: MAX_SETS, more: 7, every: 1, hopeless_after: 8, close: None };
+    StoppingRule { extra_batches: 7, hopeless_after: 8, ..StoppingRule::up_to(MAX_SETS) };
 
 /// Errors for trees, shared by all sessions.
 pub(in crate::engine) struct Sets {
     pilot: Errors,
-    /// Independent draws, and Latin hypercubes of them.
+    /// Independent draws for certificates.
     fresh: Draws,
+    /// Latin hypercubes of draws for certificates.
     cubes: Draws,
     reporting: Errors,
 }
@@ -45,7 +49,7 @@ impl Sets {
     pub(super) fn new(task: &Task, attempts: usize) -> Result<Self> {
         let (noise, seed) = (&*task.noise, task.seed);
         Ok(Self {
-            // Not the errors that the search has fitted its answer to.
+            // Other errors than those of the search, which has fitted its answer to its own.
             pilot: Errors::even(noise, seed, (Purpose::Search, 2), PILOT_ERRORS)?,
             fresh: Draws::new(seed, Purpose::Certificate, attempts, MAX_SETS),
             cubes: Draws::latin(seed, Purpose::Certificate, attempts, MAX_SETS),
@@ -54,12 +58,12 @@ impl Sets {
     }
 }
 
-/// One thread's trees with what judges points on them.
+/// One thread's evaluation of points on trees.
 pub(super) struct OnTrees<'e> {
     sets: &'e Sets,
     forest: Forest<'e>,
     boxes: Option<Boxes<'e>>,
-    /// The exact rate of the point at hand, where there is one.
+    /// The exact rate of the current point, if it is known.
     exact: Option<f64>,
     refused: Vec<bool>,
 }
@@ -75,7 +79,8 @@ impl<'e> OnTrees<'e> {
         }
     }
 
-    /// Whether boxes are likely to give rates: noise on few features, or one tree.
+    /// Whether rates are probably exact, from boxes: noise acts on few features, or there is one
+    /// tree.
     fn expects_exact_rates(&self, task: &Task) -> bool {
         let active = task.noise_on.fixed(&task.actions);
         self.boxes
@@ -83,7 +88,7 @@ impl<'e> OnTrees<'e> {
             .is_some_and(|boxes| active.is_none_or(|active| boxes.expects_few(&active)))
     }
 
-    /// The share of the first `n` errors of a set that are refused.
+    /// The share of the first `n` errors of a set that are rejected.
     fn share_of(&mut self, subject: &Subject<'_>, errors: &Errors, n: usize) -> f64 {
         self.turn_to(subject, errors);
         self.judge(subject, errors, 0, n);
@@ -95,7 +100,7 @@ impl<'e> OnTrees<'e> {
         self.forest.aim(errors, &subject.point, &subject.active, 1.0);
     }
 
-    /// Finds which of `n` errors of a set are refused, from number `from` on.
+    /// Finds which of `n` errors of a set are rejected, starting with number `from`.
     fn judge(&mut self, subject: &Subject<'_>, errors: &Errors, from: usize, n: usize) {
         self.refused.resize(n, false);
         let at = (&subject.point[..], &subject.active[..], 1.0);
@@ -121,7 +126,7 @@ impl Samples for OnTrees<'_> {
     ) -> Result<Test<'s>> {
         let cubed = to.max_rate >= LEAST_CUBED;
         let (variance, each) = match cubed {
-            true => (SPREAD * pilot.variance / STRATA as f64, STRATA as f64),
+            true => (CUBE_VARIANCE * pilot.variance / STRATA as f64, STRATA as f64),
             false => (pilot.variance, 1.0),
         };
         let bet: Box<dyn Bet> = match cubed {
@@ -131,9 +136,9 @@ impl Samples for OnTrees<'_> {
         let close = to.safety_gap().map(|gap| TooClose {
             after: LEAST_SETS,
             least_gap: 0.6 * gap,
-            doubt: 0.75,
+            n_std_errors: 0.75,
             variance: variance * each,
-            batch: Draws::SET,
+            batch_size: Draws::SET,
         });
         Ok(Test {
             bet,
@@ -153,7 +158,7 @@ impl Samples for OnTrees<'_> {
         if let Some(exact) = self.exact {
             return Ok(exact);
         }
-        // Evenly spread errors are worth at least three independent ones.
+        // Each evenly spread error is worth at least three independent ones.
         let error = REPORTED_ERROR_GAUSSIAN * max_rate;
         let enough = (max_rate * (1.0 - max_rate) / (3.0 * error * error)).min(1e9) as usize;
         let enough = enough.next_power_of_two().clamp(MIN_REPORTING, MAX_REPORTING);
@@ -163,7 +168,7 @@ impl Samples for OnTrees<'_> {
 
     fn first_aim(&self, task: &Task, rate: f64) -> f64 {
         match self.expects_exact_rates(task) {
-            // Exact rates need no safety gap but for the search's own precision.
+            // Exact rates need a safety gap only for the limited precision of the search.
             true => 0.998 * rate,
             false => rate * (1.0 - 0.05 * (0.35 / rate).sqrt()).max(0.75),
         }
@@ -205,8 +210,8 @@ impl Samples for OnTrees<'_> {
     }
 }
 
-/// Fresh errors, observed one by one, or by the share that is refused of each hypercube: cubes are
-/// independent of each other, draws within one are not.
+/// Fresh errors. Independent draws are observed one by one. Of a hypercube the share of rejected
+/// draws is observed, because cubes are independent of each other and draws within one are not.
 struct FreshErrors<'s, 'e> {
     trees: &'s mut OnTrees<'e>,
     subject: &'s Subject<'s>,
@@ -233,7 +238,7 @@ impl Observations for FreshErrors<'_, '_> {
             shares.clear();
             match self.cubed {
                 true => shares.extend(refused.chunks_exact(STRATA).map(share_refused)),
-                false => shares.extend(refused.iter().map(yes_or_no)),
+                false => shares.extend(refused.iter().map(indicator)),
             }
             if take(shares).is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -243,7 +248,7 @@ impl Observations for FreshErrors<'_, '_> {
     }
 }
 
-/// The share of a hypercube that is refused.
+/// The share of rejected draws in a hypercube.
 fn share_refused(cube: &[bool]) -> f64 {
     cube.iter().filter(|refused| **refused).count() as f64 / cube.len() as f64
 }
@@ -263,8 +268,8 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_with_much_less_gap_than_was_meant_is_given_up() {
-        // Favourable above 0, missed by a standard deviation of 1.
+    fn an_attempt_with_much_less_gap_than_intended_is_given_up() {
+        // Favourable above 0; the noise has a standard deviation of 1.
         let stump = Tree {
             feature: vec![0; 3],
             threshold: vec![0.0; 3],
@@ -279,7 +284,7 @@ mod tests {
         let task = engine.task();
         let sets = Sets::new(task, 3).unwrap();
         let mut trees = OnTrees::new(&sets, task.model.as_trees().unwrap(), &*task.noise);
-        // A rate of 0.098 where 0.09 was meant: a fifth of the gap to 0.1.
+        // A rate of 0.098 instead of the intended 0.09: a fifth of the gap to 0.1 is left.
         let subject = Subject {
             task,
             from: vec![-1.0],
@@ -287,23 +292,23 @@ mod tests {
             active: vec![true],
         };
         let pilot = trees.pilot(&subject).unwrap();
-        let mut attempt = |meant, may_give_up, segment| {
-            let (max_rate, delta, further) = (0.1, 1e-3, false);
-            let target = Target { max_rate, meant, may_give_up, further, delta, segment };
+        let mut attempt = |intended, may_give_up, segment| {
+            let (max_rate, delta, tighten_bound) = (0.1, 1e-3, false);
+            let target = Target { max_rate, intended, may_give_up, tighten_bound, delta, segment };
             trees.test(&subject, pilot, &target).unwrap().run(max_rate, delta).unwrap()
         };
-        // The mean of 4 sets is off by less than 0.001: hypercubes leave only the place within a
-        // stratum to chance.
+        // The mean of 4 sets is off by less than 0.001, because in a hypercube only the position
+        // within a stratum is random.
         let given_up = attempt(0.09, true, 0);
         assert!(!given_up.certified && (given_up.mean - 0.098).abs() < 2e-3, "{given_up:?}");
-        assert_eq!(sets.cubes.n_made(0), LEAST_SETS);
-        // With no lower aim left to try the same point is certified, on several times as many.
+        assert_eq!(sets.cubes.n_drawn(0), LEAST_SETS);
+        // If no lower aim is left, the same point is certified, on several times as many errors.
         let kept = attempt(0.09, false, 1);
-        let n = sets.cubes.n_made(1);
+        let n = sets.cubes.n_drawn(1);
         assert!(kept.certified && n > 2 * LEAST_SETS, "{n}");
-        // Where about as much of the gap is left as was meant, nothing is given up.
-        let meant = attempt(0.098, true, 2);
-        let n = sets.cubes.n_made(2);
-        assert!(meant.certified && n > LEAST_SETS, "{n}");
+        // If the gap is about as large as intended, the attempt continues.
+        let as_intended = attempt(0.098, true, 2);
+        let n = sets.cubes.n_drawn(2);
+        assert!(as_intended.certified && n > LEAST_SETS, "{n}");
     }
 }

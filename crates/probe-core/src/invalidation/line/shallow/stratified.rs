@@ -1,13 +1,13 @@
-//! Observations of lines that bend: refused or not at a few places of a line, instead of its roots.
+//! Evaluates lines that bend at a few points, instead of finding their roots.
 //!
-//! Which places, and why that is enough, is in `line/strata.rs`. It takes three instructions a unit
-//! and place: no bound, no root, no branch.
+//! `line/strata.rs` explains which points, and why that is enough. It takes three instructions per
+//! unit and point, without bounds, roots or branches.
 //!
-//! Scores are summed in single precision, which is as fast again, and a place counts as accepted
-//! only if the score exceeds a bound on its rounding error, $(n + 12)\,2^{-24}$ of the
-//! magnitudes that enter the sum: each of the $n$ terms passes through $n$ sums at most, and is
-//! itself made of numbers that were rounded a handful of times. A rate is overstated by some
-//! $10^{-4}$ of itself and never understated.
+//! Scores are summed in single precision, which is twice as fast. A point counts as accepted only
+//! if its score exceeds a bound on the rounding error: $(n + 12)\,2^{-24}$ times the sum of the
+//! magnitudes of all terms, because each of the $n$ terms passes through at most $n$ additions and
+//! was itself computed with a few roundings. The rate is therefore overstated by a relative
+//! $10^{-4}$ or so and never understated.
 
 use super::{Bundle, Scratch, Shallow};
 use crate::invalidation::line::strata::Strata;
@@ -18,21 +18,23 @@ use pulp::Simd;
 /// Half a unit in the last place of single precision.
 const ROUNDING: f64 = 1.0 / 16_777_216.0;
 
-/// Sums of magnitudes from here on are left alone, and no place is further out than this.
+/// If magnitudes add up to more than this, single precision may overflow and no point is accepted.
 const LARGEST: f64 = 1e36;
+/// No point is further from the centre than this, in standard deviations.
 const FARTHEST: f64 = 40.0;
 
-/// What [`Shallow::shares`] needs of a point and of a line's direction.
+/// The point and the direction of its lines in single precision, for [`Shallow::shares`].
 #[derive(Default)]
 pub(in crate::invalidation::line) struct Short {
     base: Vec<f32>,
     rate: Vec<f32>,
-    /// Sums of their magnitudes, and that of the bias.
+    /// Sum of the magnitudes of `base` and of the bias.
     base_magnitude: f64,
+    /// Sum of the magnitudes of `rate`.
     rate_magnitude: f64,
-    /// Sizes of the places' cells.
+    /// Sizes of the strata.
     sizes: Vec<f32>,
-    /// The bundle that this was built from, and its cells.
+    /// The bundle and the strata that this was built from.
     made_of: Option<(u64, Strata)>,
 }
 
@@ -72,8 +74,8 @@ impl Shallow {
         *rate_magnitude = bundle.rate.iter().map(|c| c.abs()).sum();
     }
 
-    /// The rejected mass of eight lines, estimated from `places`, one in each cell: of group number
-    /// `group`, cell by cell.
+    /// The rejected masses of eight lines, estimated from one point in each stratum. `points` are
+    /// those of all groups, stratum by stratum; `group` is the number of this group.
     #[inline(always)]
     pub(in crate::invalidation::line) fn shares<S: Simd>(
         &self,
@@ -85,12 +87,12 @@ impl Shallow {
     ) -> Lanes {
         let Short { base, rate, base_magnitude, rate_magnitude, sizes, .. } = &scratch.short;
         let bias = self.bias - bundle.rounding_error;
-        // Rounded up.
+        // The bound of the rounding error, with a margin for its own rounding.
         let share = 1.01 * (rate.len() as f64 + 12.0) * ROUNDING;
         let (mut doubt, mut back) = ([0.0; LANES], [0.0; LANES]);
         for lane in 0..LANES {
             let sum = base_magnitude + errors.magnitudes[lane] + along[lane].abs() * rate_magnitude;
-            // Beyond that there is no telling, in single precision.
+            // Above this, single precision may overflow.
             let known = sum + FARTHEST * rate_magnitude < LARGEST;
             let bound = (share * sum + f64::from(f32::MIN_POSITIVE)) as f32;
             doubt[lane] = if known { bound } else { f32::INFINITY };
@@ -125,7 +127,7 @@ mod tests {
         }
     }
 
-    /// Shares of the places of one line, `p + t c`, that each lane has.
+    /// The estimated masses of the line `p + t c`, which is the same in all lanes.
     fn shares(net: &Shallow, p: &[f64], c: &[f64], points: &[Singles]) -> Lanes {
         let image: Vec<Singles> = p.iter().map(|&p| [p as f32; LANES]).collect();
         let magnitudes = [p.iter().map(|p| p.abs()).sum(); LANES];
@@ -143,7 +145,7 @@ mod tests {
         let points: Vec<&[Singles]> = points.iter().map(std::slice::from_ref).collect();
         let trace = || Trace(net, &bundle, &image, &magnitudes, &points);
         let vectors = pulp::Arch::new().dispatch(trace());
-        // Vector units give the bits of plain numbers.
+        // SIMD instructions give the same bits as scalar ones.
         assert_eq!(vectors, pulp::WithSimd::with_simd(trace(), pulp::Scalar::new()));
         vectors
     }
@@ -158,8 +160,8 @@ mod tests {
         (net, p, c)
     }
 
-    /// Over evenly spread numbers the places are evenly spread too: each root is off by half a step
-    /// at most.
+    /// With evenly spread numbers the points are evenly spread too, so that each root adds an error
+    /// of half a step at most.
     #[test]
     fn shares_have_the_walks_mass_as_their_mean() {
         let (mut several, each, draws) = (0, 8, 64);
@@ -184,10 +186,10 @@ mod tests {
         assert!(several > 20, "{several}");
     }
 
-    /// A score of next to nothing below zero is refused whatever single precision makes of it; one
-    /// that is clearly above zero is accepted.
+    /// A score just below zero is rejected for any rounding in single precision. A score clearly
+    /// above zero is accepted.
     #[test]
-    fn rounding_never_makes_a_yes() {
+    fn rounding_never_accepts_a_rejected_score() {
         for number in 0..300 {
             let (mut net, p, c) = line(number);
             let mut stream = Seed(number).stream(Purpose::Data, 10);
@@ -202,7 +204,7 @@ mod tests {
             net.bias = -score + 1e-4 * (magnitude + 20.0);
             assert_eq!(shares(&net, &p, &c, &points), [0.0; LANES], "{number}");
         }
-        // Beyond what single precision holds nothing is accepted.
+        // Nothing is accepted beyond the range of single precision.
         let (net, _) = Shallow::new(&[1.0, 1.0], 1.0, 0.0);
         assert_eq!(shares(&net, &[1e39, -1.0], &[1.0, 1.0], &[[0.0; LANES]; 8]), [1.0; LANES]);
     }

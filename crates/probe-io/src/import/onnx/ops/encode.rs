@@ -170,7 +170,7 @@ fn codes(node: &Node<'_>) -> Result<(Vec<i64>, Element), String> {
 fn check_distinct(categories: &[String]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     match categories.iter().find(|category| !seen.insert(*category)) {
-        Some(twice) => Err(format!("the category '{twice}' is there twice")),
+        Some(twice) => Err(format!("the category '{twice}' is given twice")),
         None => Ok(()),
     }
 }

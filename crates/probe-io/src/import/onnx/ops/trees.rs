@@ -280,7 +280,7 @@ impl<'m> Nodes<'m> {
             let next = numbers.len();
             let (number, size) = numbers.entry(tree).or_insert((next, 0));
             if nodes.places.insert((tree, id), (*number, *size)).is_some() {
-                return Err(format!("node {id} of tree {tree} is there twice"));
+                return Err(format!("node {id} of tree {tree} is given twice"));
             }
             *size += 1;
         }
