@@ -313,7 +313,7 @@ impl Actions {
 
     /// Whether a search for numbers alone is confined to the categories that it was given.
     pub(crate) fn is_frozen(&self) -> bool {
-        self.confined.as_ref().is_some_and(|within| within.frozen)
+        self.restriction.as_ref().is_some_and(|restriction| restriction.frozen)
     }
 
     /// Allows at most `k` features (a group counts as one) to change.
