@@ -99,14 +99,9 @@ impl<'a> Judge<'a> {
         Ok(refused <= limit)
     }
 
-    /// The share of `n` draws that is refused.
-    pub(super) fn rate(&mut self, point: &[f64], n: usize) -> Result<f64> {
-        let draws = self.draws;
-        self.rate_on(draws, point, n)
-    }
-
-    fn rate_on(&mut self, draws: &Draws, point: &[f64], n: usize) -> Result<f64> {
-        let mut refused = 0;
+    /// The share of draws that is refused.
+    fn rate_on(&mut self, draws: &Draws, point: &[f64]) -> Result<f64> {
+        let (mut refused, n) = (0, AUDIT);
         for from in (0..n).step_by(BLOCK) {
             refused += refusals(self.block(draws, point, from, BLOCK.min(n - from))?);
         }
@@ -117,7 +112,7 @@ impl<'a> Judge<'a> {
     pub(super) fn audited(&mut self, point: &[f64]) -> Result<f64> {
         let key = Key::default().word(STREAM).values(point).finish();
         let draws = Draws::of(self.problem, AUDIT, key);
-        self.rate_on(&draws, point, AUDIT)
+        self.rate_on(&draws, point)
     }
 
     /// The score that a share `r` of `n` draws does not reach: how far a point is from holding.

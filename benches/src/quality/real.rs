@@ -107,7 +107,7 @@ pub(super) const RAW: [RawData; 4] = [
         title: "HELOC",
         file: "heloc.csv",
         target: "RiskPerformance",
-        favourable: "1",
+        favourable: "1.0",
         immutable: &[],
     },
 ];
@@ -126,7 +126,8 @@ pub(super) fn raw(data: &RawData, kind: Kind, which: (Half, usize)) -> Result<Ca
     schema.favourable = Some(data.favourable.to_owned());
     let names = schema.column_names();
     let encoding = Arc::new(Encoding::new(&schema, &names)?);
-    let features = schema.names();
+    let features: Vec<String> =
+        encoding.features().iter().map(|feature| feature.name.clone()).collect();
     let table =
         read_table(&path, None, Some(&features), data.target, true, Some(Arc::clone(&encoding)))?;
     let d = table.features.len();

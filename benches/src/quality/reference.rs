@@ -146,7 +146,7 @@ impl Bench<'_> {
     ) -> Result<()> {
         let points = small.cheapest(person, r, f64::INFINITY)?;
         if !small.is_exact {
-            let found = self.search(person, r).follow(&points)?;
+            let found = self.search(person, r).settle(points)?;
             found.iter().for_each(|landed| known.offer_own(landed));
             return Ok(());
         }

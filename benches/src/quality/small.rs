@@ -12,24 +12,28 @@ use anyhow::Result;
 use probe_core::Rows;
 use probe_core::math::normal::cdf;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 /// Most numbers that may change.
 const MOST_AXES: usize = 4;
 /// Cells in all, at most.
-const MOST_CELLS: usize = 6_000_000;
+const MOST_CELLS: usize = 2_500_000;
 /// Cells of an axis where the model is no tree.
 const LATTICE: usize = 400;
 /// Points of an axis on the first grid, by the number of axes; windows have fewer.
 const FIRST_GRID: [usize; MOST_AXES] = [400, 80, 32, 20];
 const WINDOW: usize = 7;
-const ZOOMS: usize = 7;
+/// Windows around a point where rates are exact, and where they are not.
+const ZOOMS: [usize; 2] = [7, 3];
 /// Points of the first grid whose surroundings are looked at, and how far above the target their
 /// rate may be.
-const KEPT: usize = 8;
+const KEPT: usize = 6;
 const NEARLY: f64 = 1.15;
 /// Standard deviations beyond which noise is left out of lattices.
 const BEYOND: f64 = 5.0;
+/// Mass of a cell that is left out.
+const NOTHING: f64 = 1e-13;
 /// Masks that are kept, and combinations of categories that are tried for a person, at most.
 const MASKS: usize = 512;
 pub(super) const MOST_CHOICES: usize = 20_000;
@@ -94,14 +98,6 @@ impl<'a> Small<'a> {
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
         found.truncate(KEPT);
         Ok(found.into_iter().map(|(_, point)| point).collect())
-    }
-
-    /// The rate of a point.
-    pub(super) fn rate(&self, point: &[f64]) -> Result<f64> {
-        let mask = self.mask(point)?;
-        let values: Vec<Vec<f64>> =
-            self.numbers.iter().map(|number| vec![point[number.column]]).collect();
-        Ok(self.table(&mask, &values)[0])
     }
 
     /// Every combination of categories, the cheapest first.
@@ -238,7 +234,7 @@ impl<'a> Small<'a> {
     ) -> Result<Option<(f64, Vec<f64>)>> {
         let mut best: Option<(f64, Vec<f64>)> = None;
         let mut spacing = spacing.to_vec();
-        for _ in 0..ZOOMS {
+        for _ in 0..ZOOMS[usize::from(!self.is_exact)] {
             let values: Vec<Vec<f64>> = self
                 .numbers
                 .iter()
@@ -288,46 +284,60 @@ impl<'a> Small<'a> {
 
     /// The rates of all points of a grid, the last axis fastest.
     fn table(&self, mask: &Mask, values: &[Vec<f64>]) -> Vec<f64> {
-        let weights: Vec<Vec<Vec<f64>>> = self
-            .axes
-            .iter()
-            .zip(&self.numbers)
-            .zip(values)
-            .map(|((axis, number), values)| {
-                values.iter().map(|v| axis.masses(self.problem, number, *v)).collect()
-            })
-            .collect();
-        let mut before = 1;
-        let mut after: usize = mask.shape.iter().product();
-        let mut now: Vec<f64> = Vec::new();
-        for (axis, weights) in weights.iter().enumerate() {
-            let cells = mask.shape[axis];
-            after /= cells;
-            let mut next = vec![0.0; before * weights.len() * after];
-            for outer in 0..before {
-                for (v, weights) in weights.iter().enumerate() {
-                    let to = &mut next[(outer * weights_len(values, axis) + v) * after..][..after];
-                    for (cell, weight) in weights.iter().enumerate().filter(|(_, w)| **w > 1e-14) {
-                        let from = (outer * cells + cell) * after;
-                        if axis == 0 {
-                            let from = &mask.refused[from..][..after];
-                            to.iter_mut().zip(from).for_each(|(t, f)| *t += weight * f64::from(*f));
-                        } else {
-                            let from = &now[from..][..after];
-                            to.iter_mut().zip(from).for_each(|(t, f)| *t += weight * f);
-                        }
-                    }
-                }
-            }
-            before *= values[axis].len();
-            now = next;
+        let mut masses = Vec::new();
+        let mut ranges = Vec::new();
+        for ((axis, number), values) in self.axes.iter().zip(&self.numbers).zip(values) {
+            let of: Vec<Vec<f64>> =
+                values.iter().map(|v| axis.masses(self.problem, number, *v)).collect();
+            let matters = |cell: &usize| of.iter().any(|masses| masses[*cell] > NOTHING);
+            let first = (0..axis.middles.len()).find(matters).unwrap_or(0);
+            let last = (0..axis.middles.len()).rfind(matters).unwrap_or(first);
+            ranges.push(first..last + 1);
+            masses.push(of);
+        }
+        let mut now = mask.part(&ranges);
+        let (mut before, mut after) = (1, now.len());
+        for (range, masses) in ranges.iter().zip(&masses) {
+            after /= range.len();
+            now = contract(&now, (before, range.clone(), after), masses);
+            before *= masses.len();
         }
         now
     }
 }
 
-fn weights_len(values: &[Vec<f64>], axis: usize) -> usize {
-    values[axis].len()
+/// Sums over the middle one of three axes, once with each of these weights.
+fn contract(
+    from: &[f64],
+    (before, range, after): (usize, Range<usize>, usize),
+    masses: &[Vec<f64>],
+) -> Vec<f64> {
+    let mut sums = vec![0.0; before * masses.len() * after];
+    let blocks = from.chunks_exact(range.len() * after);
+    for (sums, block) in sums.chunks_exact_mut(masses.len() * after).zip(blocks) {
+        for (sums, masses) in sums.chunks_exact_mut(after).zip(masses) {
+            for (cells, mass) in block.chunks_exact(after).zip(&masses[range.clone()]) {
+                if *mass > NOTHING {
+                    sums.iter_mut().zip(cells).for_each(|(sum, cell)| *sum += mass * cell);
+                }
+            }
+        }
+    }
+    sums
+}
+
+impl Mask {
+    /// The cells within a range on each axis.
+    fn part(&self, ranges: &[Range<usize>]) -> Vec<f64> {
+        let mut offsets = vec![0];
+        for (n, range) in self.shape.iter().zip(ranges) {
+            offsets = offsets
+                .iter()
+                .flat_map(|offset| range.clone().map(move |cell| offset * n + cell))
+                .collect();
+        }
+        offsets.iter().map(|&i| f64::from(self.refused[i])).collect()
+    }
 }
 
 impl Axis {

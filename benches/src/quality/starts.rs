@@ -66,6 +66,12 @@ impl Search<'_> {
         self.finish(pool)
     }
 
+    /// Lands the cheapest of some points that are close to the best already.
+    pub(super) fn settle(&mut self, points: Vec<Vec<f64>>) -> Result<Option<Landed>> {
+        self.most_rows /= 4;
+        self.finish(points)
+    }
+
     /// Freezes what the best point changes, one by one, in pairs and all categories, and starts
     /// again from the person; then from random places.
     fn restart(
