@@ -3,6 +3,7 @@
 
 mod ask;
 mod draws;
+mod fast;
 mod freeze;
 mod local;
 mod problem;
@@ -31,16 +32,16 @@ use subject::{Case, Half};
 
 /// Targets, the strictest first.
 const RATES: [f64; 3] = [0.05, 0.1, 0.35];
-const PEOPLE: usize = 5;
+const PEOPLE: usize = 4;
 /// People of small models for one of other models.
-const SMALL: usize = 12;
+const SMALL: usize = 15;
 /// Rows that a round of the search may score for a person and target, in thousands.
-const ROWS: u64 = 1_500;
+const ROWS: u64 = 600;
 
 /// What to compare.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// People per subject, at most; of each kind of small models twelve times as many
+    /// People per subject, at most; of each kind of small models fifteen times as many
     #[arg(long, default_value_t = PEOPLE)]
     people: usize,
     /// Only subjects whose title contains this, such as "HELOC" or "raw"
@@ -109,7 +110,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build()?;
     let (mut rows, mut frozen) = (Vec::new(), Vec::new());
     for planned in plan(options) {
-        eprintln!("{}", planned.title);
+        let started = std::time::Instant::now();
         let cases = (planned.load)(options)?;
         if planned.section == Section::Freeze {
             let row = pool.install(|| freezing(&planned.title, &cases, &rates, options))?;
@@ -120,6 +121,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             row.iter().for_each(|row| eprintln!("{}", row.line()));
             rows.extend(row);
         }
+        eprintln!("{}: {:.0} s", planned.title, started.elapsed().as_secs_f64());
     }
     let lines: Vec<String> = rows.iter().map(tally::Row::line).collect();
     say(&format!("{}\n{}\n\n{}", tally::HEADER, lines.join("\n"), tally::COLUMNS));
@@ -230,9 +232,9 @@ fn subject(
     for case in cases {
         let name = format!("{title}-{}", case.name);
         let mut store = Store::open(folder, &name, case.problem.key(&case.training)?)?;
-        // Kept after every few people, so that a run that is stopped is not lost.
-        for people in case.people.chunks(8) {
-            let found = with_bench(case, options, |bench| {
+        with_bench(case, options, |bench| {
+            // Kept after every few people, so that a run that is stopped is not lost.
+            for people in case.people.chunks(8) {
                 let one = |(row, person): &(usize, Vec<f64>)| {
                     let keys: Vec<String> = rates.iter().map(|r| person_key(person, *r)).collect();
                     let mut known: Vec<Known> = keys.iter().map(|key| store.get(key)).collect();
@@ -240,15 +242,15 @@ fn subject(
                     progress(title, &done, all);
                     Ok((keys.into_iter().zip(known).collect::<Vec<_>>(), outcomes))
                 };
-                people.par_iter().map(one).collect::<Result<Vec<_>>>()
-            })?;
-            let mut new = Vec::new();
-            for (known, of_person) in found {
-                new.extend(known);
-                outcomes.iter_mut().zip(of_person).for_each(|(all, one)| all.push(one));
+                let mut new = Vec::new();
+                for (known, one) in people.par_iter().map(one).collect::<Result<Vec<_>>>()? {
+                    new.extend(known);
+                    outcomes.iter_mut().zip(one).for_each(|(all, one)| all.push(one));
+                }
+                store.keep(new.into_iter())?;
             }
-            store.keep(new.into_iter())?;
-        }
+            Ok(())
+        })?;
     }
     let row = |(r, outcomes): (&f64, &Vec<Outcome>)| tally::Row::of(title, *r, outcomes);
     Ok(rates.iter().zip(&outcomes).map(row).collect())

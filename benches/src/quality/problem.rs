@@ -309,6 +309,11 @@ impl Problem {
         if self.raw_input { raw } else { (raw - number.offset) / number.width }
     }
 
+    /// Standard deviation of how far people miss a number, in units of the model's input.
+    pub(super) fn input_sd(&self, number: &Number) -> f64 {
+        if self.raw_input { number.raw_sd() } else { number.sd }
+    }
+
     /// The score of a row that is carried out exactly.
     pub(super) fn score(&self, row: &[f64]) -> Result<f64> {
         let mut input = vec![0.0; row.len()];

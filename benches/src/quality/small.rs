@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 /// Most numbers that may change.
 const MOST_AXES: usize = 4;
 /// Cells in all, at most.
-const MOST_CELLS: usize = 2_500_000;
+const MOST_CELLS: usize = 1_500_000;
 /// Cells of an axis where the model is no tree.
 const LATTICE: usize = 400;
 /// Points of an axis on the first grid, by the number of axes; windows have fewer.
@@ -371,7 +371,7 @@ impl Axis {
     /// The probability of each cell for somebody who aims at `value`.
     fn masses(&self, problem: &Problem, number: &Number, value: f64) -> Vec<f64> {
         let at = problem.input(number, value);
-        let sd = problem.input(number, value + number.raw_sd()) - at;
+        let sd = problem.input_sd(number);
         let below = |end: &f64| match sd > 0.0 {
             true => cdf((end - at) / sd),
             false => f64::from(u8::from(at <= *end)),

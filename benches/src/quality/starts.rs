@@ -20,6 +20,8 @@ const NEAR: usize = 12;
 /// Points this much more expensive than the best are still refined.
 const WORSE: f64 = 1.1;
 const REFINED: usize = 4;
+/// Points that are moved to the target rate, at most.
+const LANDED: usize = 2;
 /// Shares of a standard error (of the draws that points land on) below the target that are tried.
 const MARGINS: [f64; 5] = [0.0, 0.7, 1.5, 3.0, 6.0];
 /// Random spread of what a climb thinks of a move.
@@ -294,13 +296,17 @@ impl Search<'_> {
         }
         refined.sort_by(|a, b| self.cost(a).total_cmp(&self.cost(b)));
         let mut best: Option<Landed> = None;
+        let mut n_landed = 0;
         for point in refined {
             let most = best.as_ref().map_or(f64::INFINITY, |best| best.cost);
-            if self.cost(&point) < 1.02 * most
-                && let Some(landed) = self.land(&point)?
-                && landed.cost < most
-            {
-                best = Some(landed);
+            if n_landed == LANDED || self.cost(&point) > 1.005 * most {
+                break;
+            }
+            if let Some(landed) = self.land(&point)? {
+                n_landed += 1;
+                if landed.cost < most {
+                    best = Some(landed);
+                }
             }
         }
         Ok(best)
@@ -327,9 +333,9 @@ impl Search<'_> {
     /// draws is refused; `None` where a little is not enough.
     fn raised(&mut self, point: &[f64], r: f64, level: usize) -> Result<Option<Vec<f64>>> {
         if self.judge.holds(point, r, level)? {
-            let (mut bad, mut good) = (0.9, 1.0);
+            let (mut bad, mut good) = (0.95, 1.0);
             let mut best = point.to_vec();
-            for _ in 0..10 {
+            for _ in 0..6 {
                 let middle = 0.5 * (bad + good);
                 let less = self.stretched(point, middle);
                 if self.judge.holds(&less, r, level)? {
@@ -343,14 +349,14 @@ impl Search<'_> {
         if let Some(point) = self.one_step_more(point, r, level)? {
             return Ok(Some(point));
         }
-        let (mut bad, mut good) = (1.0, 1.02);
+        let (mut bad, mut good) = (1.0, 1.01);
         while !self.judge.holds(&self.stretched(point, good), r, level)? {
-            (bad, good) = (good, good * 1.04);
-            if good > 1.6 {
+            (bad, good) = (good, 1.0 + 2.0 * (good - 1.0));
+            if good > 1.7 {
                 return Ok(None);
             }
         }
-        for _ in 0..10 {
+        for _ in 0..5 {
             let middle = 0.5 * (bad + good);
             let holds = self.judge.holds(&self.stretched(point, middle), r, level)?;
             *(if holds { &mut good } else { &mut bad }) = middle;
