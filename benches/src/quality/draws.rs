@@ -101,6 +101,18 @@ impl<'a> Judge<'a> {
         Ok(&self.scores[..n])
     }
 
+    /// A block of draws scored by the fast scorer and by the model.
+    #[cfg(test)]
+    pub(super) fn both_ways(&mut self, point: &[f64], from: usize) -> Result<(Vec<f64>, Vec<f64>)> {
+        let draws = self.draws;
+        self.prepare(draws, point);
+        let fast = self.block(draws, point, from, BLOCK)?.to_vec();
+        let n = draws.n_noisy;
+        let values = draws.values[from * n..(from + BLOCK) * n].to_vec();
+        let plain = Draws { values, n_noisy: n, errors: Vec::new(), fast: None };
+        Ok((fast, self.block(&plain, point, 0, BLOCK)?.to_vec()))
+    }
+
     /// Whether at most a share `r` of `n` draws is refused, and the point itself is not. Counting
     /// stops once the outcome is hardly in doubt.
     pub(super) fn holds(&mut self, point: &[f64], r: f64, n: usize) -> Result<bool> {

@@ -10,6 +10,16 @@ use anyhow::Result;
 const WORTH: f64 = 1e-3;
 /// Numbers without bounds are moved at most so far, in scaled units.
 const FARTHEST: f64 = 4.0;
+/// How much of a change is taken back, as shares of the point's cost; sweeps for each share, and
+/// passes over all of them, at most.
+const AMOUNTS: [f64; 6] = [1.0, 0.4, 0.15, 0.06, 0.025, 0.01];
+const SWEEPS: usize = 4;
+const PASSES: usize = 4;
+/// Features that are tried to make up for what was taken back, after a glance at so many draws; and
+/// those of which pairs are tried.
+const GLANCE: usize = 256;
+const PROMISING: usize = 4;
+const PAIRED: usize = 3;
 /// The first stop of a scan, in standard deviations of the noise, and how stops grow.
 const FIRST: f64 = 0.5;
 const GROWTH: f64 = 1.3;
@@ -168,22 +178,25 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// A point near `start`, which holds, that no move of one or two features makes cheaper.
+    /// A point near `start`, which holds, that no exchange between features makes cheaper.
     pub(super) fn descend(&mut self, start: Vec<f64>, level: usize) -> Result<Vec<f64>> {
         let mut point = start;
-        let mut amount = 0.25 * self.cost(&point);
-        let smallest = 0.01 * amount;
-        while !self.is_spent() {
+        for _ in 0..PASSES {
+            let before = self.cost(&point);
             self.undo(&mut point, level)?;
             self.shrink(&mut point, level)?;
-            if let Some(better) = self.exchange(&point, level)? {
-                point = better;
-                continue;
+            for share in AMOUNTS {
+                for _ in 0..SWEEPS {
+                    let now = self.cost(&point);
+                    self.sweep(&mut point, share * now, level)?;
+                    if self.is_spent() || self.cost(&point) > now * (1.0 - WORTH) {
+                        break;
+                    }
+                    self.shrink(&mut point, level)?;
+                }
             }
-            match self.trade(&point, amount, level)? {
-                Some(better) => point = better,
-                None if amount > smallest => amount *= 0.4,
-                None => break,
+            if self.is_spent() || self.cost(&point) > before * (1.0 - 10.0 * WORTH) {
+                break;
             }
         }
         Ok(point)
@@ -201,105 +214,146 @@ impl Search<'_> {
     }
 
     /// Takes back as much of each number's change as is not needed.
-    pub(super) fn shrink(&mut self, point: &mut [f64], level: usize) -> Result<()> {
+    fn shrink(&mut self, point: &mut [f64], level: usize) -> Result<()> {
         let problem = self.judge.problem;
         for part in self.changed(point) {
             let Part::Number(k) = part else { continue };
             let number = &problem.numbers[k];
-            let now = point[number.column];
-            let least = self.least(point, number, now, level)?;
-            point[number.column] = least.unwrap_or(now);
+            let (x, now) = (self.person[number.column], point[number.column]);
+            self.bisect(point, number, (x, now), level)?;
         }
         Ok(())
     }
 
-    /// Takes one change back and lets another feature make up for it.
-    fn exchange(&mut self, point: &[f64], level: usize) -> Result<Option<Vec<f64>>> {
+    /// Takes some of each change back, at most `amount` of its cost, and lets the features make up
+    /// for it that help most. Cheaper points replace `point`.
+    fn sweep(&mut self, point: &mut Vec<f64>, amount: f64, level: usize) -> Result<()> {
         let problem = self.judge.problem;
-        let now = self.cost(point);
-        for part in self.changed(point) {
-            let less = self.without(point, part);
-            let saved = now - self.cost(&less);
-            for (k, number) in problem.numbers.iter().enumerate() {
-                if Part::Number(k) == part || !number.mutable {
-                    continue;
-                }
-                if let Some(better) = self.make_up(&less, number, saved, level)? {
-                    return Ok(Some(better));
-                }
+        for part in self.changed(point).into_iter().rev() {
+            if self.is_spent() {
+                break;
             }
-            for category in &problem.categories {
-                let Some(own) = category.option_of(self.person) else { continue };
-                for option in category.others(own) {
-                    let mut other = less.clone();
-                    category.set(option, &mut other);
-                    let cheaper = self.cost(&other) < now * (1.0 - WORTH);
-                    if cheaper && other != less && self.holds(&other, level)? {
-                        return Ok(Some(other));
-                    }
+            let less = match part {
+                Part::Number(k) => {
+                    let number = &problem.numbers[k];
+                    let (j, x) = (number.column, self.person[number.column]);
+                    let by = point[j] - x;
+                    let back = number.reach(by, amount).min(by.abs());
+                    let mut less = point.clone();
+                    less[j] = number.told(x, point[j] - back.copysign(by));
+                    less
                 }
+                Part::Category(_) if amount >= self.cost(point) => self.without(point, part),
+                Part::Category(_) => continue,
+            };
+            let saved = self.cost(point) - self.cost(&less);
+            if saved > 0.0
+                && let Some(better) = self.make_up(&less, part, saved, level)?
+            {
+                *point = better;
             }
         }
-        Ok(None)
+        Ok(())
     }
 
-    /// Moves a number further so that `less` holds, for at most a cost of `saved`.
+    /// Lets `less` hold again by moving other features further, for less than `saved`.
     fn make_up(
         &mut self,
         less: &[f64],
-        number: &Number,
+        part: Part,
         saved: f64,
         level: usize,
     ) -> Result<Option<Vec<f64>>> {
-        let (j, x) = (number.column, self.person[number.column]);
-        let now = self.cost(less) + saved;
-        for sign in [1.0, -1.0] {
-            // Outwards only: the way back to the person's value is searched when numbers shrink.
-            if (less[j] - x) * sign < 0.0 {
+        let least = (self.cost(less) + saved) * (1.0 - WORTH);
+        let mut tried = Vec::new();
+        for (other, numbers) in self.ways_out(less, part, saved * (1.0 - 2.0 * WORTH)) {
+            if other != less && self.cost(&other) < least {
+                tried.push((self.judge.quantile(&other, self.r, GLANCE)?, other, numbers));
+            }
+        }
+        tried.sort_by(|a, b| b.0.total_cmp(&a.0));
+        // Two that help, each for half of what was saved.
+        let halves = self.halves(less, &tried);
+        let some = tried.into_iter().take(PROMISING).map(|(_, other, numbers)| (other, numbers));
+        for (mut other, numbers) in some.collect::<Vec<_>>().into_iter().chain(halves) {
+            if !self.holds(&other, level)? {
                 continue;
             }
-            let reach = number.reach(sign, saved * (1.0 - 2.0 * WORTH));
-            let end = self.end(number, sign);
-            for share in [1.0, 0.5] {
-                let far = less[j] + sign * reach * share;
-                let far = number.told(x, if sign < 0.0 { far.max(end) } else { far.min(end) });
-                let mut point = less.to_vec();
-                point[j] = far;
-                let cheaper = self.cost(&point) < now * (1.0 - WORTH);
-                if far == less[j] || !cheaper || !self.holds(&point, level)? {
-                    continue;
-                }
-                self.bisect(&mut point, number, (less[j], far), level)?;
-                return Ok(Some(point));
+            for k in numbers {
+                let number = &self.judge.problem.numbers[k];
+                let ends = (less[number.column], other[number.column]);
+                self.bisect(&mut other, number, ends, level)?;
             }
+            return Ok(Some(other));
         }
         Ok(None)
     }
 
-    /// Takes back some of one number's change and lets another make up for it.
-    fn trade(&mut self, point: &[f64], amount: f64, level: usize) -> Result<Option<Vec<f64>>> {
+    /// Points that differ from `less` in one more feature, by at most `saved` of cost, and the
+    /// numbers that moved. What was taken back stays back.
+    fn ways_out(&self, less: &[f64], part: Part, saved: f64) -> Vec<(Vec<f64>, Vec<usize>)> {
         let problem = self.judge.problem;
-        let now = self.cost(point);
-        for part in self.changed(point) {
-            let Part::Number(from) = part else { continue };
-            let number = &problem.numbers[from];
-            let (j, x) = (number.column, self.person[number.column]);
-            let back = number.reach(point[j] - x, amount).min((point[j] - x).abs());
-            let mut less = point.to_vec();
-            less[j] = number.told(x, point[j] - back.copysign(point[j] - x));
-            let saved = now - self.cost(&less);
-            if saved <= 0.0 {
+        let mut found = Vec::new();
+        for (k, number) in problem.numbers.iter().enumerate() {
+            if Part::Number(k) == part || !number.mutable {
                 continue;
             }
-            for (k, other) in problem.numbers.iter().enumerate() {
-                if k == from || !other.mutable {
-                    continue;
+            let (j, x) = (number.column, self.person[number.column]);
+            // Outwards only: the way back to the person's value is another feature's turn.
+            for sign in [1.0, -1.0].into_iter().filter(|sign| (less[j] - x) * sign >= 0.0) {
+                let end = self.end(number, sign);
+                let far = less[j] + sign * number.reach(sign, saved);
+                let far = if sign < 0.0 { far.max(end) } else { far.min(end) };
+                let mut point = less.to_vec();
+                point[j] = number.told(x, far);
+                if self.cost(&point) > self.cost(less) + saved
+                    && let Some(step) = number.step
+                {
+                    // Rounded outwards too far.
+                    point[j] = number.told(x, point[j] - sign * step);
                 }
-                if let Some(better) = self.make_up(&less, other, saved, level)? {
-                    return Ok(Some(better));
+                if (point[j] - less[j]) * sign > 0.0 {
+                    found.push((point, vec![k]));
                 }
             }
         }
-        Ok(None)
+        for category in &problem.categories {
+            let Some(own) = category.option_of(self.person) else { continue };
+            for option in category.others(own) {
+                let mut point = less.to_vec();
+                category.set(option, &mut point);
+                found.push((point, Vec::new()));
+            }
+        }
+        found
+    }
+
+    /// Pairs of the most promising numbers, each moved half as far.
+    fn halves(
+        &self,
+        less: &[f64],
+        tried: &[(f64, Vec<f64>, Vec<usize>)],
+    ) -> Vec<(Vec<f64>, Vec<usize>)> {
+        let problem = self.judge.problem;
+        let numbers: Vec<_> =
+            tried.iter().filter(|(_, _, numbers)| !numbers.is_empty()).take(PAIRED).collect();
+        let mut found = Vec::new();
+        for (i, (_, one, of_one)) in numbers.iter().enumerate() {
+            for (_, other, of_other) in &numbers[..i] {
+                let mut point = less.to_vec();
+                for (k, far) in [(of_one[0], one), (of_other[0], other)] {
+                    let j = problem.numbers[k].column;
+                    let half = 0.5 * (less[j] + far[j]);
+                    // Rounded towards what was there, so that it is not too expensive.
+                    let step = problem.numbers[k].step.unwrap_or(0.0);
+                    let half = half - 0.99 * step.copysign(far[j] - less[j]);
+                    point[j] = problem.numbers[k].told(self.person[j], half);
+                }
+                if of_one[0] != of_other[0] {
+                    found.push((point, vec![of_one[0], of_other[0]]));
+                }
+            }
+        }
+        found
     }
 }

@@ -15,6 +15,8 @@ mod store;
 mod subject;
 mod synthetic;
 mod tally;
+#[cfg(test)]
+mod tests;
 
 use anyhow::{Context as _, Result};
 use ask::Engines;
@@ -36,7 +38,7 @@ const PEOPLE: usize = 4;
 /// People of small models for one of other models.
 const SMALL: usize = 15;
 /// Rows that a round of the search may score for a person and target, in thousands.
-const ROWS: u64 = 600;
+const ROWS: u64 = 2_000;
 
 /// What to compare.
 #[derive(clap::Args)]

@@ -18,14 +18,17 @@ use std::sync::{Arc, Mutex};
 /// Most numbers that may change.
 const MOST_AXES: usize = 4;
 /// Cells in all, at most.
-const MOST_CELLS: usize = 1_500_000;
+const MOST_CELLS: f64 = 1.5e6;
 /// Cells of an axis where the model is no tree.
 const LATTICE: usize = 400;
 /// Points of an axis on the first grid, by the number of axes; windows have fewer.
 const FIRST_GRID: [usize; MOST_AXES] = [400, 80, 32, 20];
 const WINDOW: usize = 7;
-/// Windows around a point where rates are exact, and where they are not.
-const ZOOMS: [usize; 2] = [7, 3];
+/// How often windows are made smaller where rates are exact, and where they are not; windows in
+/// all; and the share of the cost that a window must gain to be moved without that.
+const ZOOMS: [usize; 2] = [8, 3];
+const WINDOWS: usize = 30;
+const MUCH: f64 = 2e-3;
 /// Points of the first grid whose surroundings are looked at, and how far above the target their
 /// rate may be.
 const KEPT: usize = 6;
@@ -68,16 +71,16 @@ impl<'a> Small<'a> {
         if numbers.is_empty() || numbers.len() > MOST_AXES || !bounded {
             return None;
         }
-        let is_exact = problem.model.as_trees().is_some();
-        let per_axis = (MOST_CELLS as f64).powf(1.0 / numbers.len() as f64) as usize;
-        let axis = |number: &&Number| match problem.model.as_trees() {
-            Some(trees) => Axis::of_trees(trees, number.column),
-            None => Axis::lattice(problem, number, per_axis.min(LATTICE)),
-        };
-        let axes: Vec<Axis> = numbers.iter().map(axis).collect();
-        let cells: f64 = axes.iter().map(|axis| axis.middles.len() as f64).product();
-        let masks = Mutex::new(BTreeMap::new());
-        (cells <= MOST_CELLS as f64).then_some(Self { problem, numbers, axes, masks, is_exact })
+        let cells = |axes: &[Axis]| axes.iter().map(|a| a.middles.len() as f64).product::<f64>();
+        let of_trees = problem.model.as_trees().map(|trees| {
+            numbers.iter().map(|number| Axis::of_trees(trees, number.column)).collect::<Vec<_>>()
+        });
+        let of_trees = of_trees.filter(|axes| cells(axes) <= MOST_CELLS);
+        let is_exact = of_trees.is_some();
+        let per_axis = MOST_CELLS.powf(1.0 / numbers.len() as f64) as usize;
+        let lattice = |number: &&Number| Axis::lattice(problem, number, per_axis.min(LATTICE));
+        let axes = of_trees.unwrap_or_else(|| numbers.iter().map(lattice).collect());
+        Some(Self { problem, numbers, axes, masks: Mutex::default(), is_exact })
     }
 
     /// The cheapest points, with rates at most `r` where they are exact and about `r` where not;
@@ -234,7 +237,12 @@ impl<'a> Small<'a> {
     ) -> Result<Option<(f64, Vec<f64>)>> {
         let mut best: Option<(f64, Vec<f64>)> = None;
         let mut spacing = spacing.to_vec();
-        for _ in 0..ZOOMS[usize::from(!self.is_exact)] {
+        let mut zooms = 0;
+        for _ in 0..WINDOWS {
+            if zooms == ZOOMS[usize::from(!self.is_exact)] {
+                break;
+            }
+            let before = best.as_ref().map_or(f64::INFINITY, |(cost, _)| *cost);
             let values: Vec<Vec<f64>> = self
                 .numbers
                 .iter()
@@ -267,7 +275,13 @@ impl<'a> Small<'a> {
                     centre = self.point(&centre, &values, lowest.unwrap_or(0));
                 }
             }
-            spacing.iter_mut().for_each(|by| *by *= 0.45);
+            // A window that gained much is moved once more before it is made smaller.
+            let now = best.as_ref().map_or(f64::INFINITY, |(cost, _)| *cost);
+            let moved = now < before * (1.0 - MUCH);
+            if !moved {
+                spacing.iter_mut().for_each(|by| *by *= 0.45);
+                zooms += 1;
+            }
         }
         Ok(best)
     }

@@ -13,7 +13,9 @@ const GLANCE: usize = 256;
 /// Steps of a greedy climb, at most.
 const STEPS: usize = 14;
 /// Moves of one number that a climb compares, in standard deviations of the noise.
-const MOVES: [f64; 4] = [1.0, 2.5, 6.0, 15.0];
+const MOVES: [f64; 6] = [1.0, 2.0, 4.0, 7.0, 12.0, 20.0];
+/// Moves that a step of a climb looks at after the first, at most.
+const LOOKED_AT: usize = 32;
 /// Training rows that are looked at in a round, and of these the nearest ones that are tried.
 const LOOK: usize = 400;
 const NEAR: usize = 12;
@@ -173,7 +175,8 @@ impl Search<'_> {
     ) -> Result<Option<Vec<f64>>> {
         let mut point = start.to_vec();
         let mut draws = GLANCE;
-        for _ in 0..STEPS {
+        let mut moves = self.moves(frozen);
+        for step in 0..STEPS {
             let now = self.judge.quantile(&point, self.r, draws)?;
             if now > 0.0 {
                 if self.holds(&point, SCREEN)? {
@@ -183,13 +186,20 @@ impl Search<'_> {
             }
             let (cost, lacking) = (self.cost(&point), (-now).max(1e-3 * now.abs()).max(1e-9));
             let mut best: Option<(f64, Vec<f64>)> = None;
-            for other in self.neighbours(&point, frozen) {
+            // What was worth little at first hardly is the best later.
+            let most = if step == 0 { usize::MAX } else { LOOKED_AT };
+            moves.sort_by(|a, b| b.0.total_cmp(&a.0));
+            for (last, values) in moves.iter_mut().take(most) {
+                let mut other = point.clone();
+                values.iter().for_each(|(column, value)| other[*column] = *value);
+                if other == point {
+                    continue;
+                }
                 let gain = self.judge.quantile(&other, self.r, draws)? - now;
                 let price = (self.cost(&other) - cost).max(1e-6);
-                let mut worth = gain.min(1.2 * lacking) / price;
-                if let Some(stream) = &mut jitter {
-                    worth *= (JITTER * stream.normal()).exp();
-                }
+                *last = gain.min(1.2 * lacking) / price;
+                let luck = jitter.as_mut().map_or(0.0, |stream| JITTER * stream.normal());
+                let worth = *last * luck.exp();
                 if gain > 0.0 && best.as_ref().is_none_or(|(most, _)| worth > *most) {
                     best = Some((worth, other));
                 }
@@ -202,22 +212,20 @@ impl Search<'_> {
         Ok(None)
     }
 
-    /// Points that differ from one in a single feature.
-    fn neighbours(&self, point: &[f64], frozen: &[bool]) -> Vec<Vec<f64>> {
+    /// New values of single features, each with what it was worth when it was last looked at.
+    fn moves(&self, frozen: &[bool]) -> Vec<(f64, Vec<(usize, f64)>)> {
         let problem = self.judge.problem;
-        let mut found = Vec::new();
+        let mut found: Vec<Vec<(usize, f64)>> = Vec::new();
         for number in problem.numbers.iter().filter(|n| n.mutable && !frozen[n.column]) {
             let (j, x) = (number.column, self.person[number.column]);
             let unit = number.raw_sd().max(0.02 * number.width);
             for sign in [-1.0, 1.0] {
                 let end = self.end(number, sign);
                 for by in MOVES {
-                    let v = point[j] + sign * by * unit;
+                    let v = x + sign * by * unit;
                     let v = number.told(x, if sign < 0.0 { v.max(end) } else { v.min(end) });
-                    let mut other = point.to_vec();
-                    other[j] = v;
-                    if v != point[j] && found.last() != Some(&other) {
-                        found.push(other);
+                    if v != x && found.last() != Some(&vec![(j, v)]) {
+                        found.push(vec![(j, v)]);
                     }
                 }
             }
@@ -225,14 +233,11 @@ impl Search<'_> {
         for category in problem.categories.iter().filter(|c| !frozen[c.columns[0]]) {
             let Some(own) = category.option_of(self.person) else { continue };
             for option in category.others(own) {
-                let mut other = point.to_vec();
-                category.set(option, &mut other);
-                if other != point {
-                    found.push(other);
-                }
+                let values = category.columns.iter().zip(&category.options[option]);
+                found.push(values.map(|(column, value)| (*column, *value)).collect());
             }
         }
-        found
+        found.into_iter().map(|values| (f64::INFINITY, values)).collect()
     }
 
     /// Random training rows with everything that may not change as the person has it, as far as
