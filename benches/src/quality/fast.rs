@@ -147,7 +147,8 @@ impl Ensemble {
     /// Adds the part of a tree that the draws reach; returns its root and depth.
     fn prune(&self, tree: &Tree, at: usize, input: &[f64], nodes: &mut Vec<Node>) -> (u32, u32) {
         if tree.left[at] < 0 {
-            let value = if self.votes { f64::from(u8::from(tree.value[at] > 0.5)) } else { tree.value[at] };
+            let value =
+                if self.votes { f64::from(u8::from(tree.value[at] > 0.5)) } else { tree.value[at] };
             let own = nodes.len() as u32;
             let adds = (self.factor * value) as f32;
             nodes.push(Node { cut: f32::INFINITY, place: 0, next: [own, own], adds });
@@ -238,7 +239,13 @@ impl Network {
                 moves.iter_mut().zip(weights).for_each(|(m, w)| *m += w * error);
             }
         }
-        Self { layers, out: (out, (bias - mlp.threshold()) as f32), activation: mlp.activation(), moves, width }
+        Self {
+            layers,
+            out: (out, (bias - mlp.threshold()) as f32),
+            activation: mlp.activation(),
+            moves,
+            width,
+        }
     }
 
     fn prepare(&self, input: &[f64], at: &mut AtPoint) {
@@ -288,15 +295,14 @@ impl Network {
 fn tanh(t: f32) -> f32 {
     let t = t.clamp(-7.9, 7.9);
     let s = t * t;
-    let top = ((((((-2.760_768_5e-16 * s + 2.000_188e-13) * s - 8.604_672e-11) * s
-        + 5.122_297e-8)
-        * s
-        + 1.485_722_4e-5)
-        * s
-        + 6.372_619_3e-4)
-        * s
-        + 4.893_524_6e-3)
-        * t;
+    let top =
+        ((((((-2.760_768_5e-16 * s + 2.000_188e-13) * s - 8.604_672e-11) * s + 5.122_297e-8) * s
+            + 1.485_722_4e-5)
+            * s
+            + 6.372_619_3e-4)
+            * s
+            + 4.893_524_6e-3)
+            * t;
     let bottom = ((1.198_258_4e-6 * s + 1.185_347_1e-4) * s + 2.268_434_6e-3) * s + 4.893_525e-3;
     top / bottom
 }
@@ -308,7 +314,8 @@ fn normal(t: f32) -> f32 {
     let p = 1.0
         + z * (0.070_523_08
             + z * (0.042_282_01
-                + z * (0.009_270_527 + z * (0.000_152_014_3 + z * (0.000_276_567_2 + z * 0.000_043_063_8)))));
+                + z * (0.009_270_527
+                    + z * (0.000_152_014_3 + z * (0.000_276_567_2 + z * 0.000_043_063_8)))));
     let p2 = p * p;
     let p4 = p2 * p2;
     let p8 = p4 * p4;

@@ -79,9 +79,8 @@ impl Row {
     }
 
     pub(super) fn line(&self) -> String {
-        let share = |n: usize| {
-            format!("{n} ({:.1} %)", 100.0 * n as f64 / self.people.max(1) as f64)
-        };
+        let share =
+            |n: usize| format!("{n} ({:.1} %)", 100.0 * n as f64 / self.people.max(1) as f64);
         format!(
             "| {} | {} | {} | {} | {} | {} | {:.2} | {} | {} |",
             self.subject,

@@ -110,7 +110,8 @@ impl Search<'_> {
         let first = FIRST * number.raw_sd().max(0.01 * number.width);
         let (mut step, mut last) = (first, x);
         while last != end {
-            let v = if (end - last).abs() <= 1.2 * step { end } else { last + step.copysign(end - x) };
+            let v =
+                if (end - last).abs() <= 1.2 * step { end } else { last + step.copysign(end - x) };
             let v = number.told(x, v);
             if v == last {
                 if (end - last).abs() <= 1.2 * step {

@@ -119,7 +119,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             row.iter().for_each(|row| eprintln!("{}", row.line()));
             frozen.extend(row);
         } else {
-            let row = pool.install(|| subject(&planned.title, &cases, &rates, (options, &folder)))?;
+            let row =
+                pool.install(|| subject(&planned.title, &cases, &rates, (options, &folder)))?;
             row.iter().for_each(|row| eprintln!("{}", row.line()));
             rows.extend(row);
         }
@@ -160,9 +161,7 @@ fn small_subjects() -> Vec<Planned> {
         title: title.to_owned(),
         section: Section::Small,
         selected: true,
-        load: Box::new(move |options| {
-            synthetic::cases(kind, options.half, SMALL * options.people)
-        }),
+        load: Box::new(move |options| synthetic::cases(kind, options.half, SMALL * options.people)),
     };
     kinds.map(planned).into()
 }

@@ -227,8 +227,7 @@ impl Problem {
         for feature in &schema.features {
             if feature.kind == Kind::Categorical {
                 let mut category = Category::of_feature(feature, names)?;
-                let group =
-                    Group::of_options(category.columns.clone(), category.options.clone());
+                let group = Group::of_options(category.columns.clone(), category.options.clone());
                 let n = category.options.len();
                 let of = |from: usize| {
                     (0..n).map(|to| cost.norm().finish(cost.of_choice(&group, from, to))).collect()
@@ -257,13 +256,12 @@ impl Problem {
     /// The l1 cost of a move.
     pub(super) fn cost(&self, from: &[f64], to: &[f64]) -> f64 {
         let numbers = self.numbers.iter().map(|n| n.cost(from[n.column], to[n.column]));
-        let of_category = |category: &Category| {
-            match (category.option_of(from), category.option_of(to)) {
+        let of_category =
+            |category: &Category| match (category.option_of(from), category.option_of(to)) {
                 (Some(a), Some(b)) if a == b => 0.0,
                 (Some(a), Some(b)) => category.cost(a, b),
                 _ => f64::INFINITY,
-            }
-        };
+            };
         numbers.sum::<f64>() + self.categories.iter().map(of_category).sum::<f64>()
     }
 

@@ -196,8 +196,7 @@ impl<'a> Small<'a> {
             let point = self.point(base, &values, i);
             let cost = self.problem.cost(person, &point);
             // Up to a step of the grid may be taken back.
-            let steps: f64 =
-                self.numbers.iter().zip(&spacing).map(|(n, s)| n.cost(0.0, *s)).sum();
+            let steps: f64 = self.numbers.iter().zip(&spacing).map(|(n, s)| n.cost(0.0, *s)).sum();
             if cost - steps < most {
                 centres.push((cost, point));
             }
@@ -206,9 +205,10 @@ impl<'a> Small<'a> {
         let mut chosen: Vec<Vec<f64>> = Vec::new();
         for (_, point) in centres {
             let near = |other: &Vec<f64>| {
-                self.numbers.iter().zip(&spacing).all(|(n, by)| {
-                    (point[n.column] - other[n.column]).abs() <= 1.5 * by
-                })
+                self.numbers
+                    .iter()
+                    .zip(&spacing)
+                    .all(|(n, by)| (point[n.column] - other[n.column]).abs() <= 1.5 * by)
             };
             if chosen.len() < KEPT && !chosen.iter().any(near) {
                 chosen.push(point);
@@ -408,7 +408,8 @@ fn shares(scores: &[f64], shape: &[usize]) -> Vec<f32> {
         stride /= n;
         for i in 0..scores.len() {
             let at = i / stride % n;
-            let (low, high) = (if at > 0 { i - stride } else { i }, if at + 1 < n { i + stride } else { i });
+            let (low, high) =
+                (if at > 0 { i - stride } else { i }, if at + 1 < n { i + stride } else { i });
             let slope = (scores[high] - scores[low]) / ((high - low) / stride).max(1) as f64;
             squares[i] += slope * slope;
         }

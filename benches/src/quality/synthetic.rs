@@ -36,8 +36,7 @@ pub(super) fn cases(kind: Kind, half: Half, people: usize) -> Result<Vec<Case>> 
 fn case(kind: Kind, number: usize, which: (Half, usize)) -> Result<Case> {
     let d = 2 + number % 3;
     let sigma = SIGMAS[number / 3 % SIGMAS.len()];
-    let mut stream =
-        Seed(0).stream(Purpose::Data, STREAM + 1_000 * kind as u64 + number as u64);
+    let mut stream = Seed(0).stream(Purpose::Data, STREAM + 1_000 * kind as u64 + number as u64);
     let rule = Rule::new(d, &mut stream);
     let points = |n: usize, stream: &mut Stream| -> Vec<Vec<f64>> {
         (0..n).map(|_| (0..d).map(|_| stream.uniform()).collect()).collect()

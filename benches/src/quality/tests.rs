@@ -88,9 +88,7 @@ fn fast_scores_are_the_models() {
         vec![stump(0, 0.5, [-0.4, 0.7]), stump(1, 0.6, [-0.5, 1.0]), stump(0, 9.0, [0.1, 0.0])],
         -0.25,
     )];
-    for activation in
-        [Activation::Relu, Activation::Tanh, Activation::Sigmoid, Activation::Gelu]
-    {
+    for activation in [Activation::Relu, Activation::Tanh, Activation::Sigmoid, Activation::Gelu] {
         let layers = vec![dense(2, 5, 0.1), dense(5, 9, 0.2), dense(9, 1, 0.3)];
         models.push(Arc::new(Mlp::new(layers, activation, 0.2).unwrap()));
     }
