@@ -10,6 +10,7 @@ mod networks;
 mod offline;
 mod peers;
 mod people;
+mod quality;
 mod report;
 mod resample;
 mod scaling;
@@ -50,6 +51,9 @@ enum What {
     /// Every method on every data set and kind of model: answers, rates, costs, rules; a full run
     /// writes docs/quality.md
     Board(board::Options),
+    /// What certified answers cost against the best known points, by brute force or a long search
+    /// that is not the engine's; the freezing test
+    Quality(quality::Options),
     /// Write measured parts into the documents, and the README's figures
     Report(report::Options),
 }
@@ -66,6 +70,7 @@ fn main() -> Result<()> {
         What::People(options) => people::run(&options),
         What::Trees(options) => trees::run(&options),
         What::Board(options) => board::run(&options),
+        What::Quality(options) => quality::run(&options),
         What::Report(options) => report::run(&options),
     }
 }

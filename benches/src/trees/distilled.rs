@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use probe_bench::clock::time;
 use probe_bench::stats::mean;
 use probe_core::recourse::method;
-use probe_core::{Goal, MethodOptions, Proposal, Setup, Verdict};
+use probe_core::{Ask, Budget, Goal, MethodOptions, Proposal, Setup, Verdict};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -54,9 +54,9 @@ pub(super) fn rows(subject: &Subject, rates: &[f64], people: usize) -> Result<Ve
         for &r in rates {
             let answer = |i: usize| -> Result<(Proposal, f64)> {
                 let mut proposal = Proposal::new(subject.names.len());
-                let ((), took) = time(|| {
-                    Ok(solver.worker().find(subject.person(i), Goal::Rate(r), &mut proposal)?)
-                })?;
+                let budget = Budget::default();
+                let ask = Ask::new(subject.person(i), Goal::Rate(r), &budget);
+                let ((), took) = time(|| Ok(solver.worker().find(&ask, &mut proposal)?))?;
                 Ok((proposal, took.cpu))
             };
             let answers = (0..n).into_par_iter().map(answer).collect::<Result<Vec<_>>>()?;

@@ -83,7 +83,8 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn effort(name: &str) -> std::result::Result<SearchEffort, String> {
+/// The effort that a word names.
+pub fn effort(name: &str) -> std::result::Result<SearchEffort, String> {
     match name {
         "quick" => Ok(SearchEffort::Quick),
         "normal" => Ok(SearchEffort::Normal),

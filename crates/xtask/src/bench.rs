@@ -18,7 +18,7 @@ enum Program {
 use Program::{Short, Studies};
 
 /// What can be measured, and by which program.
-const MEASUREMENTS: [(&str, Program); 18] = [
+const MEASUREMENTS: [(&str, Program); 19] = [
     ("library", Short),
     ("throughput", Short),
     ("latency", Short),
@@ -33,6 +33,7 @@ const MEASUREMENTS: [(&str, Program); 18] = [
     ("networks", Studies),
     ("trees", Studies),
     ("people", Studies),
+    ("quality", Studies),
     ("models", Short),
     ("kernels", Short),
     ("search", Short),
