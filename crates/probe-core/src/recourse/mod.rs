@@ -32,6 +32,7 @@ mod wachter;
 mod walk;
 
 pub(crate) use alternatives::Alternatives;
+pub(crate) use infeasibility::infeasible;
 pub use ask::Ask;
 pub use budget::{Budget, SearchEffort};
 pub use options::MethodOptions;

@@ -91,8 +91,8 @@ pub enum Reason {
     InfeasibleWithinBounds,
     /// A favourable point exists, but not with so few changes.
     InfeasibleWithinMaxChanges,
-    /// Favourable points exist, but none with so low a rate: proven for linear models, and as far
-    /// as the search saw for others.
+    /// Favourable points exist, but none with so low a rate. Answers say so only where that is
+    /// proven ([`Proposal::proven`]); else they say [`Reason::NotFound`].
     RateNotReachable,
     /// The budget does not reach the target.
     BudgetExhausted,
@@ -114,6 +114,17 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// What may be said where it is not proven: nothing about points that were not seen.
+    pub fn unproven(self) -> Self {
+        match self {
+            Self::NoAdmissibleMove
+            | Self::InfeasibleWithinBounds
+            | Self::InfeasibleWithinMaxChanges
+            | Self::RateNotReachable => Self::NotFound,
+            other => other,
+        }
+    }
+
     /// The code that stands in output files.
     pub fn code(self) -> &'static str {
         match self {
@@ -155,6 +166,12 @@ pub struct Proposal {
     pub aim: Option<f64>,
     /// Which part of the search found the point; empty where there is one part only.
     pub source: &'static str,
+    /// Whether the verdict is proven: no admissible point that meets the goal costs less than this
+    /// one (to 1e-9), or none meets it. False where a search just did not find more.
+    pub proven: bool,
+    /// No admissible point that meets the goal costs less than this, at the costs of the search; 0
+    /// where nothing better is known. Of no use where the verdict is proven.
+    pub lower_bound: f64,
 }
 
 impl Proposal {
@@ -166,6 +183,14 @@ impl Proposal {
             claimed: None,
             aim: None,
             source: "",
+            proven: false,
+            lower_bound: 0.0,
         }
+    }
+
+    /// Says nothing but what is true of every point: for workers that prove nothing.
+    pub(crate) fn forget(&mut self) {
+        (self.aim, self.source) = (None, "");
+        (self.proven, self.lower_bound) = (false, 0.0);
     }
 }

@@ -121,7 +121,11 @@ impl Worker for DiscreteWorker<'_> {
             self.within.held.extend_from_slice(&restriction.held);
         }
         match ask.goal {
-            Goal::Rate(rate) => self.reach(ask.factual, Aim::new(ask, rate), proposal),
+            Goal::Rate(rate) => {
+                self.reach(ask.factual, Aim::new(ask, rate), proposal)?;
+                conditions::weaken_proof(&self.task, ask.factual, proposal);
+                Ok(())
+            }
             Goal::Budget(budget) => self.spend(ask.factual, Aim::new(ask, 0.5), budget, proposal),
         }
     }
@@ -300,10 +304,12 @@ impl DiscreteWorker<'_> {
         let task = Arc::clone(&self.task);
         proposal.point.copy_from_slice(factual);
         proposal.verdict = Verdict::Short(Reason::NotOneHot);
-        (proposal.claimed, proposal.aim, proposal.source) = (None, None, "");
+        proposal.claimed = None;
+        proposal.forget();
         let Some(mut choices) =
             Choices::new(&task, factual, |g| self.solver.chosen && !self.holds_group(g))
         else {
+            proposal.proven = true;
             return Ok(());
         };
         proposal.verdict = Verdict::Short(Reason::NoAdmissibleMove);
@@ -343,15 +349,15 @@ impl DiscreteWorker<'_> {
                 self.roots.extend(accepted.map(|(_, point)| Proposal {
                     point,
                     verdict: Verdict::Short(Reason::RateNotReachable),
-                    claimed: None,
-                    aim: None,
                     source: "single_step",
+                    ..Proposal::new(0)
                 }));
             }
             if best.total.is_infinite() {
                 self.keep_nearest(factual, &mut nearest, proposal)?;
             }
         }
+        proposal.proven = self.solver.exact && best.proven && !best.stopped;
         if best.total.is_finite() {
             proposal.point.copy_from_slice(&best.point);
             (proposal.aim, proposal.source) = (best.aim, best.source);
@@ -473,6 +479,7 @@ impl DiscreteWorker<'_> {
                 proposal.verdict = Verdict::Short(Reason::BudgetExhausted);
             }
         }
+        proposal.proven = false;
         Ok(())
     }
 }

@@ -16,6 +16,11 @@ pub(super) fn solve(
     requirement: &Requirement,
     solution: &mut Solution,
 ) -> bool {
+    let forced =
+        reduced.base_changes + reduced.items.iter().filter(|item| item.start > 0.0).count();
+    if reduced.max_changes.is_some_and(|most| forced > most) {
+        return false;
+    }
     let limit = reduced.max_changes.map(|k| k.saturating_sub(reduced.base_changes));
     let base = (reduced.base_score, reduced.base_variance);
     let reach = |t: f64, i: usize| {
