@@ -190,18 +190,20 @@ fn bound_without_solver(seed: u64, norm: Norm) -> Result<Option<f64>, String> {
 }
 
 #[test]
-fn more_forced_moves_than_changes_allowed_are_infeasible_under_linf() {
+fn more_forced_moves_than_changes_allowed_are_infeasible() {
     let model = Arc::new(Linear::new(vec![1.0, 1.0], -1.0, 0.0).expect("a model"));
     let setup = Setup::builder(model, ["a", "b"]).sigma(0.1).build();
     let mut setup = setup.expect("a set-up");
     setup.actions.intersect(0.6, 1.0).expect("bounds");
     setup.actions = setup.actions.with_strict_bounds(true).with_max_changes(Some(1));
-    setup.set_norm("linf").expect("a norm");
-    let engine = Engine::new(setup).expect("an engine");
-    let mut answer = Answer::new(2);
-    engine.session().recourse(&[0.2, 0.2], &mut answer).expect("an answer");
-    let reason = Some(Reason::InfeasibleWithinMaxChanges);
-    assert_eq!((answer.status, answer.reason, answer.proven), (Status::None, reason, true));
+    for norm in ["l1", "l2", "linf"] {
+        setup.set_norm(norm).expect("a norm");
+        let engine = Engine::new(setup.clone()).expect("an engine");
+        let mut answer = Answer::new(2);
+        engine.session().recourse(&[0.2, 0.2], &mut answer).expect("an answer");
+        let reason = Some(Reason::InfeasibleWithinMaxChanges);
+        assert_eq!((answer.status, answer.reason, answer.proven), (Status::None, reason, true));
+    }
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! A method that finds nothing.
 
-use probe_core::{
-    Ask, Proposal, Reason, RecourseMethod, Result, Solver, Task, Verdict, Worker,
-};
+use probe_core::{Ask, Proposal, Reason, RecourseMethod, Result, Solver, Task, Verdict, Worker};
 use std::sync::Arc;
 
 /// A method that proposes that everybody stays as they are: all that is known of better points is

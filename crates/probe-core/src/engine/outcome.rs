@@ -259,20 +259,16 @@ mod tests {
     #[test]
     fn what_a_search_did_not_find_is_said_to_be_out_of_reach_only_with_a_proof() {
         let row = |score| Some(Judgement { score, rate: 0.05 });
-        let reasons = |verdict, exact, proof| {
-            told(|| none(verdict, exact, proof)).map(|(_, reason)| reason)
-        };
+        let reasons =
+            |verdict, exact, proof| told(|| none(verdict, exact, proof)).map(|(_, reason)| reason);
         let unproven = |verdict, exact| reasons(verdict, exact, Proof::NOTHING);
         assert_eq!(unproven(Reached, row(-1.0)), [Some(NotFound), Some(BudgetExhausted)]);
         // Favourable and robust, but not admissible.
         assert_eq!(unproven(Reached, row(1.0)), [Some(NotFound); 2]);
         assert_eq!(unproven(Short(RateIgnored), row(-1.0)), [Some(NotFound); 2]);
-        for claim in [
-            NoAdmissibleMove,
-            InfeasibleWithinBounds,
-            InfeasibleWithinMaxChanges,
-            RateNotReachable,
-        ] {
+        for claim in
+            [NoAdmissibleMove, InfeasibleWithinBounds, InfeasibleWithinMaxChanges, RateNotReachable]
+        {
             assert_eq!(unproven(Short(claim), row(-1.0)), [Some(NotFound); 2]);
             let proven = |verdict, exact| reasons(verdict, exact, Proof::none(claim))[0];
             assert_eq!(proven(Short(NotFound), None), Some(claim));

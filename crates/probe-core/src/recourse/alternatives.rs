@@ -99,7 +99,9 @@ impl Worker for AlternativesWorker<'_> {
             proposal.claimed = None;
             (proposal.proven, proposal.lower_bound) = (false, 0.0);
         }
-        if !proposal.proven && let Some((_, least)) = self.least.filter(|(of, _)| *of == ask.goal) {
+        if !proposal.proven
+            && let Some((_, least)) = self.least.filter(|(of, _)| *of == ask.goal)
+        {
             proposal.lower_bound = proposal.lower_bound.max(least);
         }
         Ok(())

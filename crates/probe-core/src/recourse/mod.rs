@@ -32,9 +32,9 @@ mod wachter;
 mod walk;
 
 pub(crate) use alternatives::Alternatives;
-pub(crate) use infeasibility::infeasible;
 pub use ask::Ask;
 pub use budget::{Budget, SearchEffort};
+pub(crate) use infeasibility::infeasible;
 pub use options::MethodOptions;
 pub use probe::GENERATORS;
 pub use probe_tree::Distilled;

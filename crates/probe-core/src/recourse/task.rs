@@ -89,10 +89,10 @@ pub enum Reason {
     NoAdmissibleMove,
     /// No favourable point within the bounds and directions.
     InfeasibleWithinBounds,
-    /// A favourable point exists, but not with so few changes.
+    /// No favourable point with so few changes.
     InfeasibleWithinMaxChanges,
-    /// Favourable points exist, but none with so low a rate. Answers say so only where that is
-    /// proven ([`Proposal::proven`]); else they say [`Reason::NotFound`].
+    /// No admissible point has so low a rate. Answers say so only where that is proven
+    /// ([`Proposal::proven`]); else they say [`Reason::NotFound`].
     RateNotReachable,
     /// The budget does not reach the target.
     BudgetExhausted,

@@ -63,9 +63,8 @@ impl<'e, J: Judge> Case<'_, 'e, J> {
     ) -> Result<Proof> {
         let Self { engine, person, proposer, rounding, judge, bounds } = self;
         let engine: &'e Engine = engine;
-        let bounds = bounds
-            .0
-            .get_or_insert_with(|| BOUNDS.iter().filter_map(|make| make(engine)).collect());
+        let bounds =
+            bounds.0.get_or_insert_with(|| BOUNDS.iter().filter_map(|make| make(engine)).collect());
         let mut proof = Proof::NOTHING;
         let mut person = Person {
             engine,

@@ -2,10 +2,9 @@
 //!
 //! With $M(x) = \Phi^{-1}(1 - \Delta(x))$ and Gaussian noise that acts on features $A$ whatever
 //! changes, $M(x + \delta) \le M(x) + \sqrt{\delta_A^\top\Sigma_{AA}^{-1}\delta_A}$ for every
-//! $\delta$ that changes features of $A$ alone, whatever the model (Salman et al. 2019,
-//! arXiv:1906.04584, Lemma 2: the best test of a given size against a shift is a half-space). An
-//! answer has $M \ge z_r$, so it is $d = z_r - M(x)$ away in that metric, and costs what
-//! `distance` says. Correlated noise: with $P = \Sigma_{AA}^{-1}$, $\delta^\top P\delta$ is convex
+//! $\delta$ that changes features of $A$ alone, whatever the model: see [`crate::theory`], of which
+//! this is [`least_distance`] with the noise as the unit. An answer has $M \ge z_r$, so it is $d =
+//! z_r - M(x)$ away in that metric, and costs what `distance` says. Correlated noise: with $P = \Sigma_{AA}^{-1}$, $\delta^\top P\delta$ is convex
 //! and so largest at a corner of the ball of cost $C$, $C^2\max_j P_{jj}/c_j^2$ under `l1`, and at
 //! most $C^2$ times the sum (`linf`) or the largest row sum (`l2`) of $|P_{ij}|/(c_ic_j)$.
 //!
@@ -23,10 +22,10 @@ use super::{Bound, Make, Person};
 use crate::engine::outcome::Proof;
 use crate::error::Result;
 use crate::math::cholesky;
-use crate::math::normal::upper_quantile;
 use crate::noise::Gaussian;
 use crate::recourse::{Reason, Task};
 use crate::schema::Grid;
+use crate::theory::least_distance;
 
 /// What rounding may add to a distance.
 const ROUNDING: f64 = 1e-9;
@@ -68,7 +67,7 @@ impl Bound for Noise<'_> {
         }
         let delta = 1.0 - person.engine.setup().confidence;
         let known = person.judge.margin_at_most(person.rounding.from(), delta)?;
-        let d = (upper_quantile(person.max_rate) - known.margin) * (1.0 - ROUNDING) - ROUNDING;
+        let d = least_distance(1.0, person.max_rate, known.margin)? * (1.0 - ROUNDING) - ROUNDING;
         if !(d > 0.0 && d < FAR) {
             return Ok(());
         }
@@ -199,8 +198,8 @@ impl Noise<'_> {
         };
         let (mut largest, mut sum, mut row_sum) = (0.0_f64, 0.0, 0.0_f64);
         for (i, w_i) in (0..n).filter_map(|i| Some((i, weight(i)?))) {
-            let ratios = (0..n)
-                .filter_map(|j| Some((precision[i * n + j] / (w_i * weight(j)?)).abs()));
+            let ratios =
+                (0..n).filter_map(|j| Some((precision[i * n + j] / (w_i * weight(j)?)).abs()));
             let row: f64 = ratios.sum();
             (row_sum, sum) = (row_sum.max(row), sum + row);
             largest = largest.max(precision[i * n + i] / (w_i * w_i));

@@ -49,6 +49,9 @@ impl Bound for Rows<'_> {
         *proof = proof.and(&match (found?, person.told) {
             (Ok(least), _) => Proof::certain(least),
             (Err(_), Some(told)) => Proof::certain(told),
+            (Err(Reason::InfeasibleWithinBounds), None) if self.limits_changes(&choices) => {
+                Proof::none(Reason::InfeasibleWithinMaxChanges)
+            }
             (Err(reason), None) => Proof::none(reason),
         });
         Ok(())
@@ -79,8 +82,9 @@ impl Rows<'_> {
         }
         for (g, group) in actions.groups().iter().enumerate() {
             let current = group.option_of(from)?;
-            let may =
-                |o: &usize| *o != current && actions.is_mutable_group(g) && group.allows(current, *o);
+            let may = |o: &usize| {
+                *o != current && actions.is_mutable_group(g) && group.allows(current, *o)
+            };
             let others = (0..group.n_options()).filter(may);
             let choice = |o: usize| Choice {
                 total: cost.of_choice(group, current, o),
@@ -89,6 +93,12 @@ impl Rows<'_> {
             all.push(std::iter::once(current).chain(others).map(choice).collect());
         }
         Some(all)
+    }
+
+    /// Whether more could change than may.
+    fn limits_changes(&self, choices: &[Vec<Choice>]) -> bool {
+        let movable = choices.iter().filter(|feature| feature.len() > 1).count();
+        self.task.actions.max_changes().is_some_and(|most| most < movable)
     }
 
     /// Rows that cost less than `below`, as numbers of choices, with their totals and in ascending

@@ -16,9 +16,7 @@ pub(super) fn solve(
     requirement: &Requirement,
     solution: &mut Solution,
 ) -> bool {
-    let forced =
-        reduced.base_changes + reduced.items.iter().filter(|item| item.start > 0.0).count();
-    if reduced.max_changes.is_some_and(|most| forced > most) {
+    if reduced.is_forced_too_far() {
         return false;
     }
     let limit = reduced.max_changes.map(|k| k.saturating_sub(reduced.base_changes));

@@ -336,7 +336,9 @@ impl LinearWorker<'_> {
     /// Which constraint stands in the way, given that `self.solution` is the most robust point.
     fn why_short(&mut self, requirement: &Requirement) -> Reason {
         let reached = self.solution.score(&self.reduced);
-        if self.reduced.is_stuck() {
+        if self.reduced.is_forced_too_far() {
+            Reason::InfeasibleWithinMaxChanges
+        } else if self.reduced.is_stuck() {
             Reason::NoAdmissibleMove
         } else if reached > 0.0 && requirement.is_about_rate(reached) {
             Reason::RateNotReachable
