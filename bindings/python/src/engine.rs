@@ -287,7 +287,8 @@ impl Engine {
     fn score(&self, py: Python<'_>, points: PyTable, how: How) -> PyResult<PyTable> {
         let chunks = self.read_as("points", points, &how, Work::Light)?;
         let cancelled = Cancel::default();
-        let fields = vec![Field::integer("row"), Field::text("favourable"), Field::float("margin")];
+        let fields =
+            vec![Field::integer("row"), Field::boolean("favourable"), Field::float("margin")];
         let threshold = self.prepared.setup.model.threshold();
         let n = self.prepared.setup.names.len();
         let scratch = || (Vec::new(), Vec::new());
@@ -305,9 +306,7 @@ impl Engine {
                     Column::integers(
                         (0..chunk.n_rows()).map(|row| chunk.first_row() as i64 + row as i64),
                     ),
-                    Column::texts(
-                        scores.iter().map(|&score| if score > 0.0 { "true" } else { "false" }),
-                    ),
+                    Column::booleans(scores.iter().map(|&score| score > 0.0)),
                     Column::floats(scores.iter().map(|score| score + threshold)),
                 ]))
             },

@@ -22,12 +22,14 @@ pub(crate) struct Sheet<'py> {
 enum Array<'py> {
     Integers(PyReadwriteArray1<'py, i64>),
     Floats(PyReadwriteArray1<'py, f64>),
+    Booleans(PyReadwriteArray1<'py, bool>),
 }
 
 /// Rows of a column that are one worker's.
 enum Part<'a> {
     Integers(&'a mut [i64]),
     Floats(&'a mut [f64]),
+    Booleans(&'a mut [bool]),
 }
 
 /// A table that workers write to, each its own rows.
@@ -51,6 +53,9 @@ impl<'py> Sheet<'py> {
             (FieldKind::Float, _) | (FieldKind::Integer, true) => {
                 Array::Floats(PyArray1::zeros(py, n_rows, false).readwrite())
             }
+            (FieldKind::Boolean, _) => {
+                Array::Booleans(PyArray1::zeros(py, n_rows, false).readwrite())
+            }
             _ => Array::Integers(PyArray1::zeros(py, n_rows, false).readwrite()),
         };
         Ok(Self { arrays: fields.iter().map(array).collect(), fields })
@@ -62,6 +67,7 @@ impl<'py> Sheet<'py> {
             Ok(match array {
                 Array::Integers(values) => Part::Integers(values.as_slice_mut()?),
                 Array::Floats(values) => Part::Floats(values.as_slice_mut()?),
+                Array::Booleans(values) => Part::Booleans(values.as_slice_mut()?),
             })
         });
         let free = Mutex::new(BTreeMap::from([(0, whole.collect::<Result<_>>()?)]));
@@ -89,6 +95,7 @@ impl<'py> Sheet<'py> {
                         values.cast_array::<i64>(false)?.into_any()
                     }
                     Array::Floats(values) => values.as_any().clone(),
+                    Array::Booleans(values) => values.as_any().clone(),
                 };
                 Ok((field.name().to_owned(), values, texts))
             });
@@ -124,6 +131,7 @@ impl<'a> Parts<'a> {
                     fill(out, cells.iter().map(|cell| cell.unwrap_or_default()));
                 }
                 (Part::Integers(out), Column::Texts(cells)) => number(out, cells, texts)?,
+                (Part::Booleans(out), Column::Booleans(values)) => out.copy_from_slice(values),
                 _ => bail!("a column of another kind than its field"),
             }
         }
@@ -169,6 +177,10 @@ fn split(parts: Vec<Part<'_>>, n: usize) -> Option<(Vec<Part<'_>>, Vec<Part<'_>>
             Part::Floats(values) => {
                 let (a, b) = values.split_at_mut_checked(n)?;
                 (Part::Floats(a), Part::Floats(b))
+            }
+            Part::Booleans(values) => {
+                let (a, b) = values.split_at_mut_checked(n)?;
+                (Part::Booleans(a), Part::Booleans(b))
             }
         })
     });

@@ -30,6 +30,8 @@ HEAD = [
     "best_rate",
     "changed",
     "outside_range",
+    "cost_lower",
+    "proven",
 ]
 
 

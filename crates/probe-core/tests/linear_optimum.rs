@@ -9,7 +9,7 @@ use probe_core::{
 };
 use probe_testkit::checker;
 use probe_testkit::{
-    Direction, Group, Instance, Mask, Norm, Shape, Spread, best_rate, max_robust, solve,
+    Direction, Group, Instance, Mask, Norm, Shape, Spread, Stay, best_rate, max_robust, solve,
 };
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -99,9 +99,15 @@ fn verify(seed: u64, norm: Norm) -> Result<Status, String> {
     if answer.status != Status::None && !broken.is_empty() {
         return fail(format!("breaks {broken:?}"));
     }
+    if !answer.proven {
+        return fail("not proven".to_owned());
+    }
     match (solve(&instance, norm), answer.status) {
         (Some(reference), Status::Certified) => {
             let cost = answer.cost.unwrap_or(f64::NAN);
+            if answer.cost_lower.to_bits() != cost.to_bits() {
+                return fail(format!("cost {cost}, but at least {}", answer.cost_lower));
+            }
             let printed = checker::cost(&instance, &answer.point, norm);
             let rate = checker::rate(&instance, &answer.point);
             if !near(cost, reference.cost, 1e-9 * reference.cost.max(1.0)) {
@@ -119,8 +125,8 @@ fn verify(seed: u64, norm: Norm) -> Result<Status, String> {
         }
         (None, Status::Found | Status::None) => {
             let best = best_rate(&instance);
-            if answer.reason.is_none() {
-                return fail("no reason".to_owned());
+            if answer.reason.is_none() || answer.cost_lower != 0.0 {
+                return fail("no reason, or a bound on what there is not".to_owned());
             }
             if answer.status == Status::Found {
                 // The reference may call a hair's breadth of favourable score none at all.
@@ -152,6 +158,67 @@ fn equals_the_reference_on_ten_thousand_instances_per_cost() {
             certified > 5_000,
             "only {certified} had an answer: the instances have lost their bite"
         );
+    }
+}
+
+/// What the engine proves without a solver: the share of the optimum that its bound comes to.
+fn bound_without_solver(seed: u64, norm: Norm) -> Result<Option<f64>, String> {
+    let instance = instance(seed);
+    let setup = setup(&instance, norm).expect("a valid set-up");
+    let engine = Engine::with_method(setup, &Stay).expect("a supported combination");
+    let mut answer = Answer::new(instance.n_columns());
+    engine.session().recourse(&instance.person, &mut answer).expect("an answer");
+    let fail =
+        |what: String| Err(format!("seed {seed} {norm:?}: {what}\n{instance:#?}\n{answer:#?}"));
+    match (solve(&instance, norm), answer.status) {
+        (_, Status::Favourable) => Ok(None),
+        (_, _) if answer.proven && answer.cost_lower != 0.0 => fail("a bound on nothing".into()),
+        (Some(reference), Status::None) if answer.proven => {
+            fail(format!("proven, but {} does it", reference.cost))
+        }
+        (Some(reference), Status::None) => {
+            if !(0.0..=reference.cost * (1.0 + 1e-12)).contains(&answer.cost_lower) {
+                return fail(format!("the optimum is {}", reference.cost));
+            }
+            Ok((reference.cost > 0.0).then(|| answer.cost_lower / reference.cost))
+        }
+        (None, Status::None) if answer.proven || answer.reason == Some(Reason::NotFound) => {
+            Ok(None)
+        }
+        (reference, _) => fail(format!("{reference:?}")),
+    }
+}
+
+#[test]
+fn more_forced_moves_than_changes_allowed_are_infeasible() {
+    let model = Arc::new(Linear::new(vec![1.0, 1.0], -1.0, 0.0).expect("a model"));
+    let setup = Setup::builder(model, ["a", "b"]).sigma(0.1).build();
+    let mut setup = setup.expect("a set-up");
+    setup.actions.intersect(0.6, 1.0).expect("bounds");
+    setup.actions = setup.actions.with_strict_bounds(true).with_max_changes(Some(1));
+    for norm in ["l1", "l2", "linf"] {
+        setup.set_norm(norm).expect("a norm");
+        let engine = Engine::new(setup.clone()).expect("an engine");
+        let mut answer = Answer::new(2);
+        engine.session().recourse(&[0.2, 0.2], &mut answer).expect("an answer");
+        let reason = Some(Reason::InfeasibleWithinMaxChanges);
+        assert_eq!((answer.status, answer.reason, answer.proven), (Status::None, reason, true));
+    }
+}
+
+#[test]
+fn bounds_without_a_solver_are_never_above_the_optimum() {
+    for norm in Norm::ALL {
+        let found: Vec<_> =
+            (0..4_000).into_par_iter().map(|seed| bound_without_solver(seed, norm)).collect();
+        let failures: Vec<&String> = found.iter().filter_map(|r| r.as_ref().err()).collect();
+        assert!(failures.is_empty(), "{} failures; first:\n{}", failures.len(), failures[0]);
+        let mut shares: Vec<f64> = found.into_iter().filter_map(Result::ok).flatten().collect();
+        shares.retain(|share| *share > 0.0);
+        shares.sort_by(f64::total_cmp);
+        let (n, best) = (shares.len(), shares.last().copied().unwrap_or_default());
+        eprintln!("{norm:?}: {n} bounds, median share {}", shares[n / 2]);
+        assert!(n > 800 && shares[n / 2] > 0.2 && best > 0.999, "{norm:?}: {n} bounds, {best}");
     }
 }
 

@@ -93,11 +93,14 @@ fn reasons_claim_what_is_known() {
         Reason::InfeasibleWithinBounds
     );
     // Each tree could say yes, but not both at once: that is more than the bound on their sum
-    // knows.
+    // knows. The rate of 1 - 2e-9, as far as boxes tell, is 7.16 deviations from 0.1, and the
+    // farthest corner √50.
     let mut below = all_above(&[(0, 0.4)], 0.8);
     below.value.swap(1, 2);
     let opposed = vec![all_above(&[(0, 0.6)], 0.8), below];
-    assert_eq!(reason(opposed, &[0.5, 0.5]), Reason::NotFound);
+    assert_eq!(reason(opposed.clone(), &[0.5, 0.5]), Reason::RateNotReachable);
+    // From here the farthest corner is √53 away: nobody knows.
+    assert_eq!(reason(opposed, &[0.5, 0.3]), Reason::NotFound);
 }
 
 /// A tree of one feature that says 1 between some of its cuts and −1 elsewhere.

@@ -105,6 +105,7 @@ fn build(split: &[f64; 5]) -> Report {
         answer: Answer {
             status: Status::Certified,
             reason: String::new(),
+            proven: true,
             cost: Some(chosen.cost),
             rate: Some(chosen.rate),
             bound: None,

@@ -120,7 +120,7 @@ impl Rater {
 pub fn fields() -> Vec<Field> {
     vec![
         Field::integer("row"),
-        Field::text("favourable"),
+        Field::boolean("favourable"),
         Field::float("margin"),
         Field::float("rate"),
         Field::float("std_error").optional(),
@@ -151,7 +151,7 @@ impl Rates {
         let (found, first) = (&self.found, chunk.first_row() as i64);
         let mut columns = vec![
             Column::integers((0..found.len()).map(|i| first + i as i64)),
-            Column::texts(found.iter().map(|(yes, ..)| if *yes { "true" } else { "false" })),
+            Column::booleans(found.iter().map(|(yes, ..)| *yes)),
             Column::floats(found.iter().map(|(_, margin, _)| *margin)),
             Column::floats(found.iter().map(|(.., e)| e.rate)),
             Column::floats(

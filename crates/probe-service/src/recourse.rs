@@ -26,6 +26,8 @@ pub fn fields(options: usize, relax: bool) -> Vec<Field> {
         Field::float("best_rate").optional(),
         Field::integer("changed"),
         Field::integer("outside_range").optional(),
+        Field::float("cost_lower"),
+        Field::boolean("proven"),
     ]);
     if relax {
         fields.push(Field::text("relaxation"));
@@ -122,6 +124,8 @@ impl<'e> Worker<'e> {
                     "status": answer.status.as_str(),
                     "reason": answer.reason.map(Reason::code),
                     "cost": answer.cost,
+                    "cost_lower": answer.cost_lower,
+                    "proven": answer.proven,
                     "rate": answer.rate,
                     "changed": answer.changed,
                     "to": to,
@@ -155,6 +159,8 @@ impl<'e> Worker<'e> {
             Column::numbers(answers.iter().map(|a| a.best_rate)),
             Column::integers(answers.iter().map(|a| a.changed as i64)),
             Column::integers(answers.iter().map(|a| a.outside_range.map(|n| n as i64))),
+            Column::numbers(answers.iter().map(|a| Some(a.cost_lower))),
+            Column::booleans(answers.iter().map(|a| a.proven)),
         ]);
         if let Some(relaxations) = &self.relaxations {
             let setup = self.session.engine().setup();

@@ -116,6 +116,8 @@ impl Serialize for AnswerRow<'_> {
         map.serialize_entry("best_rate", &answer.best_rate)?;
         map.serialize_entry("changed", &answer.changed)?;
         map.serialize_entry("outside_range", &answer.outside_range)?;
+        map.serialize_entry("cost_lower", &answer.cost_lower)?;
+        map.serialize_entry("proven", &answer.proven)?;
         map.serialize_entry("from", &ByName(encoding, self.person))?;
         map.serialize_entry("to", &ByName(encoding, &answer.point))?;
         map.serialize_entry("changes", &Changes(self))?;

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from . import _probe
 from ._frontier import Frontier
@@ -257,8 +256,9 @@ class Engine:
         """An answer for each person, as the same kind of table as ``people``.
 
         Columns: ``row``, ``status`` (certified, found, none, favourable), ``reason``, ``cost``,
-        ``rate``, ``rate_upper``, ``best_rate``, ``changed``, ``outside_range``, then the advised
-        values of the features, then ``ids``.
+        ``rate``, ``rate_upper``, ``best_rate``, ``changed``, ``outside_range``, ``cost_lower`` (no
+        answer costs less), ``proven`` (whether the status is proven), then the advised values of
+        the features, then ``ids``.
 
         :param ids: columns to copy to the result.
         :param ignore_extra: ignore columns that are neither features nor ids, instead of rejecting
@@ -427,7 +427,7 @@ class Engine:
         with _progress(progress, inner.num_rows) as tell:
             how = How(ignore_extra, self.threads, tell)
             found = pa.table(self._engine(inner.num_rows).rate(inner, how, request, came_from))
-        return frame.back(_decided(found), names)
+        return frame.back(found, names)
 
     def score(self, points: Any, *, ids: Sequence[str] = (), ignore_extra: bool = False) -> Any:
         """Decisions and margins of the model for given points, without noise."""
@@ -435,7 +435,7 @@ class Engine:
         found = pa.table(
             self._engine(inner.num_rows).score(inner, How(ignore_extra, self.threads, None))
         )
-        return frame.back(_decided(found), names)
+        return frame.back(found, names)
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
@@ -516,15 +516,16 @@ def _ids(ids: list[str], table: pa.Table, features: list[str]) -> list[str]:
     return ids
 
 
-def _decided(found: pa.Table) -> pa.Table:
-    """``favourable`` as a boolean."""
-    at = found.schema.get_field_index("favourable")
-    return found.set_column(at, "favourable", pc.equal(found.column(at), "true"))
-
-
 def _refused(schema: pa.Schema, person: pa.Table, row: int, why: str, options: int) -> pa.Table:
     """What is said of a row that cannot be read."""
-    known = {"row": row, "status": "none", "reason": f"bad-row: {why}", "changed": 0}
+    known = {
+        "row": row,
+        "status": "none",
+        "reason": f"bad-row: {why}",
+        "changed": 0,
+        "cost_lower": 0.0,
+        "proven": False,
+    }
     raw = person.to_pylist()[0]
 
     def value(field: pa.Field, option: int) -> Any:

@@ -32,10 +32,14 @@ fn json_rows_to_the_byte() {
     // The budget goes into `a`: a margin of 1.25 with a deviation of √5, whose rate is 0.288.
     let first = until_meta(&rows[0]);
     let rate = first.split("\"rate\":").nth(1).unwrap().split(',').next().unwrap();
+    // A unit of cost is a deviation: the margin -2.75/√5 must become 1.28155, the z of 0.1.
+    let lower = first.split("\"cost_lower\":").nth(1).unwrap().split(',').next().unwrap();
+    assert!((lower.parse::<f64>().unwrap() - 2.511_389).abs() < 1e-6, "{lower}");
     let expected = format!(
         "{{\"row\":0,\"status\":\"found\",\"reason\":\"budget-exhausted\",\"cost\":2.0,\
          \"rate\":{rate},\"rate_upper\":{rate},\
          \"best_rate\":{rate},\"changed\":1,\"outside_range\":null,\
+         \"cost_lower\":{lower},\"proven\":false,\
          \"from\":{{\"a\":-0.5,\"b\":0.25}},\"to\":{{\"a\":1.5,\"b\":0.25}},\
          \"changes\":{{\"a\":{{\"from\":-0.5,\"to\":1.5,\"delta\":2.0}}}},\
          \"tolerance\":{{\"at_target_rate\":\

@@ -69,7 +69,8 @@ pub trait Norm: Send + Sync {
     /// The moves of largest gain whose total, joined with `spent`, stays within `budget` (a cost).
     fn furthest(&self, items: &[Item], spent: f64, budget: f64, moves: &mut [f64]);
 
-    /// Whether totals add up, so that items can be priced one by one. If not, the total must be the
+    /// Whether totals add up, so that items can be priced one by one; an item's total then grows at
+    /// least in proportion to its move, and at most with its square. If not, the total must be the
     /// largest weighted move: the exact solver with discrete parts knows no third kind.
     fn is_separable(&self) -> bool;
 

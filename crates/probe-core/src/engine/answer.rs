@@ -40,6 +40,14 @@ pub struct Answer {
     pub reason: Option<Reason>,
     /// Cost of the printed point; `None` without recourse.
     pub cost: Option<f64>,
+    /// No admissible point whose rate is at most the target costs less: the cost itself where that
+    /// is proven to be the least, 0 where nothing better is known, and where it is proven that
+    /// there is no such point. Where it rests on samples it holds with the confidence of
+    /// certificates.
+    pub cost_lower: f64,
+    /// Whether the status is proven: nothing is needed, the cost is the least to 1e-6, or no
+    /// admissible point reaches the target. Samples prove nothing.
+    pub proven: bool,
     /// Invalidation rate of the printed point.
     pub rate: f64,
     /// Upper bound on it: the rate itself where exact.
@@ -72,6 +80,8 @@ impl Answer {
             status: Status::None,
             reason: None,
             cost: None,
+            cost_lower: 0.0,
+            proven: false,
             rate: 1.0,
             rate_upper: 1.0,
             claimed_rate: None,
@@ -97,10 +107,13 @@ impl Answer {
                 self.stay(asked, rate);
                 (self.status, self.reason) = (Status::Favourable, None);
                 (self.cost, self.best_rate) = (Some(0.0), None);
+                (self.cost_lower, self.proven) = (0.0, true);
             }
             Outcome::None { own, nearest } => {
                 self.stay(asked, own);
-                (self.status, self.reason) = (Status::None, Some(asked.why_none(&nearest)));
+                let reason = asked.why_none(&nearest);
+                (self.status, self.reason) = (Status::None, Some(reason));
+                (self.cost_lower, self.proven) = nearest.proof.of_a_miss(reason);
                 (self.cost, self.best_rate) = (None, nearest.best_rate);
                 self.nearest.extend_from_slice(nearest.row.unwrap_or_default());
             }
@@ -141,9 +154,12 @@ impl Answer {
             let limited = recourse.verdict == Verdict::Short(Reason::SearchLimit);
             let exact = matches!(recourse.evidence, Evidence::Exact);
             self.reason = (limited && exact).then_some(Reason::SearchLimit);
+            (self.cost_lower, self.proven) = recourse.proof.of_a_cost(recourse.cost);
         } else {
+            let reason = asked.why_not_certified(recourse, rate);
             (self.status, self.best_rate) = (Status::Found, Some(rate));
-            self.reason = Some(asked.why_not_certified(recourse, rate));
+            self.reason = Some(reason);
+            (self.cost_lower, self.proven) = recourse.proof.of_a_miss(reason);
             self.nearest.extend_from_slice(recourse.row);
         }
     }

@@ -34,6 +34,57 @@ impl Rate {
     }
 }
 
+/// What is proven of all admissible points whose rate is at most the target.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Proof {
+    /// None of them costs less, with the confidence of certificates.
+    pub(super) cost: f64,
+    /// None of them costs less, for certain.
+    pub(super) certain: f64,
+    /// Why there are none, where that is certain.
+    pub(super) none: Option<Reason>,
+}
+
+impl Proof {
+    /// What holds for every person.
+    pub(super) const NOTHING: Self = Self { cost: 0.0, certain: 0.0, none: None };
+
+    /// That none of them costs less than this.
+    pub(super) fn certain(cost: f64) -> Self {
+        Self { cost, certain: cost, none: None }
+    }
+
+    /// That there are none.
+    pub(super) fn none(reason: Reason) -> Self {
+        Self { none: Some(reason), ..Self::NOTHING }
+    }
+
+    /// What this and another proof say together.
+    pub(super) fn and(&self, other: &Self) -> Self {
+        Self {
+            cost: self.cost.max(other.cost),
+            certain: self.certain.max(other.certain),
+            none: self.none.or(other.none),
+        }
+    }
+
+    /// Bound and proof for an answer of this cost that is one of them.
+    #[inline]
+    pub(super) fn of_a_cost(&self, cost: f64) -> (f64, bool) {
+        /// The precision to which a cost is said to be the least.
+        const PRECISION: f64 = 1e-6;
+        (self.cost.min(cost), self.certain >= cost - PRECISION * cost.max(1.0))
+    }
+
+    /// Bound and proof for somebody who is told `reason`.
+    pub(super) fn of_a_miss(&self, reason: Reason) -> (f64, bool) {
+        match self.none {
+            Some(none) => (0.0, none == reason),
+            None => (self.cost, false),
+        }
+    }
+}
+
 /// Who asked, and for what.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked<'a> {
@@ -71,6 +122,7 @@ pub(super) struct Nearest<'a> {
     pub(super) verdict: Verdict,
     /// What the printed row is worth, where its rate is exact.
     pub(super) exact: Option<Judgement>,
+    pub(super) proof: Proof,
 }
 
 /// A recourse to be told.
@@ -87,6 +139,7 @@ pub(super) struct Recourse<'a> {
     /// Which part of the search the row came from.
     pub(super) source: &'static str,
     pub(super) evidence: Evidence,
+    pub(super) proof: Proof,
 }
 
 /// How the rate of a recourse is known.
@@ -101,39 +154,35 @@ pub(super) enum Evidence {
 impl Asked<'_> {
     /// Why there is no recourse.
     pub(super) fn why_none(&self, nearest: &Nearest<'_>) -> Reason {
-        match (nearest.exact, nearest.verdict) {
+        let over_budget = match (nearest.exact, nearest.verdict) {
+            (Some(row), Verdict::Reached) => !row.meets(self.max_rate),
+            (Some(_), Verdict::Short(_)) => false,
+            (None, _) => true,
+        };
+        match (nearest.proof.none, nearest.verdict) {
+            _ if self.has_budget && over_budget => Reason::BudgetExhausted,
+            (Some(proven), _) => proven,
             // Rounding lost what the method had found.
-            (Some(_), Verdict::Short(Reason::RateIgnored)) => Reason::NotFound,
-            (Some(row), Verdict::Reached) if self.has_budget && !row.meets(self.max_rate) => {
-                Reason::BudgetExhausted
-            }
-            (Some(_), Verdict::Reached) => Reason::RateNotReachable,
-            (None, _) if self.has_budget => Reason::BudgetExhausted,
-            // A search on samples has ended, and proves nothing.
-            (
-                None,
-                Verdict::Reached | Verdict::Short(Reason::RateNotReachable | Reason::RateIgnored),
-            ) => Reason::NotFound,
-            (_, Verdict::Short(reason)) => reason,
+            (None, Verdict::Reached | Verdict::Short(Reason::RateIgnored)) => Reason::NotFound,
+            (None, Verdict::Short(reason)) => reason.unproven(),
         }
     }
 
     /// Why a recourse of this rate is not certified.
     pub(super) fn why_not_certified(&self, recourse: &Recourse<'_>, rate: f64) -> Reason {
-        match (recourse.evidence, recourse.verdict) {
-            (Evidence::Exact, Verdict::Reached) if self.has_budget => Reason::BudgetExhausted,
-            (Evidence::Exact, Verdict::Reached) => Reason::RateNotReachable,
-            (Evidence::Sampled { .. }, _) if self.has_budget && rate > self.max_rate => {
-                Reason::BudgetExhausted
-            }
-            // The last search fell short of a lower aim than the target.
-            (Evidence::Sampled { .. }, Verdict::Short(Reason::RateNotReachable))
-                if rate <= self.max_rate =>
-            {
-                Reason::NotCertified
-            }
-            (Evidence::Sampled { .. }, Verdict::Reached) => Reason::NotCertified,
-            (_, Verdict::Short(reason)) => reason,
+        let sampled = matches!(recourse.evidence, Evidence::Sampled { .. });
+        match (recourse.proof.none, recourse.verdict) {
+            (_, Verdict::Reached) if self.has_budget && !sampled => Reason::BudgetExhausted,
+            _ if self.has_budget && sampled && rate > self.max_rate => Reason::BudgetExhausted,
+            (Some(proven), _) => proven,
+            (None, Verdict::Reached) if sampled => Reason::NotCertified,
+            // Rounding lost what the method had found.
+            (None, Verdict::Reached) => Reason::NotFound,
+            (None, Verdict::Short(reason)) => match reason.unproven() {
+                // The last search fell short of a lower aim than the target.
+                Reason::NotFound if sampled && rate <= self.max_rate => Reason::NotCertified,
+                reason => reason,
+            },
         }
     }
 }
@@ -150,6 +199,15 @@ mod tests {
     }
 
     fn recourse(verdict: Verdict, rate: f64, evidence: Evidence) -> Outcome<'static> {
+        with_proof(verdict, rate, evidence, Proof::NOTHING)
+    }
+
+    fn with_proof(
+        verdict: Verdict,
+        rate: f64,
+        evidence: Evidence,
+        proof: Proof,
+    ) -> Outcome<'static> {
         Outcome::Recourse(Recourse {
             row: &[2.0],
             judgement: Judgement { score: 1.0, rate },
@@ -160,11 +218,12 @@ mod tests {
             claimed: Some(0.05),
             source: "",
             evidence,
+            proof,
         })
     }
 
-    fn none(verdict: Verdict, exact: Option<Judgement>) -> Outcome<'static> {
-        let nearest = Nearest { row: Some(&[4.0]), best_rate: Some(0.7), verdict, exact };
+    fn none(verdict: Verdict, exact: Option<Judgement>, proof: Proof) -> Outcome<'static> {
+        let nearest = Nearest { row: Some(&[4.0]), best_rate: Some(0.7), verdict, exact, proof };
         Outcome::None { own: Rate { value: 0.8, upper: 1.0 }, nearest }
     }
 
@@ -186,36 +245,76 @@ mod tests {
         assert_eq!(exact(Reached, 0.1), certified(None));
         assert_eq!(exact(Short(SearchLimit), 0.1), certified(Some(SearchLimit)));
         assert_eq!(exact(Short(RateIgnored), 0.1), certified(None));
-        assert_eq!(exact(Reached, 0.2), [found(RateNotReachable), found(BudgetExhausted)]);
+        assert_eq!(exact(Reached, 0.2), [found(NotFound), found(BudgetExhausted)]);
         assert_eq!(exact(Short(RateIgnored), 0.2), [found(RateIgnored); 2]);
+        assert_eq!(exact(Short(SearchLimit), 0.2), [found(SearchLimit); 2]);
         let seen = |verdict, rate, yes| told(|| recourse(verdict, rate, sampled(yes)));
         assert_eq!(seen(Short(SearchLimit), 0.1, true), certified(None));
         assert_eq!(seen(Reached, 0.2, false), [found(NotCertified), found(BudgetExhausted)]);
         assert_eq!(seen(Short(RateNotReachable), 0.1, false), [found(NotCertified); 2]);
-        let short = [found(RateNotReachable), found(BudgetExhausted)];
+        let short = [found(NotFound), found(BudgetExhausted)];
         assert_eq!(seen(Short(RateNotReachable), 0.2, false), short);
     }
 
     #[test]
-    fn only_exact_rates_prove_that_nothing_is_within_reach() {
-        let reasons = |verdict, exact| told(|| none(verdict, exact)).map(|(_, reason)| reason);
+    fn what_a_search_did_not_find_is_said_to_be_out_of_reach_only_with_a_proof() {
         let row = |score| Some(Judgement { score, rate: 0.05 });
-        assert_eq!(reasons(Reached, row(-1.0)), [Some(RateNotReachable), Some(BudgetExhausted)]);
+        let reasons =
+            |verdict, exact, proof| told(|| none(verdict, exact, proof)).map(|(_, reason)| reason);
+        let unproven = |verdict, exact| reasons(verdict, exact, Proof::NOTHING);
+        assert_eq!(unproven(Reached, row(-1.0)), [Some(NotFound), Some(BudgetExhausted)]);
         // Favourable and robust, but not admissible.
-        assert_eq!(reasons(Reached, row(1.0)), [Some(RateNotReachable); 2]);
-        assert_eq!(reasons(Short(RateIgnored), row(-1.0)), [Some(NotFound); 2]);
-        assert_eq!(reasons(Short(NoAdmissibleMove), row(-1.0)), [Some(NoAdmissibleMove); 2]);
-        for verdict in [Reached, Short(RateNotReachable), Short(RateIgnored)] {
-            assert_eq!(reasons(verdict, None), [Some(NotFound), Some(BudgetExhausted)]);
+        assert_eq!(unproven(Reached, row(1.0)), [Some(NotFound); 2]);
+        assert_eq!(unproven(Short(RateIgnored), row(-1.0)), [Some(NotFound); 2]);
+        for claim in
+            [NoAdmissibleMove, InfeasibleWithinBounds, InfeasibleWithinMaxChanges, RateNotReachable]
+        {
+            assert_eq!(unproven(Short(claim), row(-1.0)), [Some(NotFound); 2]);
+            let proven = |verdict, exact| reasons(verdict, exact, Proof::none(claim))[0];
+            assert_eq!(proven(Short(NotFound), None), Some(claim));
+            assert_eq!(proven(Reached, row(-1.0)), Some(claim));
         }
+        assert_eq!(unproven(Short(NoOtherWay), row(-1.0)), [Some(NoOtherWay); 2]);
+        for verdict in [Reached, Short(RateNotReachable), Short(RateIgnored)] {
+            assert_eq!(unproven(verdict, None), [Some(NotFound), Some(BudgetExhausted)]);
+        }
+    }
+
+    #[test]
+    fn bounds_and_proofs_of_answers() {
+        let tell = |outcome: Outcome<'static>| {
+            let mut answer = Answer::new(1);
+            answer.fill(&asked(false), outcome);
+            (answer.cost_lower, answer.proven)
+        };
+        // Every answer here costs 3.
+        let certified = |proof| tell(with_proof(Reached, 0.05, Evidence::Exact, proof));
+        let sampled = |cost| Proof { cost, ..Proof::NOTHING };
+        assert_eq!(certified(Proof::NOTHING), (0.0, false));
+        assert_eq!(certified(Proof::certain(3.0)), (3.0, true));
+        assert_eq!(certified(Proof::certain(3.0 - 2e-6)), (3.0 - 2e-6, true));
+        assert_eq!(certified(Proof::certain(3.0 - 4e-6)), (3.0 - 4e-6, false));
+        // A bound from samples proves nothing, even where it comes out too high.
+        assert_eq!(certified(sampled(2.0)), (2.0, false));
+        assert_eq!(certified(sampled(3.5)), (3.0, false));
+        // An answer that misses the target may cost less than those that do not.
+        let missed = |proof| tell(with_proof(Reached, 0.2, Evidence::Exact, proof));
+        assert_eq!(missed(Proof::certain(3.5)), (3.5, false));
+        assert_eq!(missed(Proof::none(RateNotReachable)), (0.0, true));
+        let none = |proof| tell(none(Short(NotFound), None, proof));
+        assert_eq!(none(sampled(0.4)), (0.4, false));
+        assert_eq!(none(Proof::none(InfeasibleWithinBounds)), (0.0, true));
+        assert_eq!(tell(Outcome::Favourable(Rate::exact(0.02))), (0.0, true));
+        let both = Proof::certain(1.0).and(&sampled(2.0));
+        assert_eq!((both.cost, both.certain, both.none), (2.0, 1.0, None));
     }
 
     #[test]
     fn nothing_of_the_last_person_is_left() {
         let outcomes: [fn() -> Outcome<'static>; 4] = [
             || Outcome::Favourable(Rate::exact(0.02)),
-            || none(Reached, None),
-            || recourse(Reached, 0.05, Evidence::Exact),
+            || none(Reached, None, Proof::certain(0.3)),
+            || with_proof(Reached, 0.05, Evidence::Exact, Proof::certain(3.0)),
             || recourse(Reached, 0.5, Evidence::Exact),
         ];
         for first in outcomes {

@@ -4,9 +4,11 @@
 //! rounded to the row that will be printed ([`rounding`]). A judge computes the score and the rate
 //! of that row ([`judge`]). If rates have a closed form, [`exact`] gives the answer. Otherwise
 //! [`sampled`] makes several [`attempts`]: each corrects the proposal ([`correct`]) and tests it
-//! ([`certify`]) on fresh samples ([`sampler`]). Frontier, shortfall and relaxations build on this.
+//! ([`certify`]) on fresh samples ([`sampler`]). What no answer can beat is proven
+//! in [`bounds`]. Frontier, shortfall and relaxations build on this.
 
 mod attempts;
+mod bounds;
 mod certify;
 mod correct;
 mod exact;
@@ -27,6 +29,7 @@ use super::outcome::{Asked, Judgement};
 use super::{Engine, Setup};
 use crate::error::{Result, require};
 use crate::recourse::Worker;
+use bounds::Bounds;
 use judge::{AnyJudge, ExactJudge, Judge, SampledJudge};
 use propose::Proposer;
 use rounding::Rounding;
@@ -37,6 +40,7 @@ pub struct Session<'e> {
     proposer: Proposer<'e>,
     rounding: Rounding<'e>,
     judge: AnyJudge<'e>,
+    bounds: Bounds<'e>,
 }
 
 impl<'e> Session<'e> {
@@ -46,6 +50,7 @@ impl<'e> Session<'e> {
             proposer: Proposer::new(engine, worker),
             rounding: Rounding::new(engine),
             judge: AnyJudge::new(engine),
+            bounds: Bounds::default(),
         }
     }
 
@@ -140,14 +145,14 @@ impl<'e> Session<'e> {
     /// One person, with the session's judge.
     #[inline]
     fn case<'s>(&'s mut self, person: &'s [f64]) -> Result<AnyCase<'s, 'e>> {
-        let Self { engine, proposer, rounding, judge } = self;
+        let Self { engine, proposer, rounding, judge, bounds } = self;
         Ok(match judge {
             AnyJudge::Exact(judge) => {
-                AnyCase::Exact(Case { engine, person, proposer, rounding, judge })
+                AnyCase::Exact(Case { engine, person, proposer, rounding, judge, bounds })
             }
             AnyJudge::Sampled(sampling, slot) => {
                 let judge = SampledJudge::in_slot(slot, sampling, engine.task())?;
-                AnyCase::Sampled(Case { engine, person, proposer, rounding, judge })
+                AnyCase::Sampled(Case { engine, person, proposer, rounding, judge, bounds })
             }
         })
     }
@@ -177,6 +182,7 @@ struct Case<'s, 'e, J> {
     proposer: &'s mut Proposer<'e>,
     rounding: &'s mut Rounding<'e>,
     judge: &'s mut J,
+    bounds: &'s mut Bounds<'e>,
 }
 
 impl<'s, 'e, J> Case<'s, 'e, J> {

@@ -300,6 +300,44 @@ impl UpperBound {
     }
 }
 
+/// A lower bound on the mean of independent `observations` in [0, 1] that fails with probability
+/// `delta`: a bet that is settled once.
+///
+/// With $Y = 1 - X$, $W(m) = \prod_i (1 + m - Y_i)$ has a mean of at most 1 where $E[Y] \ge m$, so
+/// that $P(W(m) \ge 1/\delta) \le \delta$ by Markov's inequality. $W$ grows with $m$: the $m$ at
+/// which it is $1/\delta$ is above the true mean with that probability at most.
+pub(crate) fn mean_at_least(observations: &[f64], delta: f64) -> f64 {
+    let wins = |m: f64| {
+        // So few at a time that a product cannot underflow.
+        let log = |some: &[f64]| libm::log(some.iter().map(|x| m + x).product::<f64>());
+        observations.chunks(64).map(log).sum::<f64>() >= -libm::log(delta)
+    };
+    let (mut lost, mut won) = (0.0, 1.0);
+    if !wins(won) {
+        return 0.0;
+    }
+    for _ in 0..12 {
+        let middle = 0.5 * (lost + won);
+        if wins(middle) { won = middle } else { lost = middle }
+    }
+    1.0 - won
+}
+
+/// A lower bound on a probability that fails with probability `delta`, where this `share` of `n`
+/// independent draws came out: Chernoff's bound in Hoeffding's form,
+/// $P(\hat p \ge q) \le e^{-n\,\mathrm{KL}(q \Vert p)}$ for $q \ge p$.
+pub(crate) fn share_at_least(share: f64, n: usize, delta: f64) -> f64 {
+    let allowed = -libm::log(delta) / n as f64;
+    let part = |q: f64, p: f64| if q > 0.0 { q * libm::log(q / p) } else { 0.0 };
+    let divergence = |p: f64| part(share, p) + part(1.0 - share, 1.0 - p);
+    let (mut low, mut high) = (0.0, share);
+    for _ in 0..30 {
+        let middle = 0.5 * (low + high);
+        if divergence(middle) >= allowed { low = middle } else { high = middle }
+    }
+    low
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

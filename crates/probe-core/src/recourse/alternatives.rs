@@ -8,7 +8,7 @@
 //! cheaper alternative is missed, within the number of searches allowed per person.
 
 use super::ask::Posed;
-use super::{Ask, Notes, Proposal, Reason, Solver, Task, Verdict, Worker};
+use super::{Ask, Goal, Notes, Proposal, Reason, Solver, Task, Verdict, Worker};
 use crate::error::Result;
 use crate::schema::{Actions, Restriction};
 use std::sync::Arc;
@@ -38,6 +38,7 @@ impl Solver for Alternatives {
             inner: self.inner.worker(),
             n: self.n,
             person: Vec::new(),
+            least: None,
             held: Vec::new(),
             given: Vec::new(),
         })
@@ -54,6 +55,8 @@ struct AlternativesWorker<'a> {
     n: usize,
     /// Whose ways are known.
     person: Vec<f64>,
+    /// A goal, and what any point that meets it costs at least, where that is proven.
+    least: Option<(Goal, f64)>,
     /// What each way leaves as it is.
     held: Vec<Vec<bool>>,
     /// What was essential to each way that was asked for, in the end.
@@ -94,6 +97,12 @@ impl Worker for AlternativesWorker<'_> {
             proposal.point.copy_from_slice(factual);
             proposal.verdict = Verdict::Short(Reason::NoOtherWay);
             proposal.claimed = None;
+            (proposal.proven, proposal.lower_bound) = (false, 0.0);
+        }
+        if !proposal.proven
+            && let Some((_, least)) = self.least.filter(|(of, _)| *of == ask.goal)
+        {
+            proposal.lower_bound = proposal.lower_bound.max(least);
         }
         Ok(())
     }
@@ -118,11 +127,17 @@ impl AlternativesWorker<'_> {
         held: Vec<bool>,
         proposal: &mut Proposal,
     ) -> Result<()> {
+        let restricts = held.contains(&true);
         let restriction = Restriction::holding(&self.task.actions, held);
         // An eighth of what is left: one alternative must not use up what the others need.
         let budget = ask.budget.part(8);
         let ask = Ask { alternative: 0, restriction: Some(&restriction), budget: &budget, ..*ask };
-        self.inner.find(&ask, proposal)
+        self.inner.find(&ask, proposal)?;
+        if restricts {
+            // There may be others that change what is held.
+            (proposal.proven, proposal.lower_bound) = (false, 0.0);
+        }
+        Ok(())
     }
 
     /// The columns of essential features among those that change.
@@ -160,6 +175,7 @@ impl AlternativesWorker<'_> {
     fn explore(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
         let factual = ask.factual;
         self.held.clear();
+        self.least = None;
         let mut taken: Vec<Vec<bool>> = Vec::new();
         let mut open: Vec<Candidate> = Vec::new();
         let mut tried: Vec<Vec<bool>> = Vec::new();
@@ -170,6 +186,12 @@ impl AlternativesWorker<'_> {
                     continue;
                 }
                 self.find_holding(ask, held.clone(), proposal)?;
+                if tried.is_empty() {
+                    let optimal = proposal.proven && proposal.verdict == Verdict::Reached;
+                    let cost = || self.task.cost.between(factual, &proposal.point);
+                    let least = if optimal { cost() } else { proposal.lower_bound };
+                    self.least = Some((ask.goal, least));
+                }
                 if matches!(
                     proposal.verdict,
                     Verdict::Reached | Verdict::Short(Reason::SearchLimit)

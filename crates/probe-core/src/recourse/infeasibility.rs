@@ -5,6 +5,20 @@ use super::{Reason, Task};
 use crate::model::{Activation, Linear, Mlp, Model as _, Trees};
 use crate::schema::{Actions, Group};
 
+/// Why nobody at `factual` can get a yes, where that is proven.
+pub(crate) fn infeasible(task: &Task, factual: &[f64]) -> Option<Reason> {
+    let mut reach = Reach::new(factual.len());
+    if let Err(reason) = reach.turn_to(&task.actions, factual) {
+        return Some(reason);
+    }
+    let mut start = factual.to_vec();
+    reach.confine(&mut start);
+    match proven(task, &reach, (factual, &start)) {
+        Reason::NotFound => None,
+        reason => Some(reason),
+    }
+}
+
 /// For somebody at `factual`, or at `start` once brought inside `reach`, for whom nothing was
 /// found.
 pub(super) fn proven(task: &Task, reach: &Reach, (factual, start): (&[f64], &[f64])) -> Reason {

@@ -34,6 +34,7 @@ mod walk;
 pub(crate) use alternatives::Alternatives;
 pub use ask::Ask;
 pub use budget::{Budget, SearchEffort};
+pub(crate) use infeasibility::infeasible;
 pub use options::MethodOptions;
 pub use probe::GENERATORS;
 pub use probe_tree::Distilled;

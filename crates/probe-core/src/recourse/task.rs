@@ -89,10 +89,10 @@ pub enum Reason {
     NoAdmissibleMove,
     /// No favourable point within the bounds and directions.
     InfeasibleWithinBounds,
-    /// A favourable point exists, but not with so few changes.
+    /// No favourable point with so few changes.
     InfeasibleWithinMaxChanges,
-    /// Favourable points exist, but none with so low a rate. This is proven for linear models; for
-    /// others the search found none.
+    /// No admissible point has so low a rate. Answers say so only where that is proven
+    /// ([`Proposal::proven`]); else they say [`Reason::NotFound`].
     RateNotReachable,
     /// No point within the budget meets the target.
     BudgetExhausted,
@@ -113,6 +113,17 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// What may be said where it is not proven: nothing about points that were not seen.
+    pub fn unproven(self) -> Self {
+        match self {
+            Self::NoAdmissibleMove
+            | Self::InfeasibleWithinBounds
+            | Self::InfeasibleWithinMaxChanges
+            | Self::RateNotReachable => Self::NotFound,
+            other => other,
+        }
+    }
+
     /// The code in output files.
     pub fn code(self) -> &'static str {
         match self {
@@ -154,6 +165,12 @@ pub struct Proposal {
     pub aim: Option<f64>,
     /// Which part of the search found the point; empty if the search has only one part.
     pub source: &'static str,
+    /// Whether the verdict is proven: no admissible point that meets the goal costs less than this
+    /// one (to 1e-9), or none meets it. False where a search just did not find more.
+    pub proven: bool,
+    /// No admissible point that meets the goal costs less than this, at the costs of the search; 0
+    /// where nothing better is known. Of no use where the verdict is proven.
+    pub lower_bound: f64,
 }
 
 impl Proposal {
@@ -165,6 +182,14 @@ impl Proposal {
             claimed: None,
             aim: None,
             source: "",
+            proven: false,
+            lower_bound: 0.0,
         }
+    }
+
+    /// Says nothing but what is true of every point: for workers that prove nothing.
+    pub(crate) fn forget(&mut self) {
+        (self.aim, self.source) = (None, "");
+        (self.proven, self.lower_bound) = (false, 0.0);
     }
 }

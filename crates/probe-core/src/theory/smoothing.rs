@@ -34,8 +34,8 @@ use crate::math::normal::{upper_quantile, upper_tail};
 ///
 /// ```
 /// use probe_core::{math::normal::upper_quantile, theory::least_distance};
-/// // Refused in 90 % of noisy attempts; a rate of 5 % is at least this far away, whatever the
-/// model.
+/// // Refused in 90 % of noisy attempts; a rate of 5 % is at least this far away, whatever
+/// // the model.
 /// let distance = least_distance(0.1, 0.05, upper_quantile(0.9))?;
 /// assert!((distance - 0.1 * (1.6448536269514727 + 1.2815515655446004)).abs() < 1e-15);
 /// # Ok::<(), probe_core::Error>(())

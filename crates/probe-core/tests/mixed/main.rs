@@ -4,6 +4,7 @@
 
 mod alternatives;
 mod any;
+mod bounds;
 mod near;
 mod optimum;
 mod refusal;

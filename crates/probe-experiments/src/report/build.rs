@@ -108,6 +108,7 @@ impl PersonReport<'_> {
             answer: Answer {
                 status: answer.status,
                 reason: answer.reason.map_or_else(String::new, |r| Reason::code(r).to_owned()),
+                proven: answer.proven,
                 cost: answer.cost.filter(|_| given),
                 rate: Some(answer.rate).filter(|_| given),
                 bound: None,

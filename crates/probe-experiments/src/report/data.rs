@@ -163,6 +163,9 @@ pub struct Answer {
     pub status: Status,
     /// As in the output column `reason`; may be empty.
     pub reason: String,
+    /// Whether the status is proven, as in the output column.
+    #[serde(default)]
+    pub proven: bool,
     /// Cost in scaled space.
     pub cost: Option<f64>,
     /// Invalidation rate of the answer.

@@ -91,8 +91,11 @@ fn how_sure(report: &Report) -> String {
     }
     let missed = answer.rate.is_some_and(|rate| rate > report.settings.max_rate);
     if missed {
-        let best = best_rate(answer)
-            .map_or_else(String::new, |b| format!(", and no allowed change gets below {b}"));
+        let what = match answer.proven {
+            true => "no allowed change gets below",
+            false => "the search found no allowed change below",
+        };
+        let best = best_rate(answer).map_or_else(String::new, |b| format!(", and {what} {b}"));
         return format!(
             "This is less safe than was asked: {about}{odds} attempts fail, \
              {allowed} were allowed to{best}."
@@ -108,8 +111,11 @@ fn refusal(report: &Report) -> Vec<String> {
     let answer = &report.answer;
     let first = if answer.reason == "rate-not-reachable" {
         "There is no allowed change that is as safe as was asked."
-    } else {
+    } else if answer.proven {
         "There is no recourse: no allowed change makes this model say yes."
+    } else {
+        "No recourse was found: the search met no allowed change that makes this model say yes, \
+         which does not prove that there is none."
     };
     let mut sentences = vec![first.to_owned()];
     if !answer.reason.is_empty() {
@@ -118,7 +124,8 @@ fn refusal(report: &Report) -> Vec<String> {
     if let Some(best) = best_rate(answer) {
         let allowed = odds_of(report.settings.max_rate);
         sentences.push(format!(
-            "At the best point within reach {best} attempts would fail; {allowed} were allowed to."
+            "At the best point that was found {best} attempts would fail; {allowed} were allowed \
+             to."
         ));
     }
     sentences.push(

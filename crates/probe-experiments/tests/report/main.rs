@@ -85,6 +85,7 @@ fn no_recourse_gives_reason_and_best_rate() {
     report.answer = Answer {
         status: Status::None,
         reason: "infeasible-within-bounds".to_owned(),
+        proven: true,
         cost: None,
         rate: None,
         bound: None,
@@ -106,6 +107,9 @@ fn no_recourse_gives_reason_and_best_rate() {
     report.cloud = None;
     (report.answer.reason, report.answer.best_rate) = (String::new(), None);
     assert!(!checked(&report).contains("The reason"));
+    assert!(checked(&report).contains("no allowed change makes this model say yes"));
+    report.answer.proven = false;
+    assert!(checked(&report).contains("which does not prove that there is none"));
 }
 
 #[test]
@@ -117,6 +121,9 @@ fn missed_and_sampled_targets_are_not_sold_as_kept() {
     let second = summary(&report)[1].clone();
     assert!(second.starts_with("This is less safe than was asked: 22 in 100"), "{second}");
     assert!(second.contains("no allowed change gets below 20 in 100"), "{second}");
+    report.answer.proven = false;
+    let second = summary(&report)[1].clone();
+    assert!(second.contains("the search found no allowed change below 20 in 100"), "{second}");
     report.answer.status = Status::Certified;
     report.answer.rate = Some(0.08);
     report.answer.bound = Some(Bound { upper: 0.095, confidence: 0.999 });

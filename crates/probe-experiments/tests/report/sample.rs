@@ -56,6 +56,7 @@ pub(crate) fn sample() -> Report {
         answer: Answer {
             status: Status::Certified,
             reason: String::new(),
+            proven: true,
             cost: Some(0.42),
             rate: Some(0.1),
             bound: None,

@@ -4,7 +4,7 @@ use super::batch::{Cell, Column};
 use super::field::{Field, FieldKind};
 use crate::error::{Error, Result};
 use arrow_array::{
-    ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
 };
 use arrow_schema::{DataType, Schema};
 use std::sync::Arc;
@@ -16,6 +16,7 @@ pub(super) fn schema(fields: &[Field]) -> Schema {
             FieldKind::Integer => DataType::Int64,
             FieldKind::Float => DataType::Float64,
             FieldKind::Text => DataType::Utf8,
+            FieldKind::Boolean => DataType::Boolean,
         };
         arrow_schema::Field::new(field.name(), kind, field.is_optional())
     };
@@ -47,6 +48,7 @@ pub(super) fn record_batch(
             Column::Texts(cells) => {
                 Arc::new(cells.iter().map(|cell| cell.as_deref()).collect::<StringArray>())
             }
+            Column::Booleans(values) => Arc::new(BooleanArray::from(values.clone())),
         }
     };
     let arrays = columns.iter().zip(fields).map(array).collect();

@@ -71,6 +71,8 @@ pub enum Column<'c> {
     Numbers(Vec<f64>),
     /// Texts.
     Texts(Vec<Option<Cow<'c, str>>>),
+    /// Truth values.
+    Booleans(Vec<bool>),
 }
 
 impl<'c> Column<'c> {
@@ -101,6 +103,11 @@ impl<'c> Column<'c> {
         Self::Texts(values.into_iter().map(|text| text.map(Into::into)).collect())
     }
 
+    /// Truth values.
+    pub fn booleans(values: impl IntoIterator<Item = bool>) -> Self {
+        Self::Booleans(values.into_iter().collect())
+    }
+
     /// Number of cells.
     pub fn len(&self) -> usize {
         match self {
@@ -108,6 +115,7 @@ impl<'c> Column<'c> {
             Self::Floats(cells) => cells.len(),
             Self::Numbers(values) => values.len(),
             Self::Texts(cells) => cells.len(),
+            Self::Booleans(values) => values.len(),
         }
     }
 
@@ -121,6 +129,7 @@ impl<'c> Column<'c> {
             Self::Integers(_) => FieldKind::Integer,
             Self::Floats(_) | Self::Numbers(_) => FieldKind::Float,
             Self::Texts(_) => FieldKind::Text,
+            Self::Booleans(_) => FieldKind::Boolean,
         }
     }
 
@@ -130,6 +139,7 @@ impl<'c> Column<'c> {
             Self::Floats(cells) => cells.iter().any(|cell| cell.value().is_none()),
             Self::Numbers(values) => values.iter().any(|value| !value.is_finite()),
             Self::Texts(cells) => cells.iter().any(Option::is_none),
+            Self::Booleans(_) => false,
         }
     }
 
@@ -140,6 +150,7 @@ impl<'c> Column<'c> {
             Self::Floats(cells) => cells[row].value().into(),
             Self::Numbers(values) => Some(values[row]).filter(|value| value.is_finite()).into(),
             Self::Texts(cells) => cells[row].as_deref().into(),
+            Self::Booleans(values) => values[row].into(),
         }
     }
 }

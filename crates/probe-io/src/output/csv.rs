@@ -45,6 +45,9 @@ pub(super) fn encode(columns: &[Column<'_>], n_rows: usize) -> Vec<u8> {
                         append_text(&mut out, text.as_bytes());
                     }
                 }
+                Column::Booleans(values) => {
+                    out.extend_from_slice(if values[row] { b"true" } else { b"false" });
+                }
             }
         }
         // An empty line is no record: a lone empty cell is written as a pair of quotes.
@@ -83,9 +86,11 @@ mod tests {
             Column::optional_texts([Some("say \"a, b\"\n"), Some("plain")]),
             Column::floats([f64::NAN, 1e300]),
             Column::Numbers(vec![f64::INFINITY, 0.5]),
+            Column::booleans([true, false]),
         ];
         let text = String::from_utf8(encode(&columns, 2)).unwrap();
-        assert_eq!(text, "-3,0.25,\"say \"\"a, b\"\"\n\",,\n, 1.50,plain,1e+300,0.5\n");
+        let first = "-3,0.25,\"say \"\"a, b\"\"\n\",,,true\n";
+        assert_eq!(text, format!("{first}, 1.50,plain,1e+300,0.5,false\n"));
         assert_eq!(encode(&[Column::integers([None::<i64>])], 1), b"\"\"\n");
         assert_eq!(header(&[Field::text("a"), Field::text("b,c")]), b"a,\"b,c\"\n");
     }

@@ -11,6 +11,8 @@ pub enum FieldKind {
     Float,
     /// UTF-8 texts.
     Text,
+    /// `true` or `false`.
+    Boolean,
 }
 
 /// A declared output column.
@@ -40,6 +42,11 @@ impl Field {
     /// A text column.
     pub fn text(name: &str) -> Self {
         Self::new(name, FieldKind::Text)
+    }
+
+    /// A column of truth values, which has no gaps.
+    pub fn boolean(name: &str) -> Self {
+        Self::new(name, FieldKind::Boolean)
     }
 
     /// The same column with gaps allowed: empty in CSV, null elsewhere.

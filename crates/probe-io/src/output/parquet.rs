@@ -5,7 +5,7 @@ use super::batch::{Cell, Column};
 use super::field::{Field, FieldKind};
 use crate::error::{Error, Result};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterVersion};
@@ -34,6 +34,7 @@ enum Values {
     Integers(Vec<i64>),
     Floats(Vec<f64>),
     Texts(Vec<ByteArray>),
+    Booleans(Vec<bool>),
 }
 
 /// Packs checked columns; done by workers.
@@ -49,6 +50,7 @@ pub(super) fn pack(columns: &[Column<'_>], fields: &[Field]) -> Vec<Packed> {
                 values.iter().map(|value| level(value.is_finite())).collect()
             }
             Column::Texts(cells) => cells.iter().map(|cell| level(cell.is_some())).collect(),
+            Column::Booleans(values) => vec![level(true); values.len()],
         });
         let values = match column {
             Column::Integers(cells) => Values::Integers(cells.iter().copied().flatten().collect()),
@@ -63,6 +65,7 @@ pub(super) fn pack(columns: &[Column<'_>], fields: &[Field]) -> Vec<Packed> {
                     .map(|text| ByteArray::from(text.as_bytes().to_vec()))
                     .collect(),
             ),
+            Column::Booleans(values) => Values::Booleans(values.clone()),
         };
         Packed { levels, values }
     };
@@ -145,6 +148,9 @@ impl ParquetWriter {
                     Values::Texts(values) => {
                         put::<ByteArrayType, _>(&mut group, values, &column.levels)?
                     }
+                    Values::Booleans(values) => {
+                        put::<BoolType, _>(&mut group, values, &column.levels)?
+                    }
                 }
                 column.clear();
             }
@@ -175,6 +181,9 @@ impl Packed {
             }
             (Values::Floats(values), Values::Floats(more)) => values.extend(more.drain(..n_values)),
             (Values::Texts(values), Values::Texts(more)) => values.extend(more.drain(..n_values)),
+            (Values::Booleans(values), Values::Booleans(more)) => {
+                values.extend(more.drain(..n_values))
+            }
             // Kinds were checked against the fields before packing.
             _ => {}
         }
@@ -188,6 +197,7 @@ impl Packed {
             Values::Integers(values) => values.clear(),
             Values::Floats(values) => values.clear(),
             Values::Texts(values) => values.clear(),
+            Values::Booleans(values) => values.clear(),
         }
     }
 }
@@ -197,6 +207,7 @@ fn empty(field: &Field) -> Packed {
         FieldKind::Integer => Values::Integers(Vec::new()),
         FieldKind::Float => Values::Floats(Vec::new()),
         FieldKind::Text => Values::Texts(Vec::new()),
+        FieldKind::Boolean => Values::Booleans(Vec::new()),
     };
     Packed { levels: field.is_optional().then(Vec::new), values }
 }
@@ -224,6 +235,7 @@ fn start(
             FieldKind::Integer => (Physical::INT64, None),
             FieldKind::Float => (Physical::DOUBLE, None),
             FieldKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            FieldKind::Boolean => (Physical::BOOLEAN, None),
         };
         let builder = Type::primitive_type_builder(field.name(), physical);
         builder.with_repetition(repetition).with_logical_type(logical).build().map(Arc::new)

@@ -294,7 +294,9 @@ impl Chunk {
                         .collect(),
                 )
             }
-            FieldKind::Text => Column::Texts(ids.into_iter().map(id_text).collect()),
+            FieldKind::Text | FieldKind::Boolean => {
+                Column::Texts(ids.into_iter().map(id_text).collect())
+            }
         })
     }
 }

@@ -3,14 +3,28 @@
 use super::Case;
 use super::judge::{ExactJudge, Judge};
 use crate::engine::answer::Answer;
-use crate::engine::outcome::{Evidence, Judgement, Nearest, Outcome, Rate, Recourse};
+use crate::engine::outcome::{Evidence, Judgement, Nearest, Outcome, Proof, Rate, Recourse};
 use crate::error::Result;
 use crate::noise::NoiseOn;
-use crate::recourse::{Goal, Verdict};
+use crate::recourse::{Goal, Reason, Verdict};
 
 /// Shares of the target by which a lower rate is asked for, if rounding missed the target and
 /// steps of single ulps do not repair that.
 const LOWER: [f64; 4] = [1e-9, 1e-7, 1e-5, 1e-3];
+/// The share of a cost by which printing may raise it where nothing but rounding is done.
+const ROUNDING: f64 = 1e-9;
+
+/// What a method proved.
+#[derive(Debug, Clone, Copy)]
+enum Solved {
+    /// Nothing costs less than what was printed.
+    Printed,
+    /// Nothing costs less than this.
+    Least(f64),
+    /// There is no answer.
+    None(Reason),
+    Nothing,
+}
 
 impl Case<'_, '_, ExactJudge<'_>> {
     /// The recourse for one target rate.
@@ -66,47 +80,119 @@ impl Case<'_, '_, ExactJudge<'_>> {
 
     /// Prints and judges what the method proposed.
     fn answer(&mut self, now: Judgement, max_rate: f64, answer: &mut Answer) -> Result<()> {
-        let judgement = self.print(max_rate)?;
+        let (judgement, solved) = self.print(max_rate)?;
         let admissible = self.rounding.is_admissible();
         if !(judgement.is_favourable() && admissible) {
-            return self.no_recourse(now, max_rate, (judgement, admissible), answer);
+            return self.no_recourse(now, max_rate, (judgement, admissible, solved), answer);
         }
+        let cost = self.rounding.cost(self.proposer.cost());
+        let told = judgement.meets(max_rate).then_some(cost);
+        let proof = self.proof(solved, (now.score, max_rate), told)?;
         let recourse = Recourse {
             row: self.rounding.row(),
             judgement,
-            cost: self.rounding.cost(self.proposer.cost()),
+            cost,
             changed: self.rounding.n_changed(self.person),
             outside_range: self.rounding.outside_range(self.person),
             verdict: self.proposer.proposal.verdict,
             claimed: self.proposer.proposal.claimed,
             source: self.proposer.proposal.source,
             evidence: Evidence::Exact,
+            proof,
         };
         answer.fill(&self.asked(now.score, max_rate), Outcome::Recourse(recourse));
         Ok(())
     }
 
     /// Prints the proposal, and moves the row further if rounding missed the target or the budget.
+    /// Says what the method had proved before anything else was asked of it.
     #[inline]
-    fn print(&mut self, max_rate: f64) -> Result<Judgement> {
+    fn print(&mut self, max_rate: f64) -> Result<(Judgement, Solved)> {
         self.rounding.print(self.person, &self.proposer.proposal.point);
         if let Some(budget) = self.setup().budget {
             self.rounding.step_inward(self.person, budget, self.proposer.cost());
-            return self.judge.judge(self.rounding, self.person);
+            let judgement = self.judge.judge(self.rounding, self.person)?;
+            return Ok((judgement, Solved::Nothing));
         }
         let judgement = self.judge.judge(self.rounding, self.person)?;
         let lost = self.proposer.proposal.verdict == Verdict::Reached && !judgement.meets(max_rate);
         if !lost {
-            return Ok(judgement);
+            return Ok((judgement, self.solved(self.rounding.is_plain())));
         }
+        let solved = self.solved(false);
         let Self { person, proposer, rounding, judge, .. } = self;
         let further = rounding.step_outward(person, &proposer.proposal.point, |rounding| {
             Ok(Some(judge.judge(rounding, person)?).filter(|it| it.meets(max_rate)))
         })?;
-        Ok(match further {
+        let judgement = match further {
             Some(judgement) => judgement,
             None if self.proposer.retries() => self.aim_lower(max_rate)?.unwrap_or(judgement),
             None => judgement,
+        };
+        Ok((judgement, solved))
+    }
+
+    /// What the method proved with its last proposal, which was printed `as_proposed` but for the
+    /// rounding of numbers.
+    #[inline(always)]
+    fn solved(&self, as_proposed: bool) -> Solved {
+        let proposal = &self.proposer.proposal;
+        let as_told = as_proposed && self.setup().preference.is_empty();
+        match as_told && proposal.proven && proposal.verdict == Verdict::Reached {
+            true => Solved::Printed,
+            false => self.solved_otherwise(),
+        }
+    }
+
+    #[cold]
+    fn solved_otherwise(&self) -> Solved {
+        let proposal = &self.proposer.proposal;
+        let least = match (proposal.proven, proposal.verdict) {
+            (true, Verdict::Short(reason)) => return Solved::None(reason),
+            (true, Verdict::Reached) => {
+                self.proposer.search_cost().between(self.rounding.from(), &proposal.point)
+            }
+            (false, _) => proposal.lower_bound,
+        };
+        match least > 0.0 {
+            true => Solved::Least(self.proposer.least_cost(least)),
+            false => Solved::Nothing,
+        }
+    }
+
+    /// What is proven of all answers to a person who scores `score`, given what the method proved;
+    /// `told` is the cost of the answer, where it meets the target.
+    #[inline]
+    fn proof(
+        &mut self,
+        solved: Solved,
+        (score, max_rate): (f64, f64),
+        told: Option<f64>,
+    ) -> Result<Proof> {
+        match (solved, told) {
+            (Solved::Printed, Some(cost)) => Ok(Proof::certain(cost)),
+            _ => self.proof_of_more(solved, (score, max_rate), told),
+        }
+    }
+
+    /// [`Case::proof`] where the answer is not simply what was solved for.
+    #[cold]
+    fn proof_of_more(
+        &mut self,
+        solved: Solved,
+        (score, max_rate): (f64, f64),
+        told: Option<f64>,
+    ) -> Result<Proof> {
+        Ok(match (solved, told) {
+            // The rest is rounding.
+            (Solved::Least(least), Some(cost)) if least >= cost * (1.0 - ROUNDING) => {
+                Proof::certain(cost)
+            }
+            (Solved::None(reason), _) => Proof::none(reason),
+            (Solved::Least(least), _) => {
+                Proof::certain(least).and(&self.prove((score, max_rate), told)?)
+            }
+            (Solved::Printed | Solved::Nothing, _) => self.prove((score, max_rate), told)?,
         })
     }
 
@@ -132,9 +218,10 @@ impl Case<'_, '_, ExactJudge<'_>> {
         &mut self,
         now: Judgement,
         max_rate: f64,
-        (judgement, admissible): (Judgement, bool),
+        (judgement, admissible, solved): (Judgement, bool, Solved),
         answer: &mut Answer,
     ) -> Result<()> {
+        let proof = self.proof(solved, (now.score, max_rate), None)?;
         let (setup, from) = (self.setup(), self.rounding.from());
         let may_stay = setup.actions.violations(from, from).is_empty();
         let own = self.own_rate(now.score)?;
@@ -147,6 +234,7 @@ impl Case<'_, '_, ExactJudge<'_>> {
             best_rate: known.then_some(best),
             verdict: self.proposer.proposal.verdict,
             exact: Some(judgement),
+            proof,
         };
         let asked = self.asked(now.score, max_rate);
         answer.fill(&asked, Outcome::None { own: Rate::exact(own), nearest });

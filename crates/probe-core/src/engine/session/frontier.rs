@@ -44,7 +44,10 @@ fn carry_over(rates: &[f64], answers: &mut [Answer]) {
         if cost(&answers[i]) <= least {
             cheapest = Some(i);
         } else if let Some(at) = cheapest.filter(|_| answers[i].status != Status::Favourable) {
+            // A bound for the stricter rate is none for the looser one, which has its own.
+            let (cost_lower, cost) = (answers[i].cost_lower, cost(&answers[at]));
             answers[i] = answers[at].clone();
+            (answers[i].cost_lower, answers[i].proven) = (cost_lower.min(cost), false);
         }
     }
 }
@@ -67,10 +70,15 @@ mod tests {
             answer(Status::Certified, 0.7, 0.29),
             answer(Status::Found, 0.2, 1.0),
         ];
+        let own = [0.05, 0.3, 0.6, 0.2];
+        answers.iter_mut().zip(own).for_each(|(answer, least)| answer.cost_lower = least);
         carry_over(&rates, &mut answers);
         let costs = answers.clone().map(|answer| answer.cost.unwrap_or(f64::NAN));
         assert_eq!(costs, [0.1, 0.5, 0.5, 0.5]);
         assert!(answers.iter().zip(rates).all(|(answer, rate)| answer.rate_upper <= rate));
+        // Bounds stay with their rates.
+        let bounds = answers.clone().map(|answer| answer.cost_lower);
+        assert_eq!(bounds, [0.05, 0.3, 0.5, 0.2]);
         // A person who needs no change keeps that answer.
         let mut answers =
             [answer(Status::Favourable, 0.0, 0.3), answer(Status::Certified, 0.5, 0.09)];

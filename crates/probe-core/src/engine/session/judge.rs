@@ -7,14 +7,42 @@ use crate::engine::outcome::{Judgement, Rate};
 use crate::engine::rates::RateSource;
 use crate::error::Result;
 use crate::invalidation::{ShiftedRate, affine_rate};
+use crate::math::normal::upper_quantile;
 use crate::noise::NoiseOn;
 use crate::recourse::Task;
+
+/// An upper bound on a smoothed margin $M = \Phi^{-1}(1 - \Delta)$.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct MarginBound {
+    pub(super) margin: f64,
+    /// Whether it rests on no samples.
+    pub(super) certain: bool,
+}
+
+impl MarginBound {
+    /// Where the rate is at least this.
+    pub(super) fn of_rate(rate: f64, certain: bool) -> Self {
+        // Nearer to one a rate is lost in its rounding.
+        let margin = upper_quantile(rate.clamp(0.0, 1.0 - 4.0 * f64::EPSILON));
+        Self { margin, certain }
+    }
+}
 
 /// Computes score and rate of a printed row.
 pub(super) trait Judge {
     /// The rate of the row that a person is advised to reach, whose score is `score`. It is an
     /// estimate if rates are sampled.
     fn rate(&mut self, change: Change<'_>, score: f64) -> Result<f64>;
+
+    /// The smoothed margin of a person at scaled `point` who changes nothing is at most this, but
+    /// for an error probability of `delta` where it is sampled.
+    fn margin_at_most(&mut self, point: &[f64], delta: f64) -> Result<MarginBound>;
+
+    /// Whether rates of changes are likely to be exact.
+    fn expects_exact_rates(&self) -> bool;
+
+    /// [`Judge::rate`], with whether it is exact.
+    fn rate_if_exact(&mut self, change: Change<'_>, score: f64) -> Result<Option<f64>>;
 
     /// Score and rate of the printed row, for a person at raw `person`.
     #[inline]
@@ -88,6 +116,27 @@ impl Judge for ExactJudge<'_> {
         }
         Ok(all)
     }
+
+    fn margin_at_most(&mut self, point: &[f64], _delta: f64) -> Result<MarginBound> {
+        let rate = match (self.shifted, self.fixed_noise) {
+            (Some(joint), _) => joint.rate(point),
+            (None, Some((sd, mean))) if sd > 0.0 => {
+                let margin = (self.engine.task().model.score(point)? + mean) / sd;
+                return Ok(MarginBound { margin, certain: true });
+            }
+            // Without noise the rate says no more than the score.
+            _ => 0.0,
+        };
+        Ok(MarginBound::of_rate(rate, true))
+    }
+
+    fn expects_exact_rates(&self) -> bool {
+        true
+    }
+
+    fn rate_if_exact(&mut self, change: Change<'_>, score: f64) -> Result<Option<f64>> {
+        self.rate(change, score).map(Some)
+    }
 }
 
 /// Estimates rates by samples.
@@ -133,5 +182,23 @@ impl Judge for SampledJudge<'_> {
     fn rate(&mut self, change: Change<'_>, _score: f64) -> Result<f64> {
         self.run_pilot(change)?;
         Ok(self.sampler.mean())
+    }
+
+    fn margin_at_most(&mut self, point: &[f64], delta: f64) -> Result<MarginBound> {
+        let Task { noise_on, actions, .. } = self.task;
+        noise_on.active_into(actions, point, point, &mut self.active);
+        self.sampler.margin_at_most(point, &self.active, delta)
+    }
+
+    fn expects_exact_rates(&self) -> bool {
+        self.sampler.expects_exact_rates()
+    }
+
+    fn rate_if_exact(&mut self, change: Change<'_>, _score: f64) -> Result<Option<f64>> {
+        if !self.sampler.expects_exact_rates() {
+            return Ok(None);
+        }
+        self.run_pilot(change)?;
+        Ok(self.sampler.is_exact().then(|| self.sampler.mean()))
     }
 }

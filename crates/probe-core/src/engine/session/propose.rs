@@ -55,7 +55,7 @@ impl<'e> Proposer<'e> {
     }
 
     fn ask(&mut self, from: &[f64], goal: Goal, gap: Option<f64>) -> Result<()> {
-        (self.proposal.aim, self.proposal.source) = (None, "");
+        self.proposal.forget();
         // Half of what is left, so that something remains for the next attempt.
         let budget = self.budget.part(2);
         let ask = Ask {
@@ -71,6 +71,7 @@ impl<'e> Proposer<'e> {
     /// A proposal for each rate.
     pub(super) fn find_all(&mut self, from: &[f64], rates: &[f64]) -> Result<Vec<Proposal>> {
         let mut proposals = vec![Proposal::new(from.len()); rates.len()];
+        self.proposal.forget();
         let ask = Ask {
             cost: self.own_costs.as_ref().map(|own| &own.search),
             effort: self.engine.setup.effort,
@@ -144,6 +145,15 @@ impl<'e> Proposer<'e> {
     /// The cost that is reported.
     pub(super) fn cost(&self) -> &Cost {
         self.own_costs.as_ref().map_or(&self.engine.setup.cost, |own| &own.cost)
+    }
+
+    /// What a point costs the person at least that costs so much in the search, which has
+    /// preferences.
+    pub(super) fn least_cost(&self, in_search: f64) -> f64 {
+        let setup = &self.engine.setup;
+        let movable = (0..setup.preference.len()).filter(|&j| setup.actions.room(j).mutable);
+        let most = movable.map(|j| setup.preference[j]).fold(0.0, f64::max);
+        if most > 0.0 { in_search / most } else { in_search }
     }
 
     /// The cost that the search minimises. It includes preferences.

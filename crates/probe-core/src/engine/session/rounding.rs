@@ -31,6 +31,8 @@ pub(super) struct Rounding<'e> {
     weights: Option<&'e [f64]>,
     /// Whether ranges seen in training are known.
     knows_ranges: bool,
+    /// Whether every number is printed as it is proposed, but for its rounding.
+    plain: bool,
     /// The person, scaled.
     from: Vec<f64>,
     /// The printed row, raw.
@@ -55,6 +57,7 @@ impl<'e> Rounding<'e> {
             setup,
             weights: engine.task().model.as_linear().map(|linear| linear.weights()),
             knows_ranges: setup.ranges.iter().any(Option::is_some),
+            plain: setup.actions.ties().is_empty() && !setup.actions.has_grids(),
             from: vec![0.0; n],
             row: vec![0.0; n],
             scaled: vec![0.0; n],
@@ -79,6 +82,11 @@ impl<'e> Rounding<'e> {
     /// The printed row, raw.
     pub(super) fn row(&self) -> &[f64] {
         &self.row
+    }
+
+    /// Whether every number is printed as it is proposed, but for its rounding.
+    pub(super) fn is_plain(&self) -> bool {
+        self.plain
     }
 
     /// Whether ranges seen in training are known.

@@ -69,11 +69,13 @@ impl Case<'_, '_, SampledJudge<'_>> {
             let change = self.rounding.change(self.person);
             best_rate = self.judge.report(change, max_rate)?.value.min(own.value);
         }
+        let proof = self.prove((score, max_rate), None)?;
         let nearest = Nearest {
             row: printed.admissible.then(|| self.rounding.row()),
             best_rate: Some(best_rate),
             verdict: self.proposer.proposal.verdict,
             exact: None,
+            proof,
         };
         answer.fill(&self.asked(score, max_rate), Outcome::None { own, nearest });
         Ok(())
@@ -87,16 +89,19 @@ impl Case<'_, '_, SampledJudge<'_>> {
         answer: &mut Answer,
     ) -> Result<()> {
         let rate = self.judge.sampler.report(max_rate)?;
+        let cost = self.rounding.cost(self.proposer.cost());
+        let proof = self.prove((score, max_rate), attempt.certified.then_some(cost))?;
         let recourse = Recourse {
             row: self.rounding.row(),
             judgement: Judgement { score: printed.score, rate },
-            cost: self.rounding.cost(self.proposer.cost()),
+            cost,
             changed: self.rounding.n_changed(self.person),
             outside_range: self.rounding.outside_range(self.person),
             verdict: self.proposer.proposal.verdict,
             claimed: self.proposer.proposal.claimed,
             source: self.proposer.proposal.source,
             evidence: Evidence::Sampled { certified: attempt.certified, upper: attempt.upper },
+            proof,
         };
         answer.fill(&self.asked(score, max_rate), Outcome::Recourse(recourse));
         Ok(())

@@ -144,7 +144,11 @@ impl Worker for DiscreteWorker<'_> {
             self.within.held.extend_from_slice(&restriction.held);
         }
         match ask.goal {
-            Goal::Rate(rate) => self.reach(ask.factual, Aim::new(ask, rate), proposal),
+            Goal::Rate(rate) => {
+                self.reach(ask.factual, Aim::new(ask, rate), proposal)?;
+                conditions::weaken_proof(&self.task, ask.factual, proposal);
+                Ok(())
+            }
             Goal::Budget(budget) => self.spend(ask.factual, Aim::new(ask, 0.5), budget, proposal),
         }
     }
@@ -199,13 +203,7 @@ impl<'b> Aim<'b> {
 
 /// A point that is accepted and misses the rate.
 fn short_of_rate(point: Vec<f64>) -> Proposal {
-    Proposal {
-        point,
-        verdict: Verdict::Short(Reason::RateNotReachable),
-        claimed: None,
-        aim: None,
-        source: "",
-    }
+    Proposal { point, verdict: Verdict::Short(Reason::RateNotReachable), ..Proposal::new(0) }
 }
 
 impl DiscreteWorker<'_> {
@@ -336,10 +334,12 @@ impl DiscreteWorker<'_> {
         let task = Arc::clone(&self.task);
         proposal.point.copy_from_slice(factual);
         proposal.verdict = Verdict::Short(Reason::NotOneHot);
-        (proposal.claimed, proposal.aim, proposal.source) = (None, None, "");
+        proposal.claimed = None;
+        proposal.forget();
         let Some(mut choices) =
             Choices::new(&task, factual, |g| self.solver.chosen && !self.holds_group(g))
         else {
+            proposal.proven = true;
             return Ok(());
         };
         proposal.verdict = Verdict::Short(Reason::NoAdmissibleMove);
@@ -374,6 +374,7 @@ impl DiscreteWorker<'_> {
                 self.keep_nearest(factual, &mut nearest, proposal)?;
             }
         }
+        proposal.proven = self.solver.exact && best.proven && !best.stopped;
         if best.total.is_finite() {
             proposal.point.copy_from_slice(&best.point);
             (proposal.aim, proposal.source) = (best.aim, best.source);
@@ -525,6 +526,7 @@ impl DiscreteWorker<'_> {
                 proposal.verdict = Verdict::Short(Reason::BudgetExhausted);
             }
         }
+        proposal.proven = false;
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use super::lines::MAX_BLOCKS;
 use super::{Batch, Outcome, Pilot, Samples, Subject, add_where, indicator};
 use crate::engine::session::certify::{Observations, StoppingRule, Target, Test};
 use crate::error::Result;
-use crate::invalidation::certificate::Mixture;
+use crate::invalidation::certificate::{Mixture, share_at_least};
 use crate::noise::{Noise, Residuals};
 use crate::recourse::Task;
 use crate::rows::{Rows, RowsMut};
@@ -16,6 +16,9 @@ use std::ops::ControlFlow;
 const DRAWS: usize = 64;
 /// Pilot draws around a point.
 const PILOT_DRAWS: usize = 16_384;
+/// Draws behind a bound on the rate of the person's own point, and the number of their stream.
+const BOUND_DRAWS: usize = 1_024;
+const BOUND_SEGMENT: u64 = 1 << 32;
 
 const RULE: StoppingRule = StoppingRule::up_to(MAX_BLOCKS);
 
@@ -80,6 +83,13 @@ impl Samples for ByDraws {
 
     fn report(&mut self, subject: &Subject<'_>, _: Pilot, _: f64) -> Result<f64> {
         subject.share_refused(Purpose::Audit, PILOT_DRAWS)
+    }
+
+    fn rate_at_least(&mut self, subject: &Subject<'_>, delta: f64) -> Result<(f64, bool)> {
+        let mut stream = subject.stream(Purpose::Certificate, BOUND_SEGMENT);
+        let errors = subject.draws(&mut stream, BOUND_DRAWS)?;
+        let share = subject.n_refused(errors)? as f64 / BOUND_DRAWS as f64;
+        Ok((share_at_least(share, BOUND_DRAWS, delta), false))
     }
 
     fn first_aim(&self, _: &Task, rate: f64) -> f64 {
@@ -151,6 +161,14 @@ impl Samples for AllErrors<'_> {
 
     fn report(&mut self, _: &Subject<'_>, pilot: Pilot, _: f64) -> Result<f64> {
         Ok(pilot.mean)
+    }
+
+    fn rate_at_least(&mut self, subject: &Subject<'_>, _: f64) -> Result<(f64, bool)> {
+        self.pilot(subject).map(|pilot| (pilot.mean, true))
+    }
+
+    fn expects_exact_rates(&self, _: &Task) -> bool {
+        true
     }
 
     fn first_aim(&self, _: &Task, rate: f64) -> f64 {

@@ -9,12 +9,16 @@ mod shifted;
 mod trees;
 
 use super::certify::{Attempt, Target, Test, share_of_certificate};
+use super::judge::MarginBound;
 use crate::error::Result;
 use crate::invalidation::certificate::share_of_attempt;
 use crate::invalidation::{BLOCK, Draws, LEAST_AIM, Lines, Models, has_lines};
 use crate::model::ModelShift;
 use crate::recourse::Task;
 use outcomes::{Batch, Outcome, Outcomes};
+
+/// What an exact rate may be too high by: what its boxes leave open.
+const OPEN: f64 = 2e-9;
 
 /// Attempts per answer. Each reads its own segment of fresh samples.
 pub(super) const ATTEMPTS: usize = 4;
@@ -121,6 +125,16 @@ trait Samples {
     /// The point's rate on samples that neither search nor certificate read. The higher the
     /// variance, the more samples are read.
     fn report(&mut self, subject: &Subject<'_>, pilot: Pilot, max_rate: f64) -> Result<f64>;
+
+    /// A lower bound on the point's rate, which fails with probability `delta`, from a few fresh
+    /// samples; whether it is certain, up to [`OPEN`], because the rate is exact. The point need
+    /// not have been looked at before. 0 where that is not worth its price.
+    fn rate_at_least(&mut self, subject: &Subject<'_>, delta: f64) -> Result<(f64, bool)>;
+
+    /// Whether [`Samples::is_exact`] is likely to hold for points of this task.
+    fn expects_exact_rates(&self, _task: &Task) -> bool {
+        false
+    }
 
     /// The rate that a search should aim at so that `rate` can be certified: slightly below `rate`,
     /// and closer if rates are easy to estimate. A lower aim makes answers more expensive, a higher
@@ -258,6 +272,26 @@ impl<'e> Sampler<'e> {
     fn pilot_at(&mut self, point: &[f64]) -> Result<Pilot> {
         self.subject.point.copy_from_slice(point);
         self.samples.pilot(&self.subject)
+    }
+
+    /// An upper bound on the smoothed margin of a person at `point` who changes nothing, where the
+    /// noise acts on the `active` features, with error probability `delta`.
+    pub(super) fn margin_at_most(
+        &mut self,
+        point: &[f64],
+        active: &[bool],
+        delta: f64,
+    ) -> Result<MarginBound> {
+        self.subject.from.copy_from_slice(point);
+        self.subject.point.copy_from_slice(point);
+        self.subject.active.copy_from_slice(active);
+        let (rate, certain) = self.samples.rate_at_least(&self.subject, delta)?;
+        Ok(MarginBound::of_rate(if certain { rate - OPEN } else { rate }, certain))
+    }
+
+    /// Whether rates are likely to be exact.
+    pub(super) fn expects_exact_rates(&self) -> bool {
+        self.samples.expects_exact_rates(self.subject.task)
     }
 
     /// Tests the current point on fresh samples.

@@ -4,7 +4,7 @@ use super::lines::RULE;
 use super::{Batch, Outcome, Pilot, Samples, Subject};
 use crate::engine::session::certify::{Observations, Target, Test};
 use crate::error::Result;
-use crate::invalidation::certificate::Betting;
+use crate::invalidation::certificate::{Betting, mean_at_least};
 use crate::invalidation::{BLOCK, Lines, Models};
 use crate::recourse::Task;
 use crate::seed::{Key, Purpose};
@@ -72,6 +72,12 @@ impl Samples for OnModels<'_> {
         let mut seen = [0.0; PILOT_MODELS];
         self.masses(subject, (Purpose::Audit, 0), 0, &mut seen)?;
         Ok(seen.iter().sum::<f64>() / seen.len() as f64)
+    }
+
+    fn rate_at_least(&mut self, subject: &Subject<'_>, delta: f64) -> Result<(f64, bool)> {
+        let mut seen = [0.0; BLOCK];
+        self.masses(subject, (Purpose::Certificate, 0), 0, &mut seen)?;
+        Ok((mean_at_least(&seen, delta), false))
     }
 
     fn first_aim(&self, _: &Task, rate: f64) -> f64 {

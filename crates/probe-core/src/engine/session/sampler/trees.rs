@@ -4,7 +4,7 @@ use super::lines::REPORTED_ERROR_GAUSSIAN;
 use super::{Batch, Outcome, Pilot, Samples, Subject, add_where, indicator};
 use crate::engine::session::certify::{Observations, StoppingRule, Target, Test, TooClose};
 use crate::error::Result;
-use crate::invalidation::certificate::{Bet, Betting, Mixture};
+use crate::invalidation::certificate::{Bet, Betting, Mixture, share_at_least};
 use crate::invalidation::{Boxes, Draws, Errors, Forest, STRATA};
 use crate::model::Trees;
 use crate::noise::Noise;
@@ -19,6 +19,8 @@ pub(super) const MAX_SETS: usize = 64;
 /// The least and the largest number of errors for a reported rate.
 const MIN_REPORTING: usize = 2_048;
 const MAX_REPORTING: usize = Errors::MOST;
+/// Independent errors behind a bound on the rate of the person's own point.
+const BOUND_ERRORS: usize = 1_024;
 /// Errors that a certificate evaluates at a time.
 const JUDGED: usize = 1_024;
 /// Errors after which a certificate checks whether it has enough evidence.
@@ -81,7 +83,7 @@ impl<'e> OnTrees<'e> {
 
     /// Whether rates are probably exact, from boxes: noise acts on few features, or there is one
     /// tree.
-    fn expects_exact_rates(&self, task: &Task) -> bool {
+    fn few_boxes(&self, task: &Task) -> bool {
         let active = task.noise_on.fixed(&task.actions);
         self.boxes
             .as_ref()
@@ -166,8 +168,24 @@ impl Samples for OnTrees<'_> {
         Ok(self.share_of(subject, &sets.reporting, enough))
     }
 
+    fn rate_at_least(&mut self, subject: &Subject<'_>, delta: f64) -> Result<(f64, bool)> {
+        let boxes = self.boxes.as_mut();
+        let exact =
+            boxes.and_then(|boxes| boxes.rate_if_few(&subject.point, &subject.active, None));
+        if let Some(rate) = exact {
+            return Ok((rate, true));
+        }
+        let errors = self.sets.fresh.set(&*subject.task.noise, 0, 0)?;
+        let share = self.share_of(subject, errors, BOUND_ERRORS);
+        Ok((share_at_least(share, BOUND_ERRORS, delta), false))
+    }
+
+    fn expects_exact_rates(&self, task: &Task) -> bool {
+        self.few_boxes(task)
+    }
+
     fn first_aim(&self, task: &Task, rate: f64) -> f64 {
-        match self.expects_exact_rates(task) {
+        match self.few_boxes(task) {
             // Exact rates need a safety gap only for the limited precision of the search.
             true => 0.998 * rate,
             false => rate * (1.0 - 0.05 * (0.35 / rate).sqrt()).max(0.75),

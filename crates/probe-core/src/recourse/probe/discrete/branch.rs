@@ -20,12 +20,14 @@ pub(super) struct Best {
     pub source: &'static str,
     pub nodes: usize,
     pub stopped: bool,
+    /// Whether every relaxation so far was solved with a proof.
+    pub proven: bool,
 }
 
 impl Best {
     pub(super) fn new(factual: &[f64], nodes: usize) -> Self {
         let (total, point) = (f64::INFINITY, factual.to_vec());
-        Self { total, point, aim: None, source: "", nodes, stopped: false }
+        Self { total, point, aim: None, source: "", nodes, stopped: false, proven: true }
     }
 }
 
@@ -100,6 +102,7 @@ impl DiscreteWorker<'_> {
                 // Far and wide only where nothing was tried yet.
                 let first = best.nodes + 1 == self.nodes(aim.effort);
                 self.relax(if first { aim } else { aim.less() })?;
+                best.proven &= self.found.proven;
                 if is_root {
                     self.roots.push(self.found.clone());
                     is_root = false;

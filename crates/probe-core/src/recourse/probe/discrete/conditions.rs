@@ -1,7 +1,32 @@
 //! Conditions under which features stay: for one choice of categories, the rooms that are left, one
 //! for each way to keep them.
 
+use crate::recourse::{Proposal, Task, Verdict};
 use crate::schema::{Actions, Condition, Tie};
+
+/// How far beyond its limit a number without steps must be.
+const BEYOND: f64 = 1e-6;
+
+/// Where conditions are on numbers without steps, points nearer to a limit than [`BEYOND`] were not
+/// looked at: an optimum is one of the others, and some may cost a little less.
+pub(super) fn weaken_proof(task: &Task, factual: &[f64], proposal: &mut Proposal) {
+    if proposal.verdict != Verdict::Reached || !proposal.proven {
+        return;
+    }
+    let passed_over = |tie: &Tie| match tie {
+        Tie::Fixed { when: Condition::AtMost(c, _) | Condition::AtLeast(c, _), .. }
+            if task.actions.grid(*c).is_none() =>
+        {
+            BEYOND * task.cost.weight(*c, 1.0).max(task.cost.weight(*c, -1.0))
+        }
+        _ => 0.0,
+    };
+    let most: f64 = task.actions.ties().iter().map(passed_over).sum();
+    if most > 0.0 {
+        let cost = task.cost.between(factual, &proposal.point);
+        (proposal.proven, proposal.lower_bound) = (false, (cost - 2.0 * most).max(0.0));
+    }
+}
 
 /// Rooms for a person at `factual` who is given the categories of `person`, cut from `limits`;
 /// `None` if the choice itself breaks a condition.
@@ -48,8 +73,6 @@ pub(super) fn rooms(
 /// The part of an interval in which a condition on a number does not hold, for a person who has
 /// `x`.
 fn outside(actions: &Actions, when: Condition, x: f64, (low, high): (f64, f64)) -> (f64, f64) {
-    /// How far beyond its limit a number without steps must be.
-    const BEYOND: f64 = 1e-6;
     /// A share of a step that is no rounding.
     const NEXT: f64 = 1e-3;
     // A bound is a step, if not to the bit.

@@ -51,17 +51,20 @@ pub(super) fn solve(
         best_total: f64::INFINITY,
         best: None,
         nodes: 0,
+        bound: 0.0,
         scratch: Scratch::default(),
     };
     search.explore(None);
     let complete = search.nodes < requirement.max_nodes;
+    // What rounding may have added to a sum of so many terms.
+    let stopped = Found::Stopped { bound: search.bound * (1.0 - 1e-9) };
     match search.best {
         Some(best) => {
             *solution = best;
-            if complete { Found::Optimal } else { Found::Stopped }
+            if complete { Found::Optimal } else { stopped }
         }
         None if complete => Found::Nothing,
-        None => Found::Stopped,
+        None => stopped,
     }
 }
 
@@ -73,6 +76,8 @@ struct Search<'a> {
     best_total: f64,
     best: Option<Solution>,
     nodes: usize,
+    /// The bound of the first node, which holds for all solutions.
+    bound: f64,
     scratch: Scratch,
 }
 
@@ -112,6 +117,9 @@ impl Search<'_> {
             return;
         }
         let Some((price, per_change)) = self.multipliers(&node) else { return };
+        if self.nodes == 1 {
+            self.bound = self.value(&node, price, per_change).bound.max(0.0);
+        }
         self.try_solution(&node, price, per_change);
         // The bound may have been reached by the solution just found.
         if self.value(&node, price, per_change).bound >= self.cutoff() {

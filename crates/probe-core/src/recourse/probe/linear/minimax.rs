@@ -16,6 +16,9 @@ pub(super) fn solve(
     requirement: &Requirement,
     solution: &mut Solution,
 ) -> bool {
+    if reduced.is_forced_too_far() {
+        return false;
+    }
     let limit = reduced.max_changes.map(|k| k.saturating_sub(reduced.base_changes));
     let base = (reduced.base_score, reduced.base_variance);
     let reach = |t: f64, i: usize| {

@@ -226,7 +226,7 @@ impl LinearWorker<'_> {
             &mut proposal.point,
         );
         if reached {
-            proposal.verdict = Verdict::Reached;
+            (proposal.verdict, proposal.proven) = (Verdict::Reached, true);
         }
         Ok(reached)
     }
@@ -254,9 +254,13 @@ impl LinearWorker<'_> {
         let Some(linear) = task.model.as_linear() else { return Ok(()) };
         let (weights, score) = (linear.weights(), self.reduced.score);
         let interval = |j: usize| task.actions.interval(j, factual[j]);
+        // Switches may end at a node limit.
+        let complete = task.actions.max_changes().is_none();
+        (proposal.proven, proposal.lower_bound) = (false, 0.0);
+        let mut needed = f64::INFINITY;
         let budget = match goal {
             Goal::Rate(_) => {
-                let needed = self.solver.requirement(quantile, score)?.score(0.0) - score;
+                needed = self.solver.requirement(quantile, score)?.score(0.0) - score;
                 let found = program::cheapest(
                     task,
                     factual,
@@ -267,14 +271,20 @@ impl LinearWorker<'_> {
                 );
                 if found != Found::Nothing {
                     proposal.verdict = Verdict::Reached;
+                    let cost = task.cost.between(factual, &proposal.point);
+                    proposal.proven = complete && task.cost.norm().is_linear();
+                    proposal.lower_bound = if complete { program::least(task, cost) } else { 0.0 };
                     return Ok(());
                 }
                 f64::INFINITY
             }
             Goal::Budget(budget) => budget,
         };
-        program::furthest(task, factual, weights, budget, interval, &mut proposal.point);
+        let solved =
+            program::furthest(task, factual, weights, budget, interval, &mut proposal.point);
         let reached = linear.score_row(&proposal.point) > 0.0;
+        let gained = linear.score_row(&proposal.point) - score;
+        proposal.proven = solved && complete && gained < needed - 1e-6 * (1.0 + needed.abs());
         proposal.verdict = match goal {
             Goal::Budget(_) if reached => Verdict::Reached,
             Goal::Budget(_) => Verdict::Short(Reason::BudgetExhausted),
@@ -287,20 +297,25 @@ impl LinearWorker<'_> {
 
     fn impossible(&self, factual: &[f64], reason: Reason, proposal: &mut Proposal) -> Result<()> {
         proposal.point.copy_from_slice(factual);
-        proposal.verdict = Verdict::Short(reason);
+        (proposal.verdict, proposal.proven) = (Verdict::Short(reason), true);
         Ok(())
     }
 
     fn reach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
         let quantile = self.quantile(rate);
         let requirement = self.solver.requirement(quantile, self.reduced.score)?;
-        proposal.verdict = match self.solve(&requirement) {
+        let found = self.solve(&requirement);
+        proposal.verdict = match found {
             Found::Optimal => Verdict::Reached,
-            Found::Stopped => Verdict::Short(Reason::SearchLimit),
+            Found::Stopped { .. } => Verdict::Short(Reason::SearchLimit),
             Found::Nothing => {
                 self.most_robust(&requirement);
                 Verdict::Short(self.why_short(&requirement))
             }
+        };
+        (proposal.proven, proposal.lower_bound) = match found {
+            Found::Stopped { bound } => (false, self.solver.task.cost.norm().finish(bound)),
+            Found::Optimal | Found::Nothing => (true, 0.0),
         };
         self.write(factual, proposal);
         Ok(())
@@ -321,7 +336,9 @@ impl LinearWorker<'_> {
     /// Which constraint stands in the way, given that `self.solution` is the most robust point.
     fn why_short(&mut self, requirement: &Requirement) -> Reason {
         let reached = self.solution.score(&self.reduced);
-        if self.reduced.is_stuck() {
+        if self.reduced.is_forced_too_far() {
+            Reason::InfeasibleWithinMaxChanges
+        } else if self.reduced.is_stuck() {
             Reason::NoAdmissibleMove
         } else if reached > 0.0 && requirement.is_about_rate(reached) {
             Reason::RateNotReachable
@@ -354,6 +371,7 @@ impl LinearWorker<'_> {
         let stuck = self.solution.score(&self.reduced) <= 0.0;
         proposal.verdict =
             if stuck { Verdict::Short(Reason::BudgetExhausted) } else { Verdict::Reached };
+        proposal.proven = false;
         self.write(factual, proposal);
         Ok(())
     }
@@ -571,12 +589,15 @@ fn spend_by_bisection(
 }
 
 /// How a search ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Found {
     /// With a proven optimum.
     Optimal,
     /// With a solution, at the node limit, before the proof was complete.
-    Stopped,
+    Stopped {
+        /// No solution has a smaller total.
+        bound: f64,
+    },
     /// With the proof that there is none.
     Nothing,
 }

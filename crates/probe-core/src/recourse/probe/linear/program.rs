@@ -14,6 +14,8 @@ use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, SolveOpt
 const NODES: u64 = 20_000;
 /// How far a feature without bounds may move where changes are limited: a switch needs an end.
 const FAR: f64 = 1e3;
+/// What a unit of cost counts under `linf`, so that ties of the largest are broken by the sum.
+const BREAKS_TIES: f64 = 1e-6;
 
 /// What is sought.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +58,12 @@ pub(super) fn furthest(
     point: &mut [f64],
 ) -> bool {
     solve(task, factual, weights, Aim::Spend(budget), &interval, point) != Found::Nothing
+}
+
+/// What the cheapest point under `linf` costs at least where the program found one of this cost:
+/// ties were broken by at most the sum of all moves.
+pub(super) fn least(task: &Task, cost: f64) -> f64 {
+    cost / (1.0 + BREAKS_TIES * task.cost.n_features() as f64)
 }
 
 fn solve(
@@ -137,7 +145,7 @@ impl<'a> Program<'a> {
         let price = match (self.aim, self.largest) {
             (Aim::Gain(_), None) => cost,
             // Ties of the largest are broken by the sum.
-            (Aim::Gain(_), Some(_)) => 1e-6 * cost,
+            (Aim::Gain(_), Some(_)) => BREAKS_TIES * cost,
             (Aim::Spend(_), _) => sign * self.weights[j],
         };
         let variable = self.problem.add_var(price, (ends.0.max(0.0), ends.1));

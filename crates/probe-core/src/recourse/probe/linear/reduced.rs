@@ -259,6 +259,12 @@ impl Reduced {
         self.choices.is_empty() && self.items.iter().all(|it| it.cap <= 0.0)
     }
 
+    /// Whether more moves are forced than may be made.
+    pub(super) fn is_forced_too_far(&self) -> bool {
+        let forced = self.base_changes + self.items.iter().filter(|it| it.start > 0.0).count();
+        self.max_changes.is_some_and(|most| forced > most)
+    }
+
     /// The largest gain were there no limit on the number of changes.
     pub(super) fn gain_without_limit(&self) -> f64 {
         let options = self.choices.iter().map(|c| c.iter().map(|o| o.gain).fold(0.0, f64::max));
