@@ -126,7 +126,10 @@ fn nonsense_is_refused_by_name() {
         (rule("used + <= limit"), "missing"),
         (rule("1 <= 2"), "names no feature"),
         (Relation::default(), "give a rule"),
-        (Relation { together: vec!["used".to_owned()], ..Relation::default() }, "two features"),
+        (
+            Relation { together: vec!["used".to_owned()], ..Relation::default() },
+            "two or more features",
+        ),
         (
             Relation {
                 together: vec!["used".to_owned(), "used".to_owned()],
