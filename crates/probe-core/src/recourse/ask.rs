@@ -24,6 +24,9 @@ pub struct Ask<'q> {
     /// What the search is restricted to, besides what the person may change. Only the solvers of
     /// `probe` are asked with one.
     pub restriction: Option<&'q Restriction>,
+    /// A score that the point must have besides, where the score is affine; −∞ for none. Only the
+    /// solvers of `probe` are asked with one.
+    pub least_score: f64,
     /// How far the search goes.
     pub effort: SearchEffort,
     /// The work that it may do.
@@ -40,6 +43,7 @@ impl<'q> Ask<'q> {
             alternative: 0,
             cost: None,
             restriction: None,
+            least_score: f64::NEG_INFINITY,
             effort: SearchEffort::Normal,
             budget,
         }

@@ -4,6 +4,7 @@
 
 mod alternatives;
 mod any;
+mod failures;
 mod near;
 mod optimum;
 mod refusal;

@@ -12,6 +12,7 @@ mod branch;
 mod choices;
 mod conditions;
 mod failures;
+mod partial;
 
 use super::super::ask::Posed;
 use super::super::{
@@ -47,8 +48,8 @@ pub(super) struct DiscreteSolver {
     inner: Box<dyn Solver>,
     /// Whether relaxations are solved exactly.
     exact: bool,
-    /// Standard deviation of an affine score's noise.
-    sd: f64,
+    /// Mean and standard deviation of an affine score's noise.
+    noise: (f64, f64),
     /// Whether categories are chosen here, and not by the solver of relaxations.
     chosen: bool,
 }
@@ -68,13 +69,14 @@ impl DiscreteSolver {
         let mut relaxed = Task::clone(task);
         relaxed.actions = relaxed.actions.without_grids();
         let active = task.noise_on.fixed(&task.actions).unwrap_or_default();
-        let sd = match (task.model.as_linear(), task.noise.as_gaussian()) {
-            (Some(linear), Some(gaussian)) if !active.is_empty() => {
-                gaussian.sd_along(linear.weights(), |j| active[j])
-            }
-            _ => 0.0,
+        let noise = match (task.model.as_linear(), task.noise.as_gaussian()) {
+            (Some(linear), Some(gaussian)) if !active.is_empty() => (
+                gaussian.mean_along(linear.weights(), |j| active[j]),
+                gaussian.sd_along(linear.weights(), |j| active[j]),
+            ),
+            _ => (0.0, 0.0),
         };
-        Ok(Self { inner: inner(&Arc::new(relaxed))?, task: Arc::clone(task), exact, sd, chosen })
+        Ok(Self { inner: inner(&Arc::new(relaxed))?, task: Arc::clone(task), exact, noise, chosen })
     }
 }
 
@@ -141,13 +143,16 @@ struct Aim<'b> {
     rate: f64,
     /// How far below it the answer usually is, where a search may choose that ([`Ask::gap`]).
     gap: Option<f64>,
+    /// What the score must be besides ([`Ask::least_score`]).
+    least_score: f64,
     effort: SearchEffort,
     budget: &'b Budget<'b>,
 }
 
 impl<'b> Aim<'b> {
     fn new(ask: &Ask<'b>, rate: f64) -> Self {
-        Self { rate, gap: ask.gap, effort: ask.effort, budget: ask.budget }
+        let Ask { gap, least_score, effort, budget, .. } = *ask;
+        Self { rate, gap, least_score, effort, budget }
     }
 
     /// Another rate, without a gap to choose.
@@ -191,6 +196,7 @@ impl DiscreteWorker<'_> {
             gap: aim.gap,
             cost: self.task.own_cost(),
             restriction: Some(&self.within),
+            least_score: aim.least_score,
             effort: aim.effort,
             ..Ask::new(&self.person, Goal::Rate(aim.rate), aim.budget)
         };
@@ -301,27 +307,30 @@ impl DiscreteWorker<'_> {
         proposal.point.copy_from_slice(factual);
         proposal.verdict = Verdict::Short(Reason::NotOneHot);
         (proposal.claimed, proposal.aim, proposal.source) = (None, None, "");
-        let Some(mut choices) =
-            Choices::new(&task, factual, |g| self.solver.chosen && !self.holds_group(g))
-        else {
+        let partial = self.decides_failing();
+        let chosen = |g| self.solver.chosen && !partial && !self.holds_group(g);
+        let Some(mut choices) = Choices::new(&task, factual, chosen) else {
             return Ok(());
         };
         proposal.verdict = Verdict::Short(Reason::NoAdmissibleMove);
         let mut best = Best::new(factual, self.nodes(aim.effort));
         // Whether it is refused itself, and its rate.
         let mut nearest: Option<(bool, f64)> = None;
-        while let Some(choice) = choices.next() {
+        if partial {
+            self.decide_failing(factual, aim, &mut nearest, &mut best, proposal)?;
+        }
+        let mut tried = 0;
+        while let Some(choice) = choices.next().filter(|_| !partial) {
             if choice.total >= best.total {
                 break;
             }
-            if task.actions.max_changes().is_some_and(|most| choice.n_changed > most) {
-                continue;
-            }
             let begun = best.nodes < self.nodes(aim.effort);
-            if best.nodes == 0 || begun && aim.budget.is_exhausted() {
+            // Choices that are not worth a relaxation count too.
+            if best.nodes == 0 || tried == EXACT_NODES || begun && aim.budget.is_exhausted() {
                 best.stopped = true;
                 break;
             }
+            tried += 1;
             self.person.copy_from_slice(factual);
             choices.set(&choice, &mut self.person);
             self.within.max_changes =
@@ -335,7 +344,10 @@ impl DiscreteWorker<'_> {
             match self.aim_of_success(factual, aim, &rooms)? {
                 Some(aim) => self.branch(aim, choice.total, rooms.clone(), &mut best)?,
                 // Whatever else is done, the changes of category fail too often.
-                None => self.go_far(aim, &rooms)?,
+                None => {
+                    best.nodes -= 1;
+                    self.go_far(aim, &rooms)?;
+                }
             }
             if !self.solver.exact {
                 let accepted =
@@ -359,6 +371,8 @@ impl DiscreteWorker<'_> {
                 true => Verdict::Short(Reason::SearchLimit),
                 false => Verdict::Reached,
             };
+        } else if best.stopped && self.solver.exact {
+            proposal.verdict = Verdict::Short(Reason::SearchLimit);
         }
         Ok(())
     }

@@ -178,6 +178,8 @@ pub(super) struct Sampler<'e> {
     subject: Subject<'e>,
     /// What may come of the point, where changes of category may fail; empty where they may not.
     outcomes: Vec<Outcome>,
+    /// Probability of what may come besides, which counts as rejected.
+    rest: f64,
     pilot: Pilot,
     /// Whether the pilot's mean is the exact rate.
     exact: bool,
@@ -195,6 +197,7 @@ impl<'e> Sampler<'e> {
                 active: vec![false; n],
             },
             outcomes: Vec::new(),
+            rest: 0.0,
             pilot: Pilot { mean: f64::NAN, variance: f64::NAN },
             exact: false,
         })
@@ -258,13 +261,16 @@ impl<'e> Sampler<'e> {
 
     /// Tests the point that is looked at on fresh samples.
     pub(super) fn certify(&mut self, to: &Target) -> Result<Attempt> {
-        let Self { samples, subject, outcomes, pilot, .. } = self;
+        let Self { samples, subject, outcomes, rest, pilot, .. } = self;
         if self.exact {
             return Ok(Attempt::exact(pilot.mean, to.max_rate));
         }
         let test = match outcomes.is_empty() {
             true => samples.test(subject, *pilot, to)?,
-            false => Outcomes::test(&mut **samples, subject, outcomes, *pilot, to)?,
+            false => {
+                let outcomes = (&outcomes[..], *rest);
+                Outcomes::test(&mut **samples, subject, outcomes, *pilot, to)?
+            }
         };
         test.run(to.max_rate, to.delta)
     }
