@@ -1,15 +1,18 @@
 //! Ctrl-C and its kin: no half-written file, no temporary file, and an exit status of 128 and the
 //! signal's number, as shells have it.
 //!
-//! While an output is open ([`holding_output`]) the signal is only noted, and whoever writes stops
-//! soon and cleans up. At any other time there is nothing to clean up, and the process ends at
-//! once.
+//! While an output is open ([`holding_output`]) the signal is noted first, and whoever writes stops
+//! soon and cleans up. Who has not after [`GRACE`], or when the signal comes again, is not waited
+//! for. At any other time there is nothing to clean up, and the process ends at once.
 
 use crate::printer::Printer;
-use probe_io::Error;
+use probe_io::{Error, abandon_outputs};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::time::Duration;
 
+/// How long work may take to stop by itself.
+const GRACE: Duration = Duration::from_secs(2);
 /// Number of the signal of Ctrl-C.
 const INTERRUPT: u8 = 2;
 
@@ -21,6 +24,8 @@ static SIGNAL: AtomicU8 = AtomicU8::new(INTERRUPT);
 static HOLDING: AtomicUsize = AtomicUsize::new(0);
 /// Whether an output was written to its end.
 static WRITTEN: AtomicBool = AtomicBool::new(false);
+/// Whether somebody has said that the run was interrupted, and ends it.
+static TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Starts listening; before any thread is started. Failing to listen only makes Ctrl-C abrupt.
 #[cfg(unix)]
@@ -54,11 +59,24 @@ pub(crate) fn listen() {
 /// Ends the process, or has whoever writes end it.
 fn stop(signal: u8) {
     SIGNAL.store(signal, Ordering::SeqCst);
-    CANCELLED.store(true, Ordering::SeqCst);
-    if HOLDING.load(Ordering::SeqCst) == 0 {
-        say(&Printer::new(false));
-        std::process::exit(status().into());
+    let again = CANCELLED.swap(true, Ordering::SeqCst);
+    if again || HOLDING.load(Ordering::SeqCst) == 0 {
+        end();
     }
+    let late = || {
+        std::thread::sleep(GRACE);
+        end();
+    };
+    if std::thread::Builder::new().name("grace".to_owned()).spawn(late).is_err() {
+        end();
+    }
+}
+
+/// Ends the process without waiting for anybody; unfinished files are removed.
+fn end() {
+    abandon_outputs();
+    say(&Printer::new(false));
+    std::process::exit(status().into());
 }
 
 /// Fails once the signal came; for loops whose steps take long.
@@ -101,6 +119,9 @@ pub(crate) fn tell(printer: &Printer) -> ExitCode {
 }
 
 fn say(printer: &Printer) {
+    if TOLD.swap(true, Ordering::SeqCst) {
+        return;
+    }
     printer.error(if WRITTEN.load(Ordering::SeqCst) {
         "interrupted; what was written before is whole, the rest is missing"
     } else {

@@ -9,7 +9,7 @@ use anyhow::Result;
 use probe_core::{Answer, Engine, Reason, Relaxation, Session, Status};
 use probe_io::{Batch, Checksum, Chunk, Column, Field, JsonRows};
 use serde_json::{Value, json};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Output columns before those of the features, with `options` answers per person.
 pub fn fields(options: usize, relax: bool) -> Vec<Field> {
@@ -46,9 +46,11 @@ pub struct Worker<'e> {
 }
 
 impl<'e> Worker<'e> {
-    /// A worker of `engine`, which also says what would help if asked to `relax`.
-    pub fn new(engine: &'e Engine, relax: bool) -> Self {
-        let session = engine.session();
+    /// A worker of `engine`, which also says what would help if asked to `relax`, and stops where
+    /// `cancelled`.
+    pub fn new(engine: &'e Engine, relax: bool, cancelled: &'e AtomicBool) -> Self {
+        let mut session = engine.session();
+        session.end_on(cancelled);
         let options = session.n_options();
         let relaxations = relax.then(Vec::new);
         Self { session, options, people: Vec::new(), answers: Vec::new(), relaxations }
@@ -60,21 +62,17 @@ impl<'e> Worker<'e> {
     }
 
     /// Answers the people of a chunk. `factors` tells by row how many times the usual each column's
-    /// change costs; stops where `cancelled`.
+    /// change costs.
     pub fn answer<'f>(
         &mut self,
         chunk: &Chunk,
         factors: Option<&(impl Fn(u64) -> Result<&'f [f64]> + ?Sized)>,
-        cancelled: &AtomicBool,
     ) -> Result<()> {
         chunk.numbers_into(&mut self.people)?;
         let n = chunk.plan().n_columns();
         self.answers.resize(chunk.n_rows() * self.options, Answer::new(n));
         let answers = self.answers.chunks_exact_mut(self.options);
         for (row, (person, answers)) in self.people.chunks_exact(n).zip(answers).enumerate() {
-            if cancelled.load(Ordering::Relaxed) {
-                return Err(probe_io::Error::Cancelled.into());
-            }
             if let Some(factors) = factors {
                 let factors = factors(chunk.first_row() + row as u64)?;
                 self.session.set_cost_factors(Some(factors)).map_err(at_row(chunk, row))?;

@@ -14,9 +14,15 @@ use crate::theory::affine_rate;
 
 /// Values of the shift that are told apart.
 const MOST: usize = 1 << 14;
+/// No shift of a score is more than this, so that sums of them are numbers.
+const MOST_SCORE: f64 = 1e300;
 /// Steps that look for the score of a rate, and how close they come.
 const STEPS: usize = 200;
 const CLOSE: f64 = 1e-15;
+/// Deviations by which a score is surely rejected, and by which errors never reject it: the normal
+/// distribution has no double beyond them.
+const SURELY: f64 = 9.0;
+const NEVER: f64 = 40.0;
 
 /// How changes that fail shift an affine score.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +36,11 @@ impl Shifts {
     pub(crate) fn new(changes: &[(f64, f64)]) -> Self {
         let mut shifts = Self { values: vec![(0.0, 1.0)] };
         for &(p_fail, by) in changes {
-            shifts.add(p_fail, by);
+            // What is not a number is rejected.
+            shifts.add(
+                p_fail,
+                if by.is_nan() { -MOST_SCORE } else { by.clamp(-MOST_SCORE, MOST_SCORE) },
+            );
             shifts.join(MOST);
         }
         shifts
@@ -52,19 +62,20 @@ impl Shifts {
         Ok((!changes.is_empty()).then(|| Self::new(&changes)))
     }
 
-    /// One more change.
+    /// One more change: two sorted lists become one, and equal values one value.
     fn add(&mut self, p_fail: f64, by: f64) {
-        let stays = self.values.iter().map(|&(value, p)| (value, p * (1.0 - p_fail)));
-        let fails = self.values.iter().map(|&(value, p)| (value + by, p * p_fail));
-        let (mut stays, mut fails) = (stays.peekable(), fails.peekable());
-        let mut both: Vec<(f64, f64)> = Vec::with_capacity(2 * self.values.len());
-        while let Some(&first) = stays.peek().or(fails.peek()) {
-            let failing =
-                fails.peek().filter(|(value, _)| stays.peek().is_none_or(|s| *value < s.0));
-            let (value, p) = failing.copied().unwrap_or(first);
-            match failing.is_some() {
-                true => fails.next(),
-                false => stays.next(),
+        let n = self.values.len();
+        let mut both: Vec<(f64, f64)> = Vec::with_capacity(2 * n);
+        let (mut stays, mut fails) = (0, 0);
+        while stays < n || fails < n {
+            let kept = self.values.get(stays).map_or(f64::INFINITY, |(value, _)| *value);
+            let shifted = self.values.get(fails).map_or(f64::INFINITY, |(value, _)| value + by);
+            let (value, p) = if kept <= shifted && stays < n {
+                stays += 1;
+                (kept, self.values[stays - 1].1 * (1.0 - p_fail))
+            } else {
+                fails += 1;
+                (shifted, self.values[fails - 1].1 * p_fail)
             };
             match both.last_mut() {
                 Some((last, sum)) if *last == value => *sum += p,
@@ -101,8 +112,22 @@ impl Shifts {
     }
 
     /// The rate of a point that scores `score` where everything succeeds.
-    pub(crate) fn rate(&self, score: f64, (mean, sd): (f64, f64)) -> f64 {
-        self.values.iter().map(|(by, p)| p * affine_rate(score + by, mean, sd)).sum()
+    pub(crate) fn rate(&self, score: f64, noise: (f64, f64)) -> f64 {
+        self.rate_within(score, noise, NEVER)
+    }
+
+    /// The same, but for errors of more than `far` deviations that would reject what is accepted.
+    fn rate_within(&self, score: f64, (mean, sd): (f64, f64), far: f64) -> f64 {
+        let surely = self.values.partition_point(|(by, _)| score + by + mean <= -SURELY * sd);
+        let maybe = self.values.partition_point(|(by, _)| score + by + mean <= far * sd);
+        let refused: f64 = self.values[..surely].iter().map(|(_, p)| p).sum();
+        let rest = self.values[surely..maybe.max(surely)].iter();
+        refused + rest.map(|(by, p)| p * affine_rate(score + by, mean, sd)).sum::<f64>()
+    }
+
+    /// How many values are told apart.
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
     }
 
     /// The least score, where everything succeeds, of a point of this rate. Without noise all scores
@@ -121,7 +146,8 @@ impl Shifts {
         let ends = self.values.iter().map(|(by, _)| alone - by);
         let (mut low, mut high) =
             ends.fold((alone, alone), |(low, high), end| (low.min(end), high.max(end)));
-        let excess = |score: f64| (self.rate(score, (mean, sd)) / rate).ln();
+        let far = upper_quantile(rate * CLOSE).min(NEVER);
+        let excess = |score: f64| (self.rate_within(score, (mean, sd), far) / rate).ln();
         let (mut above, mut below) = (excess(low), excess(high));
         for step in 0..STEPS {
             if above <= 0.0 {

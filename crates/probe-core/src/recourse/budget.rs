@@ -1,6 +1,7 @@
 //! How much work an answer is worth.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How much work an answer is worth.
 #[derive(
@@ -54,6 +55,8 @@ pub struct Budget<'p> {
     spent: Cell<u64>,
     /// What this is a part of.
     whole: Option<&'p Budget<'p>>,
+    /// Nothing is left once this is set.
+    cancelled: Option<&'p AtomicBool>,
 }
 
 impl Default for Budget<'_> {
@@ -62,15 +65,22 @@ impl Default for Budget<'_> {
     }
 }
 
-impl Budget<'_> {
+impl<'p> Budget<'p> {
     /// What one person is worth.
     pub fn new(effort: SearchEffort) -> Self {
-        Self { left: Cell::new(effort.lines()), spent: Cell::new(0), whole: None }
+        Self { left: Cell::new(effort.lines()), spent: Cell::new(0), whole: None, cancelled: None }
+    }
+
+    /// The same until `cancelled` is set.
+    #[must_use]
+    pub fn until(self, cancelled: Option<&'p AtomicBool>) -> Self {
+        Self { cancelled, ..self }
     }
 
     /// One `n`-th of what is left, so that something remains for the searches that come after.
     pub fn part(&self, n: u64) -> Budget<'_> {
-        Budget { left: Cell::new(self.left.get() / n), spent: Cell::new(0), whole: Some(self) }
+        let left = Cell::new(self.left.get() / n);
+        Budget { left, spent: Cell::new(0), whole: Some(self), cancelled: self.cancelled }
     }
 
     /// Lines that were read so far.
@@ -89,7 +99,12 @@ impl Budget<'_> {
 
     /// Whether nothing is left. Searches then end with what they have.
     pub fn is_exhausted(&self) -> bool {
-        self.left.get() == 0
+        self.left.get() == 0 || self.is_cancelled()
+    }
+
+    /// Whether the work is to end, so that its result is of no use.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 }
 
@@ -109,5 +124,15 @@ mod tests {
         assert_eq!(half.left.get(), all / 2 - all / 4 - 5);
         half.spend(all);
         assert!(half.is_exhausted() && whole.is_exhausted());
+    }
+
+    #[test]
+    fn a_flag_ends_all_parts() {
+        let flag = AtomicBool::new(false);
+        let whole = Budget::new(SearchEffort::Quick).until(Some(&flag));
+        let part = whole.part(2);
+        assert!(!whole.is_exhausted() && !part.is_exhausted());
+        flag.store(true, Ordering::Relaxed);
+        assert!(whole.is_exhausted() && part.is_exhausted() && part.is_cancelled());
     }
 }

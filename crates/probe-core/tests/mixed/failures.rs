@@ -275,26 +275,26 @@ fn rates_over_very_many_outcomes_are_close() {
     assert!(estimate.lower <= truth);
 }
 
-/// Without noise on the number, the number alone makes up for a failure.
+/// Without noise a number still makes up for a category that fails. Choices were judged at the number
+/// that the person has now.
 #[test]
-fn exact_numbers_make_up_for_failures() {
+fn exact_numbers_make_up_for_categories_that_fail() {
     let mut number = Feature::numeric("number");
-    number.scale = Some([0.0, 1.0]);
+    (number.min, number.max, number.scale) = (Some(0.0), Some(1.0), Some([0.0, 1.0]));
     number.cost = 10.0;
     let mut category = Feature::numeric("category");
     (category.kind, category.encoding) = (Kind::Categorical, Some(Coding::Binary));
     category.categories = vec!["no".to_owned(), "yes".to_owned()];
     category.p_fail = Some(0.2);
-    let schema = Schema::new(vec![number, category]);
-    let model = Arc::new(Linear::new(vec![1.0, 1.0], -0.5, 0.0).unwrap());
-    for (rate, cost) in [(0.3, 1.0), (0.1, 5.0)] {
-        let mut setup =
-            Setup::new(Arc::clone(&model) as _, schema.column_names(), Some(&schema), 0.1).unwrap();
-        setup.max_rate = rate;
-        setup.noise = noise_on_number(2, 0.0);
-        let engine = Engine::new(setup).unwrap();
-        let answer = &engine.recourse(Rows::single(&[0.0, 0.0])).unwrap()[0];
-        assert_eq!(answer.status, Status::Certified, "{answer:?}");
-        assert!((answer.cost.unwrap() - cost).abs() < 1e-6, "{answer:?}");
-    }
+    let other = Feature { name: "other".to_owned(), ..category.clone() };
+    let schema = Schema::new(vec![number, category, other]);
+    let model = Arc::new(Linear::new(vec![1.0, 1.0, 1.0], -1.2, 0.0).unwrap());
+    let mut setup = Setup::new(model, schema.column_names(), Some(&schema), 0.1).unwrap();
+    setup.noise = noise_on_number(3, 0.0);
+    let engine = Engine::new(setup).unwrap();
+    let answer = &engine.recourse(Rows::single(&[0.0; 3])).unwrap()[0];
+    assert_eq!(answer.status, Status::Certified, "{answer:?}");
+    // With both and 0.2 of the number one of the two may fail.
+    assert!((answer.cost.unwrap() - 4.0).abs() < 1e-6, "{answer:?}");
+    assert!((answer.rate - 0.04).abs() < 1e-12, "{answer:?}");
 }

@@ -4,6 +4,7 @@ use crate::cost::Cost;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::recourse::{Ask, Budget, Goal, Proposal, Worker};
+use std::sync::atomic::AtomicBool;
 
 /// A method's worker, with what it is asked for and its last proposal.
 pub(super) struct Proposer<'e> {
@@ -13,8 +14,10 @@ pub(super) struct Proposer<'e> {
     option: usize,
     own_costs: Option<OwnCosts>,
     /// The work that is left for the person at hand, and what all before took.
-    budget: Budget<'static>,
+    budget: Budget<'e>,
     spent: u64,
+    /// Ends the work once it is set.
+    pub(super) cancelled: Option<&'e AtomicBool>,
     /// What the method proposed last.
     pub(super) proposal: Proposal,
 }
@@ -32,13 +35,27 @@ impl<'e> Proposer<'e> {
     pub(super) fn new(engine: &'e Engine, worker: Box<dyn Worker + 'e>) -> Self {
         let proposal = Proposal::new(engine.setup.names.len());
         let budget = Budget::new(engine.setup.effort);
-        Self { engine, worker, option: 0, own_costs: None, budget, spent: 0, proposal }
+        Self {
+            engine,
+            worker,
+            option: 0,
+            own_costs: None,
+            budget,
+            spent: 0,
+            cancelled: None,
+            proposal,
+        }
     }
 
     /// Turns to another person, who is worth as much work as everybody.
     pub(super) fn start(&mut self) {
         self.spent += self.budget.spent();
-        self.budget = Budget::new(self.engine.setup.effort);
+        self.budget = Budget::new(self.engine.setup.effort).until(self.cancelled);
+    }
+
+    /// Fails if the work was to end meanwhile: what came of it is of no use.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.budget.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
     /// Proposes the best point for `goal` to a person at `from`, in scaled space.

@@ -18,6 +18,7 @@ use super::super::ask::Posed;
 use super::super::{
     Ask, Budget, Goal, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker,
 };
+use super::ANY_RATE;
 use crate::error::{Error, Result};
 use crate::math::normal::upper_tail;
 use crate::noise::NoiseOn;
@@ -36,9 +37,7 @@ const FAR: f64 = 1e-200;
 /// Steps of the bisections that spend a budget and that look for the least rate.
 const BISECTIONS: usize = 14;
 const EXACT_BISECTIONS: usize = 36;
-/// A rate that every favourable point has, the largest for solvers of small rates, and log-odds
-/// that are as good as equal.
-const ANY_RATE: f64 = 1.0 - 1e-12;
+/// The largest rate for solvers of small rates, and log-odds that are as good as equal.
 const BELOW_HALF: f64 = 0.5 - 1e-9;
 const CLOSE: f64 = 1e-3;
 
@@ -251,9 +250,10 @@ impl DiscreteWorker<'_> {
         let rate = aim.usual();
         let odds = |rate: f64| (rate / (1.0 - rate)).ln();
         let mut found = Proposal::new(factual.len());
-        // Solvers of these serve rates below one half alone.
-        let below_half = self.task.shift.is_some() || self.task.noise_on == NoiseOn::Changed;
+        // Solvers of these serve rates below one half, and under a shift any rate.
+        let below_half = self.task.noise_on == NoiseOn::Changed;
         let any_rate = if below_half { BELOW_HALF } else { ANY_RATE };
+        let largest = if below_half || self.task.shift.is_some() { BELOW_HALF } else { ANY_RATE };
         let (mut least, mut missed, mut asked) = (f64::INFINITY, rate, any_rate);
         let actions = &self.task.actions;
         if actions.violations(factual, &proposal.point).is_empty()
@@ -291,7 +291,10 @@ impl DiscreteWorker<'_> {
             if high - low < CLOSE {
                 break;
             }
-            asked = 1.0 / (1.0 + (-0.5 * (low + high)).exp());
+            asked = largest.min(1.0 / (1.0 + (-0.5 * (low + high)).exp()));
+            if asked <= missed {
+                break;
+            }
         }
         Ok(())
     }
@@ -389,10 +392,9 @@ impl DiscreteWorker<'_> {
         for mut root in std::mem::take(&mut self.roots) {
             task.actions.project(factual, &mut root.point);
             // An exact solver's may be on a step but for rounding.
-            let refused = !self.solver.exact && {
-                let admissible = task.actions.violations(factual, &root.point).is_empty();
-                !(admissible && task.model.score(&root.point)? > 0.0)
-            };
+            let admissible =
+                self.solver.exact || task.actions.violations(factual, &root.point).is_empty();
+            let refused = !(admissible && task.model.score(&root.point)? > 0.0);
             let seen = (refused, self.mixed_rate(factual, &root.point)?);
             if nearest.is_none_or(|so_far| seen < so_far) {
                 *nearest = Some(seen);

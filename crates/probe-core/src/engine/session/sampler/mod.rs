@@ -15,6 +15,7 @@ use crate::invalidation::{BLOCK, Draws, LEAST_AIM, Lines, Models, has_lines};
 use crate::model::ModelShift;
 use crate::recourse::Task;
 use outcomes::{Batch, Outcome, Outcomes};
+use std::sync::atomic::AtomicBool;
 
 /// Attempts that a person has: each reads a segment of fresh samples of its own.
 pub(super) const ATTEMPTS: usize = 4;
@@ -183,6 +184,8 @@ pub(super) struct Sampler<'e> {
     pilot: Pilot,
     /// Whether the pilot's mean is the exact rate.
     exact: bool,
+    /// Ends certificates once it is set.
+    pub(super) cancelled: Option<&'e AtomicBool>,
 }
 
 impl<'e> Sampler<'e> {
@@ -200,6 +203,7 @@ impl<'e> Sampler<'e> {
             rest: 0.0,
             pilot: Pilot { mean: f64::NAN, variance: f64::NAN },
             exact: false,
+            cancelled: None,
         })
     }
 
@@ -261,7 +265,7 @@ impl<'e> Sampler<'e> {
 
     /// Tests the point that is looked at on fresh samples.
     pub(super) fn certify(&mut self, to: &Target) -> Result<Attempt> {
-        let Self { samples, subject, outcomes, rest, pilot, .. } = self;
+        let Self { samples, subject, outcomes, rest, pilot, cancelled, .. } = self;
         if self.exact {
             return Ok(Attempt::exact(pilot.mean, to.max_rate));
         }
@@ -272,7 +276,7 @@ impl<'e> Sampler<'e> {
                 Outcomes::test(&mut **samples, subject, outcomes, *pilot, to)?
             }
         };
-        test.run(to.max_rate, to.delta)
+        test.run(to.max_rate, to.delta, *cancelled)
     }
 
     /// The rate to be reported: from samples that neither search nor certificate read.

@@ -290,7 +290,7 @@ mod tests {
         let mut attempt = |meant, may_give_up, segment| {
             let (max_rate, delta, further) = (0.1, 1e-3, false);
             let target = Target { max_rate, meant, may_give_up, further, delta, segment };
-            trees.test(&subject, pilot, &target).unwrap().run(max_rate, delta).unwrap()
+            trees.test(&subject, pilot, &target).unwrap().run(max_rate, delta, None).unwrap()
         };
         // The mean of 4 sets is off by less than 0.001: hypercubes leave only the place within a
         // stratum to chance.

@@ -133,7 +133,7 @@ mod tests {
     use crate::model::Linear;
     use crate::noise::{Gaussian, NoiseOn};
     use crate::recourse::{MethodOptions, Reference, SearchEffort};
-    use crate::schema::{Actions, FeatureLimits};
+    use crate::schema::Actions;
     use crate::seed::{Purpose, Seed};
     use std::sync::Arc;
 
@@ -149,16 +149,18 @@ mod tests {
             Group::in_one_column(c, &values).costing(table)
         };
         let groups: Vec<Group> = costs.iter().enumerate().map(group).collect();
+        let actions =
+            Actions::free(d).with_groups(groups.clone()).unwrap().with_max_changes(max_changes);
         Task {
             model: Arc::new(Linear::new(vec![1.0; d], -1.0, 0.0).unwrap()),
             noise: Arc::new(Gaussian::isotropic(d, 0.1).unwrap()),
             noise_on: NoiseOn::All,
             cost: Cost::uniform(norm, d).unwrap().with_groups(&groups),
-            actions: Actions::free(d).with_groups(groups).unwrap().with_max_changes(max_changes),
+            reference: Reference::of_ranges(&vec![None; d], &actions),
+            actions,
             shift: None,
             seed: Seed(0),
             options: MethodOptions::default(),
-            reference: Reference::default(),
             effort: SearchEffort::Normal,
             left_out: None,
         }
@@ -192,10 +194,13 @@ mod tests {
                 .filter(|((_, changed), _)| most.is_none_or(|most| *changed <= most))
                 .map(|((total, _), ranks)| (total, ranks))
                 .collect();
-            expected.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            let seen: Vec<_> = std::iter::from_fn(|| choices.next())
+            let mut seen: Vec<_> = std::iter::from_fn(|| choices.next())
                 .map(|choice| (choice.total, choice.ranks))
                 .collect();
+            assert!(seen.is_sorted_by(|a, b| a.0 <= b.0), "case {case}, {norm}");
+            let order = |a: &(f64, Vec<usize>), b: &(f64, Vec<usize>)| a.1.cmp(&b.1);
+            seen.sort_by(order);
+            expected.sort_by(order);
             assert_eq!(seen, expected, "case {case}, {norm}");
         }
     }

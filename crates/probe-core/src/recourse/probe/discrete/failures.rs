@@ -7,6 +7,8 @@ use crate::recourse::Verdict;
 
 /// Searches that find the rate which leaves room for changes of category that fail.
 const TURNS: usize = 6;
+/// Values of a shifted score that are worth a line of the budget.
+const VALUES_OF_A_LINE: u64 = 8;
 
 impl DiscreteWorker<'_> {
     /// What to aim at where everything succeeds, so that the person, who may fail to change the
@@ -60,6 +62,7 @@ impl DiscreteWorker<'_> {
 
     /// The aim under which failures that shift an affine score like this leave the rate of `aim`.
     pub(super) fn aim_under<'b>(&self, shifts: &Shifts, aim: Aim<'b>) -> Aim<'b> {
+        aim.budget.spend(shifts.len() as u64 / VALUES_OF_A_LINE);
         let least_score = shifts.score_of(aim.usual(), self.solver.noise).max(aim.least_score);
         Aim { least_score, ..aim.exactly(ANY_RATE) }
     }

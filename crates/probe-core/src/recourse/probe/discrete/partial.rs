@@ -257,6 +257,16 @@ impl DiscreteWorker<'_> {
         best: &mut Best,
     ) -> Result<()> {
         self.roots.clear();
+        let changes = states.iter().filter(|state| matches!(state, State::Changes(_))).count();
+        if changes > FAILURES_OF_A_BOUND {
+            // The failures that matter most tell cheaply whether the others are worth a look.
+            let mut node = Node { bound: 0.0, number: 0, states: states.to_vec() };
+            let relaxed = self.bound(factual, aim, (risky, held), &mut node, best)?;
+            if relaxed.is_none() || node.bound >= best.total || best.nodes == 0 {
+                self.roots.push(self.found.clone());
+                return Ok(());
+            }
+        }
         let Some(spent) = self.turn_to(factual, (risky, held), states) else { return Ok(()) };
         let rooms = vec![self.within.limits.clone()];
         match self.aim_of_success(factual, aim, &rooms)? {

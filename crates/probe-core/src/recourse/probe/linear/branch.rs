@@ -55,9 +55,10 @@ pub(super) fn solve(
     };
     search.explore(None);
     let complete = search.nodes < requirement.max_nodes;
+    solution.nodes = search.nodes;
     match search.best {
         Some(best) => {
-            *solution = best;
+            *solution = Solution { nodes: search.nodes, ..best };
             if complete { Found::Optimal } else { Found::Stopped }
         }
         None if complete => Found::Nothing,

@@ -26,6 +26,9 @@ use crate::noise::NoiseOn;
 use reduced::{Layout, Reduced, Requirement, Solution};
 use std::sync::Arc;
 
+/// Lines of the budget that a node of branch and bound is worth.
+const LINES_OF_A_NODE: u64 = 4;
+
 /// The exact solver, prepared for a task.
 pub struct LinearSolver {
     task: Arc<Task>,
@@ -140,9 +143,11 @@ impl Worker for LinearWorker<'_> {
             return self.find_tied(factual, goal, proposal);
         }
         match goal {
-            Goal::Rate(rate) => self.reach(factual, rate, proposal),
-            Goal::Budget(budget) => self.spend(factual, budget, proposal),
+            Goal::Rate(rate) => self.reach(factual, rate, proposal)?,
+            Goal::Budget(budget) => self.spend(factual, budget, proposal)?,
         }
+        ask.budget.spend(LINES_OF_A_NODE * self.solution.nodes as u64);
+        Ok(())
     }
 
     fn frontier(

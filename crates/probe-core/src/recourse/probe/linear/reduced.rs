@@ -315,6 +315,8 @@ pub(super) struct Solution {
     pub moves: Vec<f64>,
     /// Index into each group's choices, or `None` to stay.
     pub picks: Vec<Option<usize>>,
+    /// Nodes that branch and bound visited.
+    pub nodes: usize,
 }
 
 impl Solution {
@@ -324,6 +326,7 @@ impl Solution {
         self.moves.extend(reduced.items.iter().map(|it| it.start));
         self.picks.clear();
         self.picks.resize(reduced.choices.len(), None);
+        self.nodes = 0;
     }
 
     /// Score of the solution.
