@@ -110,7 +110,7 @@ fn a_search_that_is_cancelled_ends_soon() {
     assert_eq!(session.recourse(person, &mut answer), Err(Error::Cancelled));
     assert_eq!(session.frontier(person, &[0.2, 0.1]).unwrap_err(), Error::Cancelled);
     let less = session.n_lines();
-    assert!(4 * less[0] < work[0] && 4 * less[1] < work[1] + 4_000, "{less:?} of {work:?}");
+    assert!(4 * less[0] < work[0], "{less:?} of {work:?}");
     // Sooner or later it is set while somebody is answered.
     let flag = AtomicBool::new(false);
     let mut session = engine.session();

@@ -262,7 +262,7 @@ impl DiscreteWorker<'_> {
             // What is nearest without steps is on them already, or near them.
             let rate =
                 self.mixed_rate(factual, &proposal.point)?.clamp(missed, any_rate.max(missed));
-            (least, asked) = (rate, rate * (1.0 - CLOSE));
+            (least, asked) = (rate, largest.min(rate * (1.0 - CLOSE)));
             proposal.verdict = Verdict::Short(Reason::RateNotReachable);
         }
         for _ in 0..BISECTIONS {
