@@ -1,8 +1,6 @@
 //! Outputs of a process that must end at once; in a test binary of its own, because nothing can be
 //! written afterwards.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use probe_io::{AtomicOutput, abandon_outputs};
 use std::io::Write as _;
 
