@@ -135,7 +135,6 @@ fn most_probable(failing: &[&Group], from: &[f64], to: &[f64]) -> Outcomes {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 mod tests {
     use super::*;
     use crate::seed::{Purpose, Seed};

@@ -126,7 +126,6 @@ impl<'a> Choices<'a> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 mod tests {
     use super::*;
     use crate::cost::Cost;
