@@ -127,7 +127,7 @@ impl Engine {
         let chunks = self.read_as("people", people, &how, self.work)?;
         fields.extend(feature_fields(&self.prepared.setup, chunks.plan()));
         let (relax, cancelled) = (self.request.relax, Cancel::default());
-        let scratch = || recourse::Worker::new(&self.engine, relax);
+        let scratch = || recourse::Worker::new(&self.engine, relax, &cancelled);
         let table = stream(
             py,
             (chunks, fields, how.threads),
@@ -136,7 +136,7 @@ impl Engine {
             scratch,
             |worker, chunk| {
                 self.prepared.check_rows(chunk)?;
-                worker.answer(chunk, NO_FACTORS, &cancelled)?;
+                worker.answer(chunk, NO_FACTORS)?;
                 worker.columns(chunk)
             },
         );
@@ -157,11 +157,11 @@ impl Engine {
         fields.extend(feature_fields(&self.prepared.setup, chunks.plan()));
         let mut sheet = Sheet::new(py, fields, n_people * options).map_err(raise)?;
         let (parts, cancelled) = (sheet.parts().map_err(raise)?, Cancel::default());
-        let scratch = || recourse::Worker::new(&self.engine, relax);
+        let scratch = || recourse::Worker::new(&self.engine, relax, &cancelled);
         let done =
             each(py, (chunks, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
                 self.prepared.check_rows(chunk)?;
-                worker.answer(chunk, NO_FACTORS, &cancelled)?;
+                worker.answer(chunk, NO_FACTORS)?;
                 parts.put(chunk.first_row() as usize * options, worker.columns(chunk)?)
             });
         self.checked(done)?;
@@ -171,11 +171,11 @@ impl Engine {
 
     /// The answers with all there is to say of them: a JSON text each.
     fn records(&self, py: Python<'_>, people: PyTable, how: How) -> PyResult<Vec<String>> {
-        let relax = self.request.relax;
+        let (relax, cancelled) = (self.request.relax, Cancel::default());
         self.texts(
             py,
             people,
-            how,
+            (how, &cancelled),
             |worker: &mut recourse::Worker<'_>, chunk| match worker.objects(
                 &self.prepared,
                 chunk,
@@ -184,7 +184,7 @@ impl Engine {
                 Batch::Json(rows) => Ok(json_texts(&rows)),
                 _ => Ok(Vec::new()),
             },
-            || recourse::Worker::new(&self.engine, relax),
+            || recourse::Worker::new(&self.engine, relax, &cancelled),
         )
     }
 
@@ -208,18 +208,18 @@ impl Engine {
         };
         let language = language(&language_name, templates.as_deref()).map_err(raise)?;
         let letters = Letters::new(&self.engine, language, Kind::Prose(layout)).map_err(raise)?;
-        let relax = self.request.relax;
+        let (relax, cancelled) = (self.request.relax, Cancel::default());
         self.texts(
             py,
             people,
-            how,
+            (how, &cancelled),
             |worker: &mut recourse::Worker<'_>, chunk| match worker
                 .letters(&letters, chunk, &self.meta)?
             {
                 Batch::Prose(texts) => Ok(texts),
                 _ => Ok(Vec::new()),
             },
-            || recourse::Worker::new(&self.engine, relax),
+            || recourse::Worker::new(&self.engine, relax, &cancelled),
         )
     }
 
@@ -237,7 +237,7 @@ impl Engine {
         let mut fields = frontier::fields();
         fields.extend(feature_fields(&self.prepared.setup, chunks.plan()));
         let cancelled = Cancel::default();
-        let scratch = || frontier::Worker::new(&self.engine, &request.rates);
+        let scratch = || frontier::Worker::new(&self.engine, &request.rates, &cancelled);
         let table = stream(
             py,
             (chunks, fields, how.threads),
@@ -246,7 +246,7 @@ impl Engine {
             scratch,
             |worker, chunk| {
                 self.prepared.check_rows(chunk)?;
-                worker.answer(chunk, &cancelled)?;
+                worker.answer(chunk)?;
                 worker.columns(chunk)
             },
         );
@@ -335,7 +335,7 @@ impl Engine {
         &'e self,
         py: Python<'_>,
         people: PyTable,
-        how: How,
+        (how, cancelled): (How, &'e Cancel),
         tell: T,
         scratch: impl Fn() -> recourse::Worker<'e> + Sync,
     ) -> PyResult<Vec<String>>
@@ -344,11 +344,10 @@ impl Engine {
     {
         let chunks = self.read_as("people", people, &how, self.work)?;
         let told: Mutex<BTreeMap<u64, Vec<String>>> = Mutex::default();
-        let cancelled = Cancel::default();
         let done =
-            each(py, (chunks, how.threads), how.progress, &cancelled, scratch, |worker, chunk| {
+            each(py, (chunks, how.threads), how.progress, cancelled, scratch, |worker, chunk| {
                 self.prepared.check_rows(chunk)?;
-                worker.answer(chunk, NO_FACTORS, &cancelled)?;
+                worker.answer(chunk, NO_FACTORS)?;
                 let texts = tell(worker, chunk)?;
                 if let Ok(mut told) = told.lock() {
                     told.insert(chunk.first_row(), texts);

@@ -1,14 +1,18 @@
 //! Handles Ctrl-C and similar signals: they leave no partial and no temporary file. The exit status
 //! is 128 plus the signal's number, as in shells.
 //!
-//! While an output is open ([`holding_output`]), the signal only sets a flag; the writer checks it,
-//! stops soon and cleans up. Otherwise there is nothing to clean up, and the process ends at once.
+//! While an output is open ([`holding_output`]), the signal first sets a flag; the writer checks it,
+//! stops soon and cleans up. After [`GRACE`], or when the signal comes again, the process ends
+//! without waiting for it. Otherwise there is nothing to clean up, and the process ends at once.
 
 use crate::printer::Printer;
-use probe_io::Error;
+use probe_io::{Error, abandon_outputs};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::time::Duration;
 
+/// How long work may take to stop by itself.
+const GRACE: Duration = Duration::from_secs(2);
 /// Number of the signal of Ctrl-C.
 const INTERRUPT: u8 = 2;
 
@@ -20,6 +24,8 @@ static SIGNAL: AtomicU8 = AtomicU8::new(INTERRUPT);
 static HOLDING: AtomicUsize = AtomicUsize::new(0);
 /// Whether an output was written to its end.
 static WRITTEN: AtomicBool = AtomicBool::new(false);
+/// Whether somebody has said that the run was interrupted, and ends it.
+static TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Starts to listen for signals. Call it before any thread is started. If it fails, Ctrl-C ends the
 /// process without cleaning up.
@@ -54,11 +60,24 @@ pub(crate) fn listen() {
 /// Ends the process or, while an output is open, tells its writer to stop.
 fn stop(signal: u8) {
     SIGNAL.store(signal, Ordering::SeqCst);
-    CANCELLED.store(true, Ordering::SeqCst);
-    if HOLDING.load(Ordering::SeqCst) == 0 {
-        say(&Printer::new(false));
-        std::process::exit(status().into());
+    let again = CANCELLED.swap(true, Ordering::SeqCst);
+    if again || HOLDING.load(Ordering::SeqCst) == 0 {
+        end();
     }
+    let late = || {
+        std::thread::sleep(GRACE);
+        end();
+    };
+    if std::thread::Builder::new().name("grace".to_owned()).spawn(late).is_err() {
+        end();
+    }
+}
+
+/// Ends the process without waiting for anybody; unfinished files are removed.
+fn end() {
+    abandon_outputs();
+    say(&Printer::new(false));
+    std::process::exit(status().into());
 }
 
 /// Fails after a signal. For loops with long steps.
@@ -101,6 +120,9 @@ pub(crate) fn tell(printer: &Printer) -> ExitCode {
 }
 
 fn say(printer: &Printer) {
+    if TOLD.swap(true, Ordering::SeqCst) {
+        return;
+    }
     printer.error(if WRITTEN.load(Ordering::SeqCst) {
         "interrupted; outputs that were finished before are complete, the others are missing"
     } else {

@@ -50,6 +50,9 @@ pub enum Error {
         /// Why, and what to do instead.
         why: String,
     },
+    /// Whoever asked has set the flag that ends the work ([`crate::Session::end_on`]).
+    #[error("cancelled")]
+    Cancelled,
     /// A name that is in no registry.
     #[error("unknown {kind} '{name}' (known: {known})")]
     UnknownName {

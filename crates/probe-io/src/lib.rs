@@ -74,7 +74,7 @@ pub use noise_file::{
 pub use output::Batches;
 pub use output::{
     AtomicOutput, Batch, Cell, Column, Encoded, Encoder, Field, FieldKind, JsonRows, Prose,
-    TableWriter, Verbatim, check_columns, check_distinct,
+    TableWriter, Verbatim, abandon_outputs, check_columns, check_distinct,
 };
 pub use pairs::{IMPLEMENTED, Pairs, read_pairs};
 pub use pipeline::{Job, Summary, run_pipeline};

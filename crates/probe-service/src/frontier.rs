@@ -7,7 +7,7 @@ use anyhow::Result;
 use probe_core::{Answer, Engine, Reason, Session};
 use probe_io::{Batch, Chunk, Column, Field, JsonRows};
 use serde_json::Value;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Output columns before those of the features.
 pub fn fields() -> Vec<Field> {
@@ -33,19 +33,18 @@ pub struct Worker<'e> {
 }
 
 impl<'e> Worker<'e> {
-    /// A worker of `engine` for these rates.
-    pub fn new(engine: &'e Engine, rates: &'e [f64]) -> Self {
-        Self { session: engine.session(), rates, people: Vec::new(), answers: Vec::new() }
+    /// A worker of `engine` for these rates, which stops where `cancelled`.
+    pub fn new(engine: &'e Engine, rates: &'e [f64], cancelled: &'e AtomicBool) -> Self {
+        let mut session = engine.session();
+        session.end_on(cancelled);
+        Self { session, rates, people: Vec::new(), answers: Vec::new() }
     }
 
-    /// Answers the people of a chunk; stops where `cancelled`.
-    pub fn answer(&mut self, chunk: &Chunk, cancelled: &AtomicBool) -> Result<()> {
+    /// Answers the people of a chunk.
+    pub fn answer(&mut self, chunk: &Chunk) -> Result<()> {
         chunk.numbers_into(&mut self.people)?;
         self.answers.clear();
         for (row, person) in self.people.chunks_exact(chunk.plan().n_columns()).enumerate() {
-            if cancelled.load(Ordering::Relaxed) {
-                return Err(probe_io::Error::Cancelled.into());
-            }
             self.answers
                 .extend(self.session.frontier(person, self.rates).map_err(at_row(chunk, row))?);
         }

@@ -9,7 +9,11 @@ use std::sync::Arc;
 /// Names the row that the engine refused. Finding a row's line reads the chunk, so only an error
 /// does it.
 pub fn at_row(chunk: &Chunk, row: usize) -> impl FnOnce(probe_core::Error) -> anyhow::Error {
-    move |error| anyhow::anyhow!("{}: {}: {error}", chunk.plan().file(), chunk.place(row))
+    move |error| match error {
+        // Nobody's row is at fault.
+        probe_core::Error::Cancelled => probe_io::Error::Cancelled.into(),
+        error => anyhow::anyhow!("{}: {}: {error}", chunk.plan().file(), chunk.place(row)),
+    }
 }
 
 /// The features of people, who may lack what the model takes as missing.

@@ -189,7 +189,8 @@ impl Prepared {
         }
     }
 
-    /// Warns if a rate is too small to be certified by sampling.
+    /// Warns if a rate is too small to be certified by sampling, or to be reached by a model that may
+    /// change so much.
     pub fn warn_of_small_rates(
         &self,
         engine: &Engine,
@@ -204,6 +205,14 @@ impl Prepared {
                 "a rate of {smallest} is too small to be certified by sampling: \
                  at a confidence of {}, about {least:.1e} is the smallest",
                 self.setup.confidence
+            );
+            diagnostics.warn(&message.into());
+        }
+        let least = engine.least_rate();
+        if let Some(shift) = self.setup.shift.filter(|_| smallest < least) {
+            let message = format!(
+                "a rate of {smallest} is out of reach: a change of the model of {shift} drowns \
+                 the score, and no point has a rate below {least:.3}"
             );
             diagnostics.warn(&message.into());
         }

@@ -9,7 +9,7 @@ use anyhow::Result;
 use probe_core::{Answer, Engine, Reason, Relaxation, Session, Status};
 use probe_io::{Batch, Checksum, Chunk, Column, Field, JsonRows};
 use serde_json::{Value, json};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Output columns that come before those of the features, for `options` answers per person.
 pub fn fields(options: usize, relax: bool) -> Vec<Field> {
@@ -48,9 +48,11 @@ pub struct Worker<'e> {
 }
 
 impl<'e> Worker<'e> {
-    /// A worker of `engine`. With `relax`, it also finds relaxations for people without an answer.
-    pub fn new(engine: &'e Engine, relax: bool) -> Self {
-        let session = engine.session();
+    /// A worker of `engine`, which stops once `cancelled` is set. With `relax`, it also finds
+    /// relaxations for people without an answer.
+    pub fn new(engine: &'e Engine, relax: bool, cancelled: &'e AtomicBool) -> Self {
+        let mut session = engine.session();
+        session.end_on(cancelled);
         let options = session.n_options();
         let relaxations = relax.then(Vec::new);
         Self { session, options, people: Vec::new(), answers: Vec::new(), relaxations }
@@ -62,21 +64,16 @@ impl<'e> Worker<'e> {
     }
 
     /// Answers the people of a chunk. `factors` gives, for a row, the factor of each column's cost.
-    /// Fails with [`probe_io::Error::Cancelled`] if `cancelled`.
     pub fn answer<'f>(
         &mut self,
         chunk: &Chunk,
         factors: Option<&(impl Fn(u64) -> Result<&'f [f64]> + ?Sized)>,
-        cancelled: &AtomicBool,
     ) -> Result<()> {
         chunk.numbers_into(&mut self.people)?;
         let n = chunk.plan().n_columns();
         self.answers.resize(chunk.n_rows() * self.options, Answer::new(n));
         let answers = self.answers.chunks_exact_mut(self.options);
         for (row, (person, answers)) in self.people.chunks_exact(n).zip(answers).enumerate() {
-            if cancelled.load(Ordering::Relaxed) {
-                return Err(probe_io::Error::Cancelled.into());
-            }
             if let Some(factors) = factors {
                 let factors = factors(chunk.first_row() + row as u64)?;
                 self.session.set_cost_factors(Some(factors)).map_err(at_row(chunk, row))?;

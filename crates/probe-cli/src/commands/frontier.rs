@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
     meta["r"] = json!(rates);
     prepared.report_notes(&engine, &mut meta, printer);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
-    let scratch = || Worker::new(&engine, rates);
+    let scratch = || Worker::new(&engine, rates, &CANCELLED);
     let summary = stream.run(
         &prepared.setup,
         frontier::fields(),
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
         scratch,
         |worker, chunk| {
             prepared.check_rows(chunk)?;
-            worker.answer(chunk, &CANCELLED)?;
+            worker.answer(chunk)?;
             if as_objects {
                 worker.objects(&prepared, chunk, per_line.then_some(&meta))
             } else {

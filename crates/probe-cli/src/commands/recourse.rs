@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let tally = Mutex::new(Tally::default());
     let setting = setting(args, &prepared, &meta);
-    let scratch = || Worker::new(&engine, args.wishes.relax);
+    let scratch = || Worker::new(&engine, args.wishes.relax, &CANCELLED);
     let factors = costs.as_ref().map(|costs| |row: u64| costs.of(row));
     let with_features = instead.is_none();
     let summary = stream.run(
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         scratch,
         |worker, chunk| {
             prepared.check_rows(chunk)?;
-            worker.answer(chunk, factors.as_ref(), &CANCELLED)?;
+            worker.answer(chunk, factors.as_ref())?;
             if let Ok(mut tally) = tally.lock() {
                 tally.count(worker.answers(), args.seek.max_rate);
             }

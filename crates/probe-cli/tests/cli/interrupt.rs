@@ -125,6 +125,31 @@ fn a_run_in_the_middle_of_its_work() {
     }
 }
 
+/// One person is the whole work, and nothing looks at signals meanwhile: it was not stopped, and
+/// killing it left the temporary file behind.
+#[test]
+fn a_run_in_the_middle_of_one_person() {
+    for (name, times) in [("-TERM", 1), ("-INT", 1), ("-INT", 2)] {
+        let folder = Folder::with_people("a,b\n0.5,0.5\n");
+        folder.write("out.csv", "precious");
+        // Hours of sampling.
+        let line = "rate model.json people.csv --estimator monte-carlo --samples 1000000000000 \
+                    -o out.csv";
+        let (child, stdin) = start(&folder, line);
+        wait_for_file(&folder, ".out.csv");
+        let begin = Instant::now();
+        for _ in 1..times {
+            signal(&child, name);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        interrupt(child, name);
+        assert!(begin.elapsed() < Duration::from_secs(20));
+        assert_eq!(folder.files(), ["model.json", "out.csv", "people.csv"]);
+        assert_eq!(folder.text("out.csv"), "precious");
+        drop(stdin);
+    }
+}
+
 #[test]
 fn an_audit_file_is_neither_made_nor_touched() {
     for before in [None, Some("")] {

@@ -144,3 +144,23 @@ fn networks_that_may_change_are_served_by_samples() {
         );
     }
 }
+
+/// The first one hung, the second one said "infeasible-within-bounds".
+#[test]
+fn huge_shifts_are_refused_or_told_to_drown_the_score() {
+    let folder = Folder::with_people("a,b\n0.1,0.1\n");
+    for size in ["1e200", "1e101", "inf"] {
+        let line = format!("recourse model.json people.csv --model-shift gaussian:{size}");
+        folder.run(&line).fails(2, &["--model-shift", "positive and at most 1e100"]);
+    }
+    for shift in ["gaussian:1e20", "relative:1e100", "bounded:1e20"] {
+        let line = format!("recourse model.json people.csv --model-shift {shift}");
+        let table = folder.table(&line);
+        assert_eq!(table.get(0, "status"), "found", "{shift}");
+        assert_eq!(table.get(0, "reason"), "rate-not-reachable", "{shift}");
+        assert!(2.0 * table.number(0, "a") + table.number(0, "b") > 2.0, "{shift}");
+        assert!(table.number(0, "rate") >= 0.5 - 1e-9, "{shift}");
+        let warned = folder.run(&line).err;
+        assert!(warned.contains("drowns the score"), "{warned}");
+    }
+}

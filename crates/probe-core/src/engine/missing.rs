@@ -6,9 +6,10 @@
 //! at. Samples are shared with the engine it comes from, which keeps the last few such engines.
 //! What they answer depends on the set-up and the person alone, never on who came before.
 
-use super::{Answer, Engine, NoMethod, Setup, prepared, scaled_model};
+use super::{Answer, Engine, NoMethod, Session, Setup, prepared, scaled_model};
 use crate::error::{Error, Result};
 use crate::recourse::{RecourseMethod, Task};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Engines that are kept: one has a few megabytes of errors that its search reads.
@@ -65,9 +66,10 @@ impl Filled {
         &self,
         original: &[f64],
         (option, factors): (usize, Option<&[f64]>),
+        cancelled: Option<&AtomicBool>,
         answer: &mut Answer,
     ) -> Result<()> {
-        let mut session = self.engine.session();
+        let mut session = self.session(cancelled);
         session.set_cost_factors(factors)?;
         session.recourse_option(&self.person, option, answer)?;
         answer.restore_gaps(original);
@@ -75,10 +77,22 @@ impl Filled {
     }
 
     /// One answer per rate.
-    pub(super) fn frontier(&self, original: &[f64], rates: &[f64]) -> Result<Vec<Answer>> {
-        let mut answers = self.engine.session().frontier(&self.person, rates)?;
+    pub(super) fn frontier(
+        &self,
+        original: &[f64],
+        rates: &[f64],
+        cancelled: Option<&AtomicBool>,
+    ) -> Result<Vec<Answer>> {
+        let mut answers = self.session(cancelled).frontier(&self.person, rates)?;
         answers.iter_mut().for_each(|answer| answer.restore_gaps(original));
         Ok(answers)
+    }
+
+    /// A session that ends once `cancelled` is set.
+    fn session<'s>(&'s self, cancelled: Option<&'s AtomicBool>) -> Session<'s> {
+        let mut session = self.engine.session();
+        cancelled.into_iter().for_each(|flag| session.end_on(flag));
+        session
     }
 
     /// `row`, which has the gaps of `original`, with the stand-ins.

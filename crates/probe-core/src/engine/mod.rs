@@ -86,6 +86,15 @@ impl Engine {
         sampling.least_rate((1.0 - self.setup.confidence) / of.max(1) as f64)
     }
 
+    /// A rate that no answer can be below, whatever the person is like: more than 0 where a change of
+    /// the model drowns its score.
+    pub fn least_rate(&self) -> f64 {
+        match &self.rates {
+            RateSource::Exact(Some(shifted)) => shifted.least_rate(),
+            RateSource::Exact(None) | RateSource::Sampled(_) => 0.0,
+        }
+    }
+
     /// The task in scaled space.
     pub fn task(&self) -> &Task {
         &self.task
@@ -193,15 +202,32 @@ impl Engine {
     ) -> Result<Estimate> {
         self.check_width(point.len())?;
         self.check_width(from.unwrap_or(point).len())?;
-        let outcomes = self.setup.actions.outcomes(from.unwrap_or(point), point);
-        let confidence = 1.0 - (1.0 - self.setup.confidence) / outcomes.len().max(1) as f64;
+        let origin = from.unwrap_or(point);
+        let outcomes = self.setup.actions.outcomes(origin, point);
+        let confidence = 1.0 - (1.0 - self.setup.confidence) / outcomes.points.len().max(1) as f64;
         if outcomes.is_empty() {
             return self.rate_of_success(point, from, estimator, confidence);
         }
-        let parts = outcomes.iter().map(|(p, point)| {
+        let parts = outcomes.points.iter().map(|(p, point)| {
             self.rate_of_success(point, from, estimator, confidence).map(|estimate| (*p, estimate))
         });
-        Ok(Estimate::mixture(&parts.collect::<Result<Vec<_>>>()?))
+        let mut parts = parts.collect::<Result<Vec<_>>>()?;
+        if outcomes.rest == 0.0 {
+            return Ok(Estimate::mixture(&parts));
+        }
+        let exact = parts.iter().all(|(_, part)| part.exact);
+        // To stay on the safe side, what is not looked at is rejected.
+        let unknown = Estimate { rate: 1.0, std_error: 0.0, lower: 0.0, upper: 1.0, exact: false };
+        parts.push((outcomes.rest, unknown));
+        let seen = Estimate::mixture(&parts);
+        let mut active = vec![false; point.len()];
+        Ok(match self.noise_along(&mut active, origin, point).ok().filter(|_| exact) {
+            Some((sd, mean)) => {
+                let rate = self.affine_rate((origin, point), self.score(point)?, (mean, sd))?;
+                Estimate { rate, upper: rate, ..seen }
+            }
+            None => seen,
+        })
     }
 
     /// [`Engine::rate`] where every change of category succeeds.

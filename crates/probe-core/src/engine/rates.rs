@@ -3,7 +3,7 @@
 use super::Engine;
 use super::session::Sampling;
 use crate::error::{Error, Result};
-use crate::invalidation::{Rates, ShiftedRate};
+use crate::invalidation::{Rates, ShiftedRate, Shifts, affine_rate};
 use crate::noise::NoiseOn;
 use crate::recourse::Task;
 use std::sync::Arc;
@@ -56,6 +56,30 @@ fn shifted(task: &Task) -> Result<Option<ShiftedRate>> {
 }
 
 impl Engine {
+    /// The rate of an affine score whose noise has this mean and standard deviation, for a person at
+    /// raw `from` who aims at raw `to`, which scores `score`: over everything that may come of it.
+    pub(super) fn affine_rate(
+        &self,
+        (from, to): (&[f64], &[f64]),
+        score: f64,
+        (mean, sd): (f64, f64),
+    ) -> Result<f64> {
+        let actions = &self.setup.actions;
+        let outcomes = actions.outcomes(from, to);
+        if outcomes.is_empty() {
+            return Ok(affine_rate(score, mean, sd));
+        }
+        if outcomes.rest > 0.0 {
+            let shifts = Shifts::between(actions, (from, to), |raw| self.score(raw))?;
+            return Ok(shifts.map_or(1.0, |shifts| shifts.rate(score, (mean, sd))));
+        }
+        let mut all = 0.0;
+        for (p, raw) in &outcomes.points {
+            all += p * affine_rate(self.score(raw)?, mean, sd);
+        }
+        Ok(all)
+    }
+
     /// Standard deviation and mean of the score's noise for a person at raw `from` who aims at raw
     /// `to`; `active` is a buffer. Fails where these two do not determine the rate: judging by them
     /// would certify anything.

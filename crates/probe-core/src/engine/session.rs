@@ -33,6 +33,7 @@ use bounds::Bounds;
 use judge::{AnyJudge, ExactJudge, Judge, SampledJudge};
 use propose::Proposer;
 use rounding::Rounding;
+use std::sync::atomic::AtomicBool;
 
 /// Answers one person after another with buffers of its own.
 pub struct Session<'e> {
@@ -52,6 +53,12 @@ impl<'e> Session<'e> {
             judge: AnyJudge::new(engine),
             bounds: Bounds::default(),
         }
+    }
+
+    /// Ends searches and certificates soon after the flag is set. They then fail with
+    /// [`crate::Error::Cancelled`].
+    pub fn end_on(&mut self, cancelled: &'e AtomicBool) {
+        self.proposer.cancelled = Some(cancelled);
     }
 
     /// The engine that this session belongs to.
@@ -77,7 +84,7 @@ impl<'e> Session<'e> {
     pub fn recourse(&mut self, person: &[f64], answer: &mut Answer) -> Result<()> {
         if let Some(filled) = self.engine.filled(person)? {
             let asked = (self.proposer.option(), self.proposer.cost_factors());
-            return filled.recourse(person, asked, answer);
+            return filled.recourse(person, asked, self.proposer.cancelled, answer);
         }
         self.recourse_of_all_known(person, answer)
     }
@@ -90,12 +97,13 @@ impl<'e> Session<'e> {
     ) -> Result<()> {
         let max_rate = self.engine.setup.max_rate;
         match self.case(person)? {
-            AnyCase::Exact(mut case) => case.recourse(max_rate, answer),
+            AnyCase::Exact(mut case) => case.recourse(max_rate, answer)?,
             AnyCase::Sampled(mut case) => {
                 let of = case.proposer.n_options();
-                case.recourse((max_rate, of), answer)
+                case.recourse((max_rate, of), answer)?;
             }
         }
+        self.proposer.check()
     }
 
     /// From now on, multiplies the cost of changing each column by its factor. `None` restores the
@@ -152,6 +160,7 @@ impl<'e> Session<'e> {
             }
             AnyJudge::Sampled(sampling, slot) => {
                 let judge = SampledJudge::in_slot(slot, sampling, engine.task())?;
+                judge.sampler.cancelled = proposer.cancelled;
                 AnyCase::Sampled(Case { engine, person, proposer, rounding, judge, bounds })
             }
         })

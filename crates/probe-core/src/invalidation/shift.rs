@@ -35,7 +35,7 @@ pub(crate) use estimators::Models;
 
 pub(super) use estimators::{ShiftedClosedForm, ShiftedMonteCarlo};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, require};
 use crate::math::dot;
 use crate::math::normal::{pdf, upper_quantile, upper_tail};
 use crate::model::{Linear, Model, ModelShift};
@@ -117,6 +117,10 @@ impl ShiftedRate {
                 Change::Worst(rho, variances[0].sqrt())
             }
         };
+        if let Change::Random(tau) = change {
+            let rule = "at most 1e100 in terms of the weights";
+            require(tau <= 1e100, "the size of the model shift", rule, tau)?;
+        }
         let offset = linear.bias() - linear.threshold();
         Ok(Self { weights: weights.to_vec(), offset, variances, change })
     }
@@ -132,6 +136,18 @@ impl ShiftedRate {
         match self.change {
             Change::Random(tau) => self.random_rate(tau, point, None),
             Change::Worst(rho, sigma) => upper_tail(self.worst_margin(rho, sigma, point)),
+        }
+    }
+
+    /// A rate that no point is below. Given the errors, a random change leaves the score at $x$ normal
+    /// with margin $(w^\top x + b)/(\tau\sqrt{1 + \lVert x\rVert^2}) \le \sqrt{\lVert w\rVert^2 +
+    /// b^2}/\tau$ wherever $x$ is; a worst case may take all weights away.
+    pub fn least_rate(&self) -> f64 {
+        let squares = dot(&self.weights, &self.weights);
+        match self.change {
+            Change::Random(tau) => upper_tail((squares + self.offset * self.offset).sqrt() / tau),
+            Change::Worst(rho, _) if squares.sqrt() <= rho && self.offset <= 0.0 => 1.0,
+            Change::Worst(..) => 0.0,
         }
     }
 

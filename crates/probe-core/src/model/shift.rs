@@ -2,6 +2,9 @@
 
 use crate::error::{Error, Result, require};
 
+/// The largest size.
+const MOST: f64 = 1e100;
+
 /// A change of a model's weights, in scaled space: of the weights that act on scaled features.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ModelShift {
@@ -46,13 +49,14 @@ impl ModelShift {
         Ok(shift)
     }
 
-    /// Fails unless the size is positive and finite.
+    /// Fails unless the size is positive and small enough that its square is a number, whatever it
+    /// is multiplied by.
     pub fn check(self) -> Result<()> {
         let (Self::Gaussian(size) | Self::Relative(size) | Self::Bounded(size)) = self;
         Ok(require(
-            size > 0.0 && size.is_finite(),
+            size > 0.0 && size <= MOST,
             "the size of the model shift",
-            "positive and finite",
+            "positive and at most 1e100",
             size,
         )?)
     }
@@ -82,7 +86,7 @@ mod tests {
         assert!(message("uniform:1").contains("gaussian, relative, bounded"));
         assert!(message("gaussian").contains("gaussian:SIZE"));
         assert!(message("relative:x").contains("'x'"));
-        for size in ["0", "-1", "nan", "inf"] {
+        for size in ["0", "-1", "nan", "inf", "1e200", "1.1e100"] {
             assert!(message(&format!("gaussian:{size}")).contains("positive"), "{size}");
         }
     }

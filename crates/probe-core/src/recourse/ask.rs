@@ -23,6 +23,9 @@ pub struct Ask<'q> {
     pub cost: Option<&'q Cost>,
     /// A further restriction of what the person may change. Only the solvers of `probe` support it.
     pub restriction: Option<&'q Restriction>,
+    /// A score that the point must have besides, where the score is affine; −∞ for none. Only the
+    /// solvers of `probe` are asked with one.
+    pub least_score: f64,
     /// How thorough the search is.
     pub effort: SearchEffort,
     /// The work that the search may do.
@@ -39,6 +42,7 @@ impl<'q> Ask<'q> {
             alternative: 0,
             cost: None,
             restriction: None,
+            least_score: f64::NEG_INFINITY,
             effort: SearchEffort::Normal,
             budget,
         }

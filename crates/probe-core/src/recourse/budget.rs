@@ -1,6 +1,7 @@
 //! Limits on the work of a search.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How thoroughly to search for an answer.
 #[derive(
@@ -55,6 +56,8 @@ pub struct Budget<'p> {
     spent: Cell<u64>,
     /// The budget of which this is a part.
     whole: Option<&'p Budget<'p>>,
+    /// Nothing is left once this is set.
+    cancelled: Option<&'p AtomicBool>,
 }
 
 impl Default for Budget<'_> {
@@ -63,15 +66,22 @@ impl Default for Budget<'_> {
     }
 }
 
-impl Budget<'_> {
+impl<'p> Budget<'p> {
     /// The budget of one person.
     pub fn new(effort: SearchEffort) -> Self {
-        Self { left: Cell::new(effort.lines()), spent: Cell::new(0), whole: None }
+        Self { left: Cell::new(effort.lines()), spent: Cell::new(0), whole: None, cancelled: None }
+    }
+
+    /// The same until `cancelled` is set.
+    #[must_use]
+    pub fn until(self, cancelled: Option<&'p AtomicBool>) -> Self {
+        Self { cancelled, ..self }
     }
 
     /// One `n`-th of what is left, so that something remains for later searches.
     pub fn part(&self, n: u64) -> Budget<'_> {
-        Budget { left: Cell::new(self.left.get() / n), spent: Cell::new(0), whole: Some(self) }
+        let left = Cell::new(self.left.get() / n);
+        Budget { left, spent: Cell::new(0), whole: Some(self), cancelled: self.cancelled }
     }
 
     /// Work that was spent so far, in lines.
@@ -90,7 +100,12 @@ impl Budget<'_> {
 
     /// Whether nothing is left. A search then ends with the best answer so far.
     pub fn is_exhausted(&self) -> bool {
-        self.left.get() == 0
+        self.left.get() == 0 || self.is_cancelled()
+    }
+
+    /// Whether the work is to end, so that its result is of no use.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 }
 
@@ -110,5 +125,15 @@ mod tests {
         assert_eq!(half.left.get(), all / 2 - all / 4 - 5);
         half.spend(all);
         assert!(half.is_exhausted() && whole.is_exhausted());
+    }
+
+    #[test]
+    fn a_flag_ends_all_parts() {
+        let flag = AtomicBool::new(false);
+        let whole = Budget::new(SearchEffort::Quick).until(Some(&flag));
+        let part = whole.part(2);
+        assert!(!whole.is_exhausted() && !part.is_exhausted());
+        flag.store(true, Ordering::Relaxed);
+        assert!(whole.is_exhausted() && part.is_exhausted() && part.is_cancelled());
     }
 }

@@ -1,6 +1,9 @@
 //! The action space: what a person may change, in scaled space.
 
 mod moves;
+mod outcomes;
+
+pub use outcomes::Outcomes;
 
 use super::group::Group;
 use super::relation::Tie;
@@ -248,36 +251,6 @@ impl Actions {
     /// Whether some columns may not change under a condition.
     pub fn has_conditions(&self) -> bool {
         self.ties.iter().any(|tie| matches!(tie, Tie::Fixed { .. }))
-    }
-
-    /// Whether some group may change, but can fail to.
-    pub fn has_failures(&self) -> bool {
-        (0..self.groups.len()).any(|g| self.groups[g].p_fail() > 0.0 && self.is_mutable_group(g))
-    }
-
-    /// The points that a person may reach who aims at `to`, with their probabilities. Each group
-    /// that changes fails independently with its probability, and then keeps its option; all other
-    /// changes succeed. The first outcome is `to`. Empty if nothing can fail.
-    pub fn outcomes(&self, from: &[f64], to: &[f64]) -> Vec<(f64, Vec<f64>)> {
-        if self.groups.is_empty() {
-            return Vec::new();
-        }
-        let changes = |group: &&Group| group.columns().iter().any(|&c| !same(from[c], to[c]));
-        let failing: Vec<&Group> =
-            self.groups.iter().filter(|group| group.p_fail() > 0.0).filter(changes).collect();
-        if failing.is_empty() {
-            return Vec::new();
-        }
-        let mut outcomes = vec![(1.0, to.to_vec())];
-        for group in failing {
-            for k in 0..outcomes.len() {
-                let (p, mut failed) = outcomes[k].clone();
-                group.columns().iter().for_each(|&c| failed[c] = from[c]);
-                outcomes[k].0 = p * (1.0 - group.p_fail());
-                outcomes.push((p * group.p_fail(), failed));
-            }
-        }
-        outcomes
     }
 
     /// The same without steps.

@@ -7,7 +7,7 @@ mod group;
 mod relation;
 mod space;
 
-pub use actions::{Actions, Direction, FeatureLimits, Grid, Restriction, Violation};
+pub use actions::{Actions, Direction, FeatureLimits, Grid, Outcomes, Restriction, Violation};
 pub use encoding::Encoding;
 pub use feature::{Coding, Feature, Kind, ModelInput, Schema};
 pub use group::Group;

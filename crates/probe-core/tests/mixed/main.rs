@@ -5,6 +5,7 @@
 mod alternatives;
 mod any;
 mod bounds;
+mod failures;
 mod near;
 mod optimum;
 mod refusal;

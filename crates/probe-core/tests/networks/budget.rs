@@ -1,8 +1,13 @@
 //! Budgets: never exceeded, and as good as the answer of the same cost for a target rate.
 
 use crate::shared::{audit, denied, network, people_denied_by, plain_setup};
-use probe_core::{Activation, Engine, Model, NoiseOn, Purpose, Rows, Seed, Setup, Status};
+use probe_core::{
+    Activation, Answer, Engine, Error, Model, NoiseOn, Purpose, Rows, SearchEffort, Seed, Setup,
+    Status,
+};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 const SAMPLES: usize = 200_000;
 
@@ -80,4 +85,46 @@ fn too_little_money_says_so() {
             assert!(answer.best_rate.is_some_and(|rate| (0.0..=1.0).contains(&rate)));
         }
     }
+}
+
+/// Interrupts were noticed between people only, however long one of them took.
+#[test]
+fn a_search_that_is_cancelled_ends_soon() {
+    let (model, people) = denied(8);
+    let mut setup = plain_setup(model, 0.1);
+    setup.effort = SearchEffort::Thorough;
+    let engine = Engine::new(setup).unwrap();
+    let flag = AtomicBool::new(false);
+    let person = &people[..engine.setup().names.len()];
+    let (mut session, mut answer) = (engine.session(), Answer::new(person.len()));
+    session.recourse(person, &mut answer).unwrap();
+    let (undisturbed, work) = (answer.clone(), session.n_lines());
+    // A flag that is not set changes nothing.
+    let mut session = engine.session();
+    session.end_on(&flag);
+    session.recourse(person, &mut answer).unwrap();
+    assert_eq!((&answer, session.n_lines()), (&undisturbed, work));
+    flag.store(true, Ordering::Relaxed);
+    let mut session = engine.session();
+    session.end_on(&flag);
+    assert_eq!(session.recourse(person, &mut answer), Err(Error::Cancelled));
+    assert_eq!(session.frontier(person, &[0.2, 0.1]).unwrap_err(), Error::Cancelled);
+    let less = session.n_lines();
+    assert!(4 * less[0] < work[0], "{less:?} of {work:?}");
+    // Sooner or later it is set while somebody is answered.
+    let flag = AtomicBool::new(false);
+    let mut session = engine.session();
+    session.end_on(&flag);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(20));
+            flag.store(true, Ordering::Relaxed);
+        });
+        loop {
+            match session.recourse(person, &mut answer) {
+                Ok(()) => assert_eq!(answer, undisturbed),
+                Err(error) => break assert_eq!(error, Error::Cancelled),
+            }
+        }
+    });
 }

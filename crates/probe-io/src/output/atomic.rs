@@ -1,10 +1,56 @@
-//! Files that appear whole or not at all.
+//! Files that appear whole or not at all, even if the process must end while they are written.
 
 use crate::error::{Error, Result};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
+
+/// The temporary files of this process; `None` once they are abandoned.
+static OPEN: Mutex<Option<BTreeSet<PathBuf>>> = Mutex::new(Some(BTreeSet::new()));
+
+fn open_files() -> MutexGuard<'static, Option<BTreeSet<PathBuf>>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the temporary files of all outputs that are open, whoever writes them. Call it only to end
+/// the process right after: no output can be opened or committed any more.
+pub fn abandon_outputs() {
+    for path in open_files().take().unwrap_or_default() {
+        // Gone already, or beyond reach: there is nobody left to tell.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// A temporary file that [`abandon_outputs`] knows for as long as this lives.
+#[derive(Debug)]
+struct Known(PathBuf);
+
+impl Known {
+    /// Makes a temporary file.
+    fn create(
+        builder: &tempfile::Builder<'_, '_>,
+        directory: &Path,
+    ) -> io::Result<(NamedTempFile, Self)> {
+        // Under the lock, so that no file is there that is not known.
+        let mut files = open_files();
+        let files = files.as_mut().ok_or(io::ErrorKind::Interrupted)?;
+        let file = builder.tempfile_in(directory)?;
+        files.insert(file.path().to_owned());
+        let known = Self(file.path().to_owned());
+        Ok((file, known))
+    }
+}
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        if let Some(files) = open_files().as_mut() {
+            files.remove(&self.0);
+        }
+    }
+}
 
 /// Where the bytes go until the commit.
 #[derive(Debug)]
@@ -15,6 +61,8 @@ enum Sink {
     File {
         temporary: BufWriter<NamedTempFile>,
         target: PathBuf,
+        /// Last, so that the file is known until it is gone.
+        _known: Known,
     },
 }
 
@@ -48,7 +96,7 @@ impl AtomicOutput {
         let done = match sink {
             Sink::Stdout(mut stdout) => stdout.flush(),
             Sink::Special(mut file) => file.flush(),
-            Sink::File { temporary, target } => persist(temporary, &target),
+            Sink::File { temporary, target, _known } => persist(temporary, &target),
         };
         done.map_err(|source| write_error(&name, source))
     }
@@ -122,17 +170,24 @@ fn open(path: &Path) -> io::Result<Sink> {
         // The process's umask takes its share, as for any new file.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let temporary = builder.tempfile_in(directory)?;
+    let (temporary, known) = Known::create(&builder, directory)?;
     if let Some(metadata) = existing {
         temporary.as_file().set_permissions(metadata.permissions())?;
     }
-    Ok(Sink::File { temporary: BufWriter::with_capacity(1 << 16, temporary), target })
+    let temporary = BufWriter::with_capacity(1 << 16, temporary);
+    Ok(Sink::File { temporary, target, _known: known })
 }
 
 fn persist(temporary: BufWriter<NamedTempFile>, target: &Path) -> io::Result<()> {
     let temporary = temporary.into_inner().map_err(io::IntoInnerError::into_error)?;
     temporary.as_file().sync_all()?;
-    temporary.persist(target).map_err(|error| error.error)?;
+    {
+        let files = open_files();
+        if files.is_none() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        temporary.persist(target).map_err(|error| error.error)?;
+    }
     // The rename itself is durable once the directory is; not every file system allows that, so no
     // error.
     if let Some(Ok(directory)) = target.parent().map(File::open) {

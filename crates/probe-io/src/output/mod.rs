@@ -10,7 +10,7 @@ mod json;
 mod parquet;
 mod writer;
 
-pub use atomic::AtomicOutput;
+pub use atomic::{AtomicOutput, abandon_outputs};
 pub use batch::{Batch, Cell, Column, JsonRows, Verbatim, check_columns};
 pub use field::{Field, FieldKind, check_distinct};
 #[cfg(feature = "arrow")]

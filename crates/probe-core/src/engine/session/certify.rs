@@ -1,10 +1,11 @@
 //! One loop for every certificate by sampling: a betting test on fresh observations, and a rule
 //! that says when to stop.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::invalidation::Ladder;
 use crate::invalidation::certificate::{Bet, UpperBound};
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Share of the error probability that pays for the reported upper bound; the rest pays for the
 /// certificate.
@@ -144,13 +145,21 @@ pub(super) struct Test<'s> {
 
 impl Test<'_> {
     /// Reads observations until the rate is certified and the ladder has its lowest bound, or
-    /// until the rule gives up.
-    pub(super) fn run(self, max_rate: f64, delta: f64) -> Result<Attempt> {
+    /// until the rule gives up. Fails once `cancelled` is set.
+    pub(super) fn run(
+        self,
+        max_rate: f64,
+        delta: f64,
+        cancelled: Option<&AtomicBool>,
+    ) -> Result<Attempt> {
         let own = share_of_certificate(delta);
         let mut upper = UpperBound::new(SHARE_OF_BOUND * delta)?;
         let Self { mut observations, mut bet, mut ladder, rule } = self;
         let (mut won, mut end, mut index) = (false, rule.max_batches, 0);
         while index < end {
+            if cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                return Err(Error::Cancelled);
+            }
             let flow = observations.read(index, &mut |some| {
                 bet.observe_all(some);
                 upper.observe_all(some);
@@ -215,7 +224,7 @@ mod tests {
             ladder: target.ladder(0.1, 1e-3).unwrap(),
             rule,
         };
-        let attempt = test.run(0.2, target.delta).unwrap();
+        let attempt = test.run(0.2, target.delta, None).unwrap();
         (attempt, n)
     }
 

@@ -9,10 +9,10 @@ impl Session<'_> {
     /// One answer per target rate.
     pub fn frontier(&mut self, person: &[f64], rates: &[f64]) -> Result<Vec<Answer>> {
         if let Some(filled) = self.engine.filled(person)? {
-            return filled.frontier(person, rates);
+            return filled.frontier(person, rates, self.proposer.cancelled);
         }
-        match self.case(person)? {
-            AnyCase::Exact(mut case) => case.frontier(rates),
+        let answers = match self.case(person)? {
+            AnyCase::Exact(mut case) => case.frontier(rates)?,
             AnyCase::Sampled(mut case) => {
                 let mut answers = vec![Answer::new(person.len()); rates.len()];
                 for (answer, &rate) in answers.iter_mut().zip(rates) {
@@ -22,9 +22,11 @@ impl Session<'_> {
                 if case.setup().budget.is_none() && case.proposer.retries() {
                     carry_over(rates, &mut answers);
                 }
-                Ok(answers)
+                answers
             }
-        }
+        };
+        self.proposer.check()?;
+        Ok(answers)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::engine::outcome::{Judgement, Rate};
 use crate::engine::rates::RateSource;
 use crate::error::Result;
-use crate::invalidation::{ShiftedRate, affine_rate};
+use crate::invalidation::ShiftedRate;
 use crate::math::normal::upper_quantile;
 use crate::noise::NoiseOn;
 use crate::recourse::Task;
@@ -103,18 +103,10 @@ impl Judge for ExactJudge<'_> {
             Some(noise) => noise,
             None => self.engine.noise_along(&mut self.active, from.raw, to.raw)?,
         };
-        let outcomes = self.engine.setup.actions.outcomes(from.raw, to.raw);
-        if outcomes.is_empty() {
-            return Ok(match self.shifted {
-                None => affine_rate(score, mean, sd),
-                Some(joint) => joint.rate(to.scaled),
-            });
+        if let Some(joint) = self.shifted {
+            return Ok(joint.rate(to.scaled));
         }
-        let mut all = 0.0;
-        for (p, raw) in &outcomes {
-            all += p * affine_rate(self.engine.score(raw)?, mean, sd);
-        }
-        Ok(all)
+        self.engine.affine_rate((from.raw, to.raw), score, (mean, sd))
     }
 
     fn margin_at_most(&mut self, point: &[f64], _delta: f64) -> Result<MarginBound> {

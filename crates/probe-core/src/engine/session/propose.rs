@@ -4,6 +4,7 @@ use crate::cost::Cost;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::recourse::{Ask, Budget, Goal, Proposal, Worker};
+use std::sync::atomic::AtomicBool;
 
 /// A method's worker, with the settings of its next request and its last proposal.
 pub(super) struct Proposer<'e> {
@@ -13,9 +14,11 @@ pub(super) struct Proposer<'e> {
     option: usize,
     own_costs: Option<OwnCosts>,
     /// The work that is left for the current person.
-    budget: Budget<'static>,
+    budget: Budget<'e>,
     /// The work that all previous people took.
     spent: u64,
+    /// Ends the work once it is set.
+    pub(super) cancelled: Option<&'e AtomicBool>,
     /// What the method proposed last.
     pub(super) proposal: Proposal,
 }
@@ -34,13 +37,27 @@ impl<'e> Proposer<'e> {
     pub(super) fn new(engine: &'e Engine, worker: Box<dyn Worker + 'e>) -> Self {
         let proposal = Proposal::new(engine.setup.names.len());
         let budget = Budget::new(engine.setup.effort);
-        Self { engine, worker, option: 0, own_costs: None, budget, spent: 0, proposal }
+        Self {
+            engine,
+            worker,
+            option: 0,
+            own_costs: None,
+            budget,
+            spent: 0,
+            cancelled: None,
+            proposal,
+        }
     }
 
     /// Starts another person with a full budget of work.
     pub(super) fn start(&mut self) {
         self.spent += self.budget.spent();
-        self.budget = Budget::new(self.engine.setup.effort);
+        self.budget = Budget::new(self.engine.setup.effort).until(self.cancelled);
+    }
+
+    /// Fails if the work was to end meanwhile: what came of it is of no use.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.budget.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
     /// Proposes the best point for `goal` to a person at `from`, in scaled space.

@@ -86,7 +86,9 @@ impl Session<'_> {
         }
         let base = if answer.nearest.is_empty() { person } else { &answer.nearest };
         self.rounding.start(person);
-        Limits { session: self, person, base }.relaxations()
+        let found = Limits { session: self, person, base }.relaxations()?;
+        self.proposer.check()?;
+        Ok(found)
     }
 }
 
@@ -248,7 +250,9 @@ impl<'e> Limits<'_, 'e> {
             let actions = setup.actions.clone().with_max_changes(most);
             let free = Engine::new(Setup { actions, alternatives: 1, ..setup.clone() })?;
             let mut answer = Answer::new(person.len());
-            free.session().recourse(person, &mut answer)?;
+            let mut session = free.session();
+            self.session.proposer.cancelled.into_iter().for_each(|flag| session.end_on(flag));
+            session.recourse(person, &mut answer)?;
             Ok(answer)
         };
         let mut answer = with(None)?;

@@ -12,12 +12,14 @@ mod branch;
 mod choices;
 mod conditions;
 mod failures;
+mod partial;
 mod walks;
 
 use super::super::ask::Posed;
 use super::super::{
     Ask, Budget, Goal, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker,
 };
+use super::ANY_RATE;
 use crate::error::{Error, Result};
 use crate::math::normal::upper_tail;
 use crate::noise::{Gaussian, Noise as _, NoiseOn};
@@ -30,6 +32,8 @@ use std::sync::Arc;
 /// Relaxations that one person is worth: of an exact solver, and of a search.
 const EXACT_NODES: usize = 20_000;
 const SEARCHED_NODES: usize = 160;
+/// Changes that may fail, at most, whose rate together is exact.
+const EXACT_FAILURES: usize = 10;
 /// The least rate that is asked for where changes of category may fail.
 const LEAST_RATE: f64 = 1e-4;
 /// Lines that tell a rate where it matters little how well.
@@ -39,9 +43,7 @@ const FAR: f64 = 1e-200;
 /// Steps of the bisections that spend a budget and that look for the least rate.
 const BISECTIONS: usize = 14;
 const EXACT_BISECTIONS: usize = 36;
-/// A rate that every favourable point has, the largest for solvers of small rates, and log-odds
-/// that are as good as equal.
-const ANY_RATE: f64 = 1.0 - 1e-12;
+/// The largest rate for solvers of small rates, and log-odds that are as good as equal.
 const BELOW_HALF: f64 = 0.5 - 1e-9;
 const CLOSE: f64 = 1e-3;
 
@@ -51,8 +53,8 @@ pub(super) struct DiscreteSolver {
     inner: Box<dyn Solver>,
     /// Whether relaxations are solved exactly.
     exact: bool,
-    /// Standard deviation of an affine score's noise.
-    sd: f64,
+    /// Mean and standard deviation of an affine score's noise.
+    noise: (f64, f64),
     /// Whether categories are chosen here, and not by the solver of relaxations.
     chosen: bool,
     /// Standard deviation of each feature's noise, 0 where none acts; empty over an exact solver.
@@ -74,15 +76,16 @@ impl DiscreteSolver {
         let mut relaxed = Task::clone(task);
         relaxed.actions = relaxed.actions.without_grids();
         let active = task.noise_on.fixed(&task.actions).unwrap_or_default();
-        let sd = match (task.model.as_linear(), task.noise.as_gaussian()) {
-            (Some(linear), Some(gaussian)) if !active.is_empty() => {
-                gaussian.sd_along(linear.weights(), |j| active[j])
-            }
-            _ => 0.0,
+        let noise = match (task.model.as_linear(), task.noise.as_gaussian()) {
+            (Some(linear), Some(gaussian)) if !active.is_empty() => (
+                gaussian.mean_along(linear.weights(), |j| active[j]),
+                gaussian.sd_along(linear.weights(), |j| active[j]),
+            ),
+            _ => (0.0, 0.0),
         };
         let sds = if exact { Vec::new() } else { deviations(task)? };
         let inner = inner(&Arc::new(relaxed))?;
-        Ok(Self { inner, task: Arc::clone(task), exact, sd, chosen, sds })
+        Ok(Self { inner, task: Arc::clone(task), exact, noise, chosen, sds })
     }
 }
 
@@ -168,13 +171,16 @@ struct Aim<'b> {
     rate: f64,
     /// How far below it the answer usually is, where a search may choose that ([`Ask::gap`]).
     gap: Option<f64>,
+    /// What the score must be besides ([`Ask::least_score`]).
+    least_score: f64,
     effort: SearchEffort,
     budget: &'b Budget<'b>,
 }
 
 impl<'b> Aim<'b> {
     fn new(ask: &Ask<'b>, rate: f64) -> Self {
-        Self { rate, gap: ask.gap, effort: ask.effort, budget: ask.budget }
+        let Ask { gap, least_score, effort, budget, .. } = *ask;
+        Self { rate, gap, least_score, effort, budget }
     }
 
     /// Another rate, without a gap to choose.
@@ -223,6 +229,7 @@ impl DiscreteWorker<'_> {
             gap: aim.gap,
             cost: self.task.own_cost(),
             restriction: Some(&self.within),
+            least_score: aim.least_score,
             effort: aim.effort,
             ..Ask::new(&self.person, Goal::Rate(aim.rate), aim.budget)
         };
@@ -277,9 +284,10 @@ impl DiscreteWorker<'_> {
         let rate = aim.usual();
         let odds = |rate: f64| (rate / (1.0 - rate)).ln();
         let mut found = Proposal::new(factual.len());
-        // Solvers of these serve rates below one half alone.
-        let below_half = self.task.shift.is_some() || self.task.noise_on == NoiseOn::Changed;
+        // Solvers of these serve rates below one half, and under a shift any rate.
+        let below_half = self.task.noise_on == NoiseOn::Changed;
         let any_rate = if below_half { BELOW_HALF } else { ANY_RATE };
+        let largest = if below_half || self.task.shift.is_some() { BELOW_HALF } else { ANY_RATE };
         let (mut least, mut missed, mut asked) = (f64::INFINITY, rate, any_rate);
         let actions = &self.task.actions;
         if actions.violations(factual, &proposal.point).is_empty()
@@ -289,7 +297,7 @@ impl DiscreteWorker<'_> {
             let rate = self
                 .mixed_rate(factual, &proposal.point, LINES)?
                 .clamp(missed, any_rate.max(missed));
-            (least, asked) = (rate, rate * (1.0 - CLOSE));
+            (least, asked) = (rate, largest.min(rate * (1.0 - CLOSE)));
             proposal.verdict = Verdict::Short(Reason::RateNotReachable);
         }
         for _ in 0..BISECTIONS {
@@ -319,7 +327,10 @@ impl DiscreteWorker<'_> {
             if high - low < CLOSE {
                 break;
             }
-            asked = 1.0 / (1.0 + (-0.5 * (low + high)).exp());
+            asked = largest.min(1.0 / (1.0 + (-0.5 * (low + high)).exp()));
+            if asked <= missed {
+                break;
+            }
         }
         Ok(())
     }
@@ -336,9 +347,9 @@ impl DiscreteWorker<'_> {
         proposal.verdict = Verdict::Short(Reason::NotOneHot);
         proposal.claimed = None;
         proposal.forget();
-        let Some(mut choices) =
-            Choices::new(&task, factual, |g| self.solver.chosen && !self.holds_group(g))
-        else {
+        let partial = self.decides_failing();
+        let chosen = |g| self.solver.chosen && !partial && !self.holds_group(g);
+        let Some(mut choices) = Choices::new(&task, factual, chosen) else {
             proposal.proven = true;
             return Ok(());
         };
@@ -346,19 +357,22 @@ impl DiscreteWorker<'_> {
         let mut best = Best::new(factual, self.nodes(aim.effort));
         // Whether it is refused itself, and its rate.
         let mut nearest: Option<(bool, f64)> = None;
+        if partial {
+            self.decide_failing(factual, aim, &mut nearest, &mut best, proposal)?;
+        }
         let mut walked = self.solver.exact;
-        while let Some(choice) = choices.next() {
+        let mut tried = 0;
+        while let Some(choice) = choices.next().filter(|_| !partial) {
             if choice.total >= best.total {
                 break;
             }
-            if task.actions.max_changes().is_some_and(|most| choice.n_changed > most) {
-                continue;
-            }
             let begun = best.nodes < self.nodes(aim.effort);
-            if best.nodes == 0 || begun && aim.budget.is_exhausted() {
+            // Choices that are not worth a relaxation count too.
+            if best.nodes == 0 || tried == EXACT_NODES || begun && aim.budget.is_exhausted() {
                 best.stopped = true;
                 break;
             }
+            tried += 1;
             self.person.copy_from_slice(factual);
             choices.set(&choice, &mut self.person);
             self.roots.clear();
@@ -374,7 +388,9 @@ impl DiscreteWorker<'_> {
                 self.keep_nearest(factual, &mut nearest, proposal)?;
             }
         }
-        proposal.proven = self.solver.exact && best.proven && !best.stopped;
+        // Rates of more changes that may fail are upper bounds.
+        let exact_rates = !partial || self.risky(factual).len() <= EXACT_FAILURES;
+        proposal.proven = self.solver.exact && best.proven && !best.stopped && exact_rates;
         if best.total.is_finite() {
             proposal.point.copy_from_slice(&best.point);
             (proposal.aim, proposal.source) = (best.aim, best.source);
@@ -382,6 +398,8 @@ impl DiscreteWorker<'_> {
                 true => Verdict::Short(Reason::SearchLimit),
                 false => Verdict::Reached,
             };
+        } else if best.stopped && self.solver.exact {
+            proposal.verdict = Verdict::Short(Reason::SearchLimit);
         }
         Ok(())
     }
@@ -406,7 +424,10 @@ impl DiscreteWorker<'_> {
         match self.aim_of_success(factual, aim, &rooms)? {
             Some(aim) => self.branch(aim, choice.total, rooms.clone(), best)?,
             // Whatever else is done, the changes of category fail too often.
-            None => self.go_far(aim, &rooms)?,
+            None => {
+                best.nodes -= 1;
+                self.go_far(aim, &rooms)?;
+            }
         }
         if !self.solver.exact {
             let accepted =
@@ -428,10 +449,9 @@ impl DiscreteWorker<'_> {
         for mut root in std::mem::take(&mut self.roots) {
             task.actions.project(factual, &mut root.point);
             // An exact solver's may be on a step but for rounding.
-            let refused = !self.solver.exact && {
-                let admissible = task.actions.violations(factual, &root.point).is_empty();
-                !(admissible && task.model.score(&root.point)? > 0.0)
-            };
+            let admissible =
+                self.solver.exact || task.actions.violations(factual, &root.point).is_empty();
+            let refused = !(admissible && task.model.score(&root.point)? > 0.0);
             let seen = (refused, self.mixed_rate(factual, &root.point, LINES)?);
             if nearest.is_none_or(|so_far| seen < so_far) {
                 *nearest = Some(seen);

@@ -20,6 +20,9 @@ use crate::noise::NoiseOn;
 use crate::registry::Entry;
 use std::sync::Arc;
 
+/// The rate that the solvers here are asked for where any favourable point will do.
+const ANY_RATE: f64 = 1.0 - 1e-12;
+
 pub(super) const ENTRY: Entry<dyn RecourseMethod> = Entry {
     name: "probe",
     reference: "PROBE, Pawelczyk et al. 2023, arXiv:2203.06768; solved exactly",

@@ -15,6 +15,7 @@
 
 use super::super::ask::Posed;
 use super::super::{Ask, Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
+use super::ANY_RATE;
 use super::linear::Step;
 use crate::error::{Error, Result, require};
 use crate::invalidation::ShiftedRate;
@@ -26,6 +27,8 @@ use std::sync::Arc;
 const MAX_STEPS: usize = 400;
 /// Steps and gains below this share are rounding.
 const ROUNDING: f64 = 1e-12;
+/// Scores above this, or this share of the person's, are favourable whatever rounding does.
+const FAVOURABLE: f64 = 1e-9;
 /// Rates below this are lost in the rounding of the exact rate.
 const LEAST_RATE: f64 = 1e-9;
 
@@ -132,8 +135,9 @@ impl Worker for ShiftedWorker<'_> {
                 why: "give a target rate instead".to_owned(),
             });
         };
+        let any = target >= ANY_RATE;
         require(
-            (LEAST_RATE..0.5).contains(&target),
+            (LEAST_RATE..0.5).contains(&target) || any,
             "the target rate under a model shift",
             "at least 1e-9 and below 0.5",
             target,
@@ -146,13 +150,18 @@ impl Worker for ShiftedWorker<'_> {
             return Ok(());
         }
         let z = upper_quantile(target);
-        proposal.verdict = if self.enter(factual, z) {
+        // What no point reaches need not be looked for.
+        let within_reach = !any && self.solver.rate.least_rate() <= target;
+        let stuck = (0..factual.len()).all(|j| interval(j) == Some((factual[j], factual[j])));
+        proposal.verdict = if within_reach && self.enter(factual, z) {
             self.descend(factual, z);
             Verdict::Reached
-        } else if (0..factual.len()).all(|j| interval(j) == Some((factual[j], factual[j]))) {
+        } else if stuck && !any {
             Verdict::Short(Reason::NoAdmissibleMove)
-        } else if self.most_robust(factual, z) {
+        } else if !any && self.most_robust(factual, z) {
             Verdict::Short(Reason::RateNotReachable)
+        } else if self.accept(factual) {
+            if any { Verdict::Reached } else { Verdict::Short(Reason::RateNotReachable) }
         } else {
             Verdict::Short(Reason::InfeasibleWithinBounds)
         };
@@ -270,7 +279,7 @@ impl ShiftedWorker<'_> {
     }
 
     /// The most robust point where `z` is out of reach, into `self.here`: bisects for the largest
-    /// margin that is not. False if there is no favourable point at all.
+    /// margin that is not. False if there is none.
     fn most_robust(&mut self, factual: &[f64], z: f64) -> bool {
         let (mut low, mut high) = (0.0, z);
         let mut best = None;
@@ -289,6 +298,24 @@ impl ShiftedWorker<'_> {
             None => _ = self.enter(factual, 0.0),
         }
         low > 0.0
+    }
+
+    /// The cheapest point that the model accepts as it is now, into `self.here`; false, and nothing
+    /// done, if there is none. All points have about the same rate where a change of the model drowns
+    /// the score.
+    fn accept(&mut self, factual: &[f64]) -> bool {
+        let Self { task, step, here, trial, .. } = self;
+        let Some(linear) = task.model.as_linear() else { return false };
+        let score = linear.score_row(factual);
+        let needed = FAVOURABLE * score.abs().max(1.0);
+        let interval = |j: usize| task.actions.interval(j, factual[j]);
+        let subject = (factual, score);
+        let found =
+            step.cheapest(task, subject, linear.weights(), needed, interval, &mut trial.point);
+        if found {
+            std::mem::swap(here, trial);
+        }
+        found
     }
 }
 

@@ -16,6 +16,7 @@ use crate::invalidation::{BLOCK, Draws, LEAST_AIM, Lines, Models, has_lines};
 use crate::model::ModelShift;
 use crate::recourse::Task;
 use outcomes::{Batch, Outcome, Outcomes};
+use std::sync::atomic::AtomicBool;
 
 /// What an exact rate may be too high by: what its boxes leave open.
 const OPEN: f64 = 2e-9;
@@ -196,9 +197,13 @@ pub(super) struct Sampler<'e> {
     /// The points that the person may really reach, if changes of category can fail; empty if they
     /// cannot.
     outcomes: Vec<Outcome>,
+    /// Probability of what may come besides, which counts as rejected.
+    rest: f64,
     pilot: Pilot,
     /// Whether the pilot's mean is the exact rate.
     exact: bool,
+    /// Ends certificates once it is set.
+    pub(super) cancelled: Option<&'e AtomicBool>,
 }
 
 impl<'e> Sampler<'e> {
@@ -213,8 +218,10 @@ impl<'e> Sampler<'e> {
                 active: vec![false; n],
             },
             outcomes: Vec::new(),
+            rest: 0.0,
             pilot: Pilot { mean: f64::NAN, variance: f64::NAN },
             exact: false,
+            cancelled: None,
         })
     }
 
@@ -296,15 +303,18 @@ impl<'e> Sampler<'e> {
 
     /// Tests the current point on fresh samples.
     pub(super) fn certify(&mut self, to: &Target) -> Result<Attempt> {
-        let Self { samples, subject, outcomes, pilot, .. } = self;
+        let Self { samples, subject, outcomes, rest, pilot, cancelled, .. } = self;
         if self.exact {
             return Ok(Attempt::exact(pilot.mean, to.max_rate));
         }
         let test = match outcomes.is_empty() {
             true => samples.test(subject, *pilot, to)?,
-            false => Outcomes::test(&mut **samples, subject, outcomes, *pilot, to)?,
+            false => {
+                let outcomes = (&outcomes[..], *rest);
+                Outcomes::test(&mut **samples, subject, outcomes, *pilot, to)?
+            }
         };
-        test.run(to.max_rate, to.delta)
+        test.run(to.max_rate, to.delta, *cancelled)
     }
 
     /// The rate to be reported: from samples that neither search nor certificate read.

@@ -2,13 +2,15 @@
 //! weights the outcomes by their probabilities.
 //!
 //! The value of one sample is the total probability of the outcomes around which it is rejected. It
-//! lies between 0 and 1 and its mean is the rate, so that the same betting test certifies it.
+//! lies between 0 and 1 and its mean is the rate, so that the same betting test certifies it. Where
+//! there are too many outcomes, the rest ([`schema::Outcomes::rest`]) counts as rejected.
 
 use super::{Pilot, Sampler, Samples, Subject};
 use crate::engine::session::certify::{Observations, StoppingRule, Target, Test};
 use crate::error::Result;
 use crate::invalidation::BLOCK;
 use crate::invalidation::certificate::Betting;
+use crate::schema;
 use std::ops::ControlFlow;
 
 /// A point that the advice may lead to.
@@ -30,11 +32,12 @@ pub(super) struct Batch<'a> {
 
 impl Sampler<'_> {
     /// [`Sampler::run_pilot`] for all outcomes. The first is that every change succeeds.
-    pub(super) fn run_pilot_on_outcomes(&mut self, outcomes: Vec<(f64, Vec<f64>)>) -> Result<()> {
+    pub(super) fn run_pilot_on_outcomes(&mut self, outcomes: schema::Outcomes) -> Result<()> {
         self.outcomes.clear();
+        self.rest = outcomes.rest;
         self.exact = true;
-        let (mut mean, mut deviation) = (0.0, 0.0);
-        for (probability, point) in outcomes {
+        let (mut mean, mut deviation) = (outcomes.rest, 0.0);
+        for (probability, point) in outcomes.points {
             let pilot = self.pilot_at(&point)?;
             mean += probability * pilot.mean;
             deviation += probability * pilot.variance.max(0.0).sqrt();
@@ -50,7 +53,7 @@ impl Sampler<'_> {
     /// [`Sampler::report`] over all outcomes.
     pub(super) fn report_outcomes(&mut self, max_rate: f64) -> Result<f64> {
         let outcomes = std::mem::take(&mut self.outcomes);
-        let mut rate = 0.0;
+        let mut rate = self.rest;
         for outcome in &outcomes {
             let pilot = self.pilot_at(&outcome.point)?;
             rate += outcome.probability * self.samples.report(&self.subject, pilot, max_rate)?;
@@ -65,6 +68,7 @@ pub(super) struct Outcomes<'s, 'e> {
     samples: &'s mut (dyn Samples + 'e),
     subject: &'s mut Subject<'e>,
     outcomes: &'s [Outcome],
+    rest: f64,
     segment: usize,
     shares: Vec<f64>,
 }
@@ -74,7 +78,7 @@ impl<'s, 'e> Outcomes<'s, 'e> {
     pub(super) fn test(
         samples: &'s mut (dyn Samples + 'e),
         subject: &'s mut Subject<'e>,
-        outcomes: &'s [Outcome],
+        (outcomes, rest): (&'s [Outcome], f64),
         pilot: Pilot,
         to: &Target,
     ) -> Result<Test<'s>> {
@@ -94,6 +98,7 @@ impl<'s, 'e> Outcomes<'s, 'e> {
                 samples,
                 subject,
                 outcomes,
+                rest,
                 segment: to.segment,
                 shares: Vec::new(),
             }),
@@ -113,6 +118,7 @@ impl Observations for Outcomes<'_, '_> {
             self.subject.point.copy_from_slice(&outcome.point);
             self.samples.add_refused(self.subject, outcome, batch, &mut self.shares)?;
         }
+        self.shares.iter_mut().for_each(|share| *share += self.rest);
         Ok(self.shares.chunks(BLOCK).try_for_each(take))
     }
 }

@@ -313,7 +313,7 @@ mod tests {
         let mut attempt = |intended, may_give_up, segment| {
             let (max_rate, delta, tighten_bound) = (0.1, 1e-3, false);
             let target = Target { max_rate, intended, may_give_up, tighten_bound, delta, segment };
-            trees.test(&subject, pilot, &target).unwrap().run(max_rate, delta).unwrap()
+            trees.test(&subject, pilot, &target).unwrap().run(max_rate, delta, None).unwrap()
         };
         // The mean of 4 sets is off by less than 0.001, because in a hypercube only the position
         // within a stratum is random.

@@ -1,37 +1,42 @@
 //! Changes of category that may fail: the rate over all outcomes.
 
-use super::{Aim, DiscreteWorker, LEAST_RATE, LINES};
+use super::{ANY_RATE, Aim, DiscreteWorker, LEAST_RATE, LINES};
 use crate::error::Result;
-use crate::math::normal::upper_tail;
+use crate::invalidation::Shifts;
 use crate::recourse::Verdict;
 
 /// Searches that find the rate which leaves room for changes of category that fail.
 const TURNS: usize = 6;
+/// Values of a shifted score that are worth a line of the budget.
+const VALUES_OF_A_LINE: u64 = 8;
 
 impl DiscreteWorker<'_> {
-    /// The rate that the point itself must have so that the person, who may fail to change the
-    /// categories of `self.person`, has that of `aim` all in all; `None` if there is none. Exact on
-    /// affine scores, where a failure shifts the score by the same amount wherever it happens.
+    /// What to aim at where everything succeeds, so that the person, who may fail to change the
+    /// categories of `self.person`, has the rate of `aim` all in all; `None` if nothing leads
+    /// there. Exact on affine scores, where a failure shifts the score by the same amount wherever
+    /// it happens.
     pub(super) fn aim_of_success<'b>(
         &mut self,
         factual: &[f64],
         aim: Aim<'b>,
         rooms: &[Vec<(f64, f64)>],
     ) -> Result<Option<Aim<'b>>> {
+        if self.solver.exact {
+            let person = self.person.clone();
+            return Ok(Some(match self.shifts(factual, &person)? {
+                Some(shifts) => self.aim_under(&shifts, aim),
+                None => aim,
+            }));
+        }
         let outcomes = self.task.actions.outcomes(factual, &self.person);
         if outcomes.is_empty() {
             return Ok(Some(aim));
         }
         // What a gap costs depends on failures too, so it stays as usual.
         let rate = aim.usual();
-        if let Some(linear) = self.task.model.as_linear().filter(|_| self.solver.exact) {
-            let scores: Vec<(f64, f64)> =
-                outcomes.iter().map(|(p, point)| (*p, linear.score_row(point))).collect();
-            return Ok(success_on_line(&scores, self.solver.sd, rate).map(|rate| aim.exactly(rate)));
-        }
-        // Else by turns, from above: the point that this rate leads to, and how often failures are
+        // By turns, from above: the point that this rate leads to, and how often failures are
         // refused there.
-        let success = outcomes[0].0;
+        let success = outcomes.points[0].0;
         let mut asked = rate;
         for _ in 0..TURNS {
             let mut least = f64::INFINITY;
@@ -55,6 +60,21 @@ impl DiscreteWorker<'_> {
         Ok(Some(aim.exactly(asked)))
     }
 
+    /// The aim under which failures that shift an affine score like this leave the rate of `aim`.
+    pub(super) fn aim_under<'b>(&self, shifts: &Shifts, aim: Aim<'b>) -> Aim<'b> {
+        aim.budget.spend(shifts.len() as u64 / VALUES_OF_A_LINE);
+        let least_score = shifts.score_of(aim.usual(), self.solver.noise).max(aim.least_score);
+        Aim { least_score, ..aim.exactly(ANY_RATE) }
+    }
+
+    /// How failures shift an affine score on the way to `point`; `None` where nothing can fail.
+    fn shifts(&self, factual: &[f64], point: &[f64]) -> Result<Option<Shifts>> {
+        let Some(linear) = self.task.model.as_linear().filter(|_| self.solver.exact) else {
+            return Ok(None);
+        };
+        Shifts::between(&self.task.actions, (factual, point), |row| Ok(linear.score_row(row)))
+    }
+
     /// About the rate of a point, failures included.
     pub(super) fn mixed_rate(
         &mut self,
@@ -62,38 +82,17 @@ impl DiscreteWorker<'_> {
         point: &[f64],
         lines: usize,
     ) -> Result<f64> {
-        let mut outcomes = self.task.actions.outcomes(factual, point);
-        if outcomes.is_empty() {
-            outcomes.push((1.0, point.to_vec()));
+        if let Some(shifts) = self.shifts(factual, point)? {
+            return Ok(shifts.rate(self.task.model.score(point)?, self.solver.noise));
         }
-        let mut rate = 0.0;
-        for (p, point) in &outcomes {
+        let outcomes = self.task.actions.outcomes(factual, point);
+        if outcomes.is_empty() {
+            return self.inner.rate_at(factual, point, lines);
+        }
+        let mut rate = outcomes.rest;
+        for (p, point) in &outcomes.points {
             rate += p * self.inner.rate_at(factual, point, lines)?;
         }
         Ok(rate)
     }
-}
-
-/// The rate that an affine score must have where everything succeeds, so that `outcomes`, of these
-/// probabilities and scores, have `rate` together; `None` if they cannot. The score's noise has
-/// standard deviation `sd`.
-fn success_on_line(outcomes: &[(f64, f64)], sd: f64, rate: f64) -> Option<f64> {
-    let own = outcomes[0].1;
-    if sd == 0.0 {
-        // Nothing that is free moves the score: it is refused or not.
-        let refused: f64 = outcomes.iter().filter(|(_, score)| *score <= 0.0).map(|(p, _)| p).sum();
-        return (refused <= rate).then_some(rate);
-    }
-    let mixed = |margin: f64| -> f64 {
-        outcomes.iter().map(|(p, score)| p * upper_tail(margin + (score - own) / sd)).sum()
-    };
-    let (mut low, mut high) = (-8.0, 37.0);
-    if mixed(high) > rate {
-        return None;
-    }
-    for _ in 0..100 {
-        let middle = 0.5 * (low + high);
-        if mixed(middle) <= rate { high = middle } else { low = middle }
-    }
-    Some(upper_tail(high))
 }

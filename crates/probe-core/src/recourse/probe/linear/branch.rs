@@ -58,9 +58,10 @@ pub(super) fn solve(
     let complete = search.nodes < requirement.max_nodes;
     // What rounding may have added to a sum of so many terms.
     let stopped = Found::Stopped { bound: search.bound * (1.0 - 1e-9) };
+    solution.nodes = search.nodes;
     match search.best {
         Some(best) => {
-            *solution = best;
+            *solution = Solution { nodes: search.nodes, ..best };
             if complete { Found::Optimal } else { stopped }
         }
         None if complete => Found::Nothing,

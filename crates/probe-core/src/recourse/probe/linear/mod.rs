@@ -26,6 +26,9 @@ use crate::noise::NoiseOn;
 use reduced::{Layout, Reduced, Requirement, Solution};
 use std::sync::Arc;
 
+/// Lines of the budget that a node of branch and bound is worth.
+const LINES_OF_A_NODE: u64 = 4;
+
 /// The exact solver, prepared for a task.
 pub struct LinearSolver {
     task: Arc<Task>,
@@ -80,8 +83,9 @@ impl LinearSolver {
         Ok(Self { layout: layout_of(task, &task.cost), task: Arc::clone(task), sd, shift })
     }
 
-    /// What a `rate` with quantile `z` asks of the score of a person who scores `score` now.
-    fn requirement(&self, (rate, z): (f64, f64), score: f64) -> Result<Requirement> {
+    /// What a `rate` with quantile `z` asks of the score of a person who scores `score` now; it must
+    /// be `least` besides.
+    fn requirement(&self, (rate, z): (f64, f64), score: f64, least: f64) -> Result<Requirement> {
         let changed = self.task.noise_on == NoiseOn::Changed;
         if changed && rate >= 0.5 {
             return Err(Error::Unsupported {
@@ -89,7 +93,7 @@ impl LinearSolver {
                 why: "it needs r < 0.5".to_owned(),
             });
         }
-        Ok(Requirement::new(z, self.sd, self.shift, score, changed))
+        Ok(Requirement::new(z, self.sd, self.shift, score, changed).at_least(least))
     }
 }
 
@@ -103,6 +107,7 @@ impl Solver for LinearSolver {
             scratch: Scratch::default(),
             solution: Solution::default(),
             quantile: (f64::NAN, f64::NAN),
+            least_score: f64::NEG_INFINITY,
         })
     }
 }
@@ -117,6 +122,8 @@ struct LinearWorker<'a> {
     solution: Solution,
     /// The last rate that was asked for, and its quantile.
     quantile: (f64, f64),
+    /// The last [`Ask::least_score`].
+    least_score: f64,
 }
 
 impl Worker for LinearWorker<'_> {
@@ -136,9 +143,11 @@ impl Worker for LinearWorker<'_> {
             return self.find_tied(factual, goal, proposal);
         }
         match goal {
-            Goal::Rate(rate) => self.reach(factual, rate, proposal),
-            Goal::Budget(budget) => self.spend(factual, budget, proposal),
+            Goal::Rate(rate) => self.reach(factual, rate, proposal)?,
+            Goal::Budget(budget) => self.spend(factual, budget, proposal)?,
         }
+        ask.budget.spend(LINES_OF_A_NODE * self.solution.nodes as u64);
+        Ok(())
     }
 
     fn frontier(
@@ -188,6 +197,7 @@ impl Worker for LinearWorker<'_> {
 
 impl LinearWorker<'_> {
     fn pose(&mut self, ask: &Ask<'_>) {
+        self.least_score = ask.least_score;
         if self.task.turn_to(ask) {
             self.layout = Some(layout_of(&self.solver.task, &self.task.cost));
         }
@@ -211,14 +221,14 @@ impl LinearWorker<'_> {
         proposal: &mut Proposal,
     ) -> Result<bool> {
         let quantile = self.quantile(rate);
-        let Self { solver, task, layout, .. } = self;
+        let Self { solver, task, layout, least_score, .. } = self;
         let layout = layout.as_ref().unwrap_or(&solver.layout);
         let Some(linear) = task.model.as_linear() else { return Ok(false) };
         if !(task.actions.is_plain() && task.cost.norm().is_linear() && layout.is_plain()) {
             return Ok(false);
         }
         let score = linear.score_row(factual);
-        let needed = solver.requirement(quantile, score)?.score(0.0) - score;
+        let needed = solver.requirement(quantile, score, *least_score)?.score(0.0) - score;
         let reached = layout.fill(
             factual,
             needed,
@@ -260,7 +270,8 @@ impl LinearWorker<'_> {
         let mut needed = f64::INFINITY;
         let budget = match goal {
             Goal::Rate(_) => {
-                needed = self.solver.requirement(quantile, score)?.score(0.0) - score;
+                let least = self.least_score;
+                needed = self.solver.requirement(quantile, score, least)?.score(0.0) - score;
                 let found = program::cheapest(
                     task,
                     factual,
@@ -303,7 +314,8 @@ impl LinearWorker<'_> {
 
     fn reach(&mut self, factual: &[f64], rate: f64, proposal: &mut Proposal) -> Result<()> {
         let quantile = self.quantile(rate);
-        let requirement = self.solver.requirement(quantile, self.reduced.score)?;
+        let requirement =
+            self.solver.requirement(quantile, self.reduced.score, self.least_score)?;
         let found = self.solve(&requirement);
         proposal.verdict = match found {
             Found::Optimal => Verdict::Reached,

@@ -321,6 +321,8 @@ pub(super) struct Solution {
     pub moves: Vec<f64>,
     /// Index into each group's choices, or `None` to stay.
     pub picks: Vec<Option<usize>>,
+    /// Nodes that branch and bound visited.
+    pub nodes: usize,
 }
 
 impl Solution {
@@ -330,6 +332,7 @@ impl Solution {
         self.moves.extend(reduced.items.iter().map(|it| it.start));
         self.picks.clear();
         self.picks.resize(reduced.choices.len(), None);
+        self.nodes = 0;
     }
 
     /// Score of the solution.
@@ -362,6 +365,8 @@ pub(super) struct Requirement {
     shift: f64,
     /// Smallest score that counts as favourable where the rate asks for less.
     favourable: f64,
+    /// A score that must be reached besides.
+    least: f64,
     /// Noise on changed features: the deviation comes from the changes.
     changed: bool,
     /// A few ulps of the scores involved, so that rounding seldom leaves the printed row short.
@@ -384,6 +389,7 @@ impl Requirement {
             sd,
             shift,
             favourable: 1e-9 * score.abs().max(1.0),
+            least: f64::NEG_INFINITY,
             changed,
             ulps: 16.0 * f64::EPSILON * (score.abs() + (z * sd).abs()),
             max_nodes: MAX_NODES,
@@ -402,10 +408,16 @@ impl Requirement {
             sd: 1.0,
             shift: -score,
             favourable: f64::NEG_INFINITY,
+            least: f64::NEG_INFINITY,
             changed: false,
             ulps: 0.0,
             max_nodes: MAX_NODES,
         }
+    }
+
+    /// The same for a score that is at least this; more than that where there is no noise.
+    pub(super) fn at_least(self, least: f64) -> Self {
+        Self { least, ..self }
     }
 
     /// The score that must be reached when the changed features bring noise of `variance` (0 unless
@@ -413,12 +425,17 @@ impl Requirement {
     pub(super) fn score(&self, variance: f64) -> f64 {
         let sd = if self.changed { variance.sqrt() } else { self.sd };
         let needed = self.z * sd - self.shift;
-        if sd > 0.0 {
+        let for_rate = if sd > 0.0 {
             if needed > 0.0 || self.favourable < 0.0 { needed + self.ulps } else { self.favourable }
         } else {
             // Without noise the mean itself must be positive, not just zero.
             (-self.shift).max(0.0) + self.favourable
+        };
+        if self.least == f64::NEG_INFINITY {
+            return for_rate;
         }
+        let beyond = if sd > 0.0 { self.ulps } else { self.favourable };
+        for_rate.max(self.least + beyond.max(16.0 * f64::EPSILON * self.least.abs()))
     }
 
     /// The same with another $z$.

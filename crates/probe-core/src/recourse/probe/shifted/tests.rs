@@ -3,7 +3,7 @@ use crate::cost::Cost;
 use crate::model::{Linear, Model};
 use crate::noise::{Covariance, Gaussian};
 use crate::recourse::{Budget, MethodOptions, RecourseMethod, Reference, SearchEffort, method};
-use crate::schema::{Actions, FeatureLimits};
+use crate::schema::{Actions, FeatureLimits, Grid};
 use crate::seed::{Purpose, Seed, Stream};
 
 const SIGMA: f64 = 0.1;
@@ -196,6 +196,84 @@ fn a_change_larger_than_the_weights_leaves_no_recourse() {
     let mut stuck = task.clone();
     (0..2).for_each(|j| stuck.actions.fix(j));
     assert_eq!(find(&stuck, &[0.0; 2], 0.1).verdict, Verdict::Short(Reason::NoAdmissibleMove));
+}
+
+/// The reason was "infeasible-within-bounds", without any bounds, because every point has a rate of
+/// about one half.
+#[test]
+fn a_change_that_drowns_the_score_leaves_what_is_favourable() {
+    for shift in [
+        ModelShift::Gaussian(1e10),
+        ModelShift::Gaussian(1e20),
+        ModelShift::Gaussian(1e100),
+        ModelShift::Relative(1e30),
+        ModelShift::Bounded(1e20),
+    ] {
+        let mut task = task(Linear::new(vec![1.0, 2.0], -1.0, 0.0).unwrap(), "l1", shift);
+        let found = find(&task, &[0.1, 0.1], 0.1);
+        assert_eq!(found.verdict, Verdict::Short(Reason::RateNotReachable), "{shift:?}");
+        let score = task.model.score(&found.point).unwrap();
+        assert!(score > 0.0 && score.is_finite(), "{shift:?}: {score}");
+        // With steps too, of which some are accepted.
+        let grid = Some(Grid { zero: 0.0, step: 0.25 });
+        task.actions = Actions::free(2).with_grids(vec![grid; 2]).unwrap();
+        let found = find(&task, &[0.1, 0.1], 0.1);
+        assert_eq!(found.verdict, Verdict::Short(Reason::RateNotReachable), "{shift:?}");
+        assert!(task.model.score(&found.point).unwrap() > 0.0, "{shift:?}: {:?}", found.point);
+        // Within bounds there may be nothing.
+        let room = FeatureLimits { low: 0.0, high: 0.3, ..FeatureLimits::default() };
+        task.actions = Actions::new(vec![room; 2]);
+        let found = find(&task, &[0.1, 0.1], 0.1);
+        assert_eq!(found.verdict, Verdict::Short(Reason::InfeasibleWithinBounds), "{shift:?}");
+    }
+    let active = [true; 2];
+    let linear = Linear::new(vec![1.0, 2.0], -1.0, 0.0).unwrap();
+    let noise = Gaussian::isotropic(2, SIGMA).unwrap();
+    for shift in [ModelShift::Gaussian(1e200), ModelShift::Bounded(f64::MAX)] {
+        assert!(ShiftedRate::new(&linear, &noise, &active, shift).is_err());
+    }
+}
+
+#[test]
+fn changes_of_any_size_are_told_apart_rightly() {
+    let mut draw = Seed(6).stream(Purpose::Data, 0);
+    let mut seen = [0; 3];
+    for case in 0..400 {
+        let size = 10.0_f64.powf(draw.uniform() * [3.0, 12.0, 100.0][case % 3] - 2.0);
+        let shift = [ModelShift::Gaussian(size), ModelShift::Relative(size)][case / 3 % 2];
+        let (task, factual) = instance(&mut draw, ["l1", "l2", "linf"][case % 3], shift);
+        let target = [0.4, 0.1][case / 6 % 2];
+        let found = find(&task, &factual, target);
+        let linear = task.model.as_linear().unwrap();
+        let bounds = |j: usize| task.actions.interval(j, factual[j]).unwrap();
+        let ends = |j: usize| if linear.weights()[j] > 0.0 { bounds(j).1 } else { bounds(j).0 };
+        let most = linear.score_row(&(0..factual.len()).map(ends).collect::<Vec<f64>>());
+        let told = format!("case {case}: {shift:?}, {found:?}");
+        let kind = match found.verdict {
+            Verdict::Reached => 0,
+            Verdict::Short(Reason::RateNotReachable) => 1,
+            Verdict::Short(Reason::InfeasibleWithinBounds) => 2,
+            Verdict::Short(_) => panic!("{told}"),
+        };
+        seen[kind] += 1;
+        assert_eq!(kind == 2, most <= 1e-9, "{told}");
+        assert!(kind == 2 || linear.score_row(&found.point) > 0.0, "{told}");
+        if kind == 0 {
+            assert!(rate_of(&task, &found.point) <= target * (1.0 + 1e-9), "{told}");
+            continue;
+        }
+        // Nothing drawn at random has the rate, near or far, along the weights or not.
+        for _ in 0..100 {
+            let far = 10.0_f64.powf(6.0 * draw.uniform() - 3.0);
+            let drift = draw.uniform();
+            let mut other: Vec<f64> = (0..factual.len())
+                .map(|j| factual[j] + far * (drift * linear.weights()[j] + 0.3 * draw.normal()))
+                .collect();
+            task.actions.project(&factual, &mut other);
+            assert!(rate_of(&task, &other) > target * (1.0 - 1e-6), "{told}: {other:?}");
+        }
+    }
+    assert!(seen.iter().all(|n| *n > 20), "{seen:?}");
 }
 
 #[test]
