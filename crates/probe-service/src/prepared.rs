@@ -189,7 +189,8 @@ impl Prepared {
         }
     }
 
-    /// Warns where rates are too small for a certificate by sampling, or for a model that may change
+    /// Warns where rates are too small for a certificate by sampling, or for a model that may
+    /// change
     /// so much.
     pub fn warn_of_small_rates(
         &self,

@@ -2,7 +2,8 @@
 //! their probabilities.
 //!
 //! One sample's value is the share of outcomes it is refused in. It lies between 0 and 1 and has
-//! the rate as its mean, so that a certificate bets on it as on any other. Outcomes that are too many
+//! the rate as its mean, so that a certificate bets on it as on any other. Outcomes that are too
+//! many
 //! to be looked at ([`schema::Outcomes::rest`]) count as rejected.
 
 use super::{Pilot, Sampler, Samples, Subject};
