@@ -86,7 +86,8 @@ impl Engine {
         sampling.least_rate((1.0 - self.setup.confidence) / of.max(1) as f64)
     }
 
-    /// A rate that no answer can be below, whatever the person is like: more than 0 where a change of
+    /// A rate that no answer can be below, whatever the person is like: more than 0 where a change
+    /// of
     /// the model drowns its score.
     pub fn least_rate(&self) -> f64 {
         match &self.rates {

@@ -56,7 +56,8 @@ fn shifted(task: &Task) -> Result<Option<ShiftedRate>> {
 }
 
 impl Engine {
-    /// The rate of an affine score whose noise has this mean and standard deviation, for a person at
+    /// The rate of an affine score whose noise has this mean and standard deviation, for a person
+    /// at
     /// raw `from` who aims at raw `to`, which scores `score`: over everything that may come of it.
     pub(super) fn affine_rate(
         &self,

@@ -130,7 +130,8 @@ impl Shifts {
         self.values.len()
     }
 
-    /// The least score, where everything succeeds, of a point of this rate. Without noise all scores
+    /// The least score, where everything succeeds, of a point of this rate. Without noise all
+    /// scores
     /// above it have the rate.
     pub(crate) fn score_of(&self, rate: f64, (mean, sd): (f64, f64)) -> f64 {
         if sd == 0.0 {

@@ -139,7 +139,8 @@ impl ShiftedRate {
         }
     }
 
-    /// A rate that no point is below. Given the errors, a random change leaves the score at $x$ normal
+    /// A rate that no point is below. Given the errors, a random change leaves the score at $x$
+    /// normal
     /// with margin $(w^\top x + b)/(\tau\sqrt{1 + \lVert x\rVert^2}) \le \sqrt{\lVert w\rVert^2 +
     /// b^2}/\tau$ wherever $x$ is; a worst case may take all weights away.
     pub fn least_rate(&self) -> f64 {

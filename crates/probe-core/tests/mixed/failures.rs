@@ -275,7 +275,8 @@ fn rates_over_very_many_outcomes_are_close() {
     assert!(estimate.lower <= truth);
 }
 
-/// Without noise a number still makes up for a category that fails. Choices were judged at the number
+/// Without noise a number still makes up for a category that fails. Choices were judged at the
+/// number
 /// that the person has now.
 #[test]
 fn exact_numbers_make_up_for_categories_that_fail() {

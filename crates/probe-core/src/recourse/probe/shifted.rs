@@ -301,7 +301,8 @@ impl ShiftedWorker<'_> {
     }
 
     /// The cheapest point that the model accepts as it is now, into `self.here`; false, and nothing
-    /// done, if there is none. All points have about the same rate where a change of the model drowns
+    /// done, if there is none. All points have about the same rate where a change of the model
+    /// drowns
     /// the score.
     fn accept(&mut self, factual: &[f64]) -> bool {
         let Self { task, step, here, trial, .. } = self;

@@ -96,7 +96,8 @@ impl<'a> Choices<'a> {
         Some(choice)
     }
 
-    /// Adds `choice` with the next option of the category at a `place`, and perhaps another category
+    /// Adds `choice` with the next option of the category at a `place`, and perhaps another
+    /// category
     /// left as it is.
     fn raise(&mut self, choice: &Choice, left: Option<usize>, place: usize) {
         let Some(&g) = self.order.get(place) else { return };

@@ -83,7 +83,8 @@ impl LinearSolver {
         Ok(Self { layout: layout_of(task, &task.cost), task: Arc::clone(task), sd, shift })
     }
 
-    /// What a `rate` with quantile `z` asks of the score of a person who scores `score` now; it must
+    /// What a `rate` with quantile `z` asks of the score of a person who scores `score` now; it
+    /// must
     /// be `least` besides.
     fn requirement(&self, (rate, z): (f64, f64), score: f64, least: f64) -> Result<Requirement> {
         let changed = self.task.noise_on == NoiseOn::Changed;
