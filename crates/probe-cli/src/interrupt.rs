@@ -1,8 +1,8 @@
 //! Handles Ctrl-C and similar signals: they leave no partial and no temporary file. The exit status
 //! is 128 plus the signal's number, as in shells.
 //!
-//! While an output is open ([`holding_output`]), the signal first sets a flag; the writer checks it,
-//! stops soon and cleans up. After [`GRACE`], or when the signal comes again, the process ends
+//! While an output is open ([`holding_output`]), the signal first sets a flag. The writer checks
+//! it, stops soon and cleans up. After [`GRACE`], or when the signal comes again, the process ends
 //! without waiting for it. Otherwise there is nothing to clean up, and the process ends at once.
 
 use crate::printer::Printer;

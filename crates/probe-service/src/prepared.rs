@@ -189,8 +189,8 @@ impl Prepared {
         }
     }
 
-    /// Warns if a rate is too small to be certified by sampling, or to be reached by a model that may
-    /// change so much.
+    /// Warns if a rate is too small to be certified by sampling, or to be reached by a model that
+    /// may change so much.
     pub fn warn_of_small_rates(
         &self,
         engine: &Engine,

@@ -4,8 +4,8 @@ use crate::support::{Csv, Folder};
 use probe_io::{Columns, Format, TableReader};
 use serde_json::Value;
 
-const RECOURSE: &str = "row,status,reason,cost,rate,rate_upper,best_rate,changed,outside_range,cost_lower,proven,\
-     a,b,who";
+const RECOURSE: &str = "row,status,reason,cost,rate,rate_upper,best_rate,changed,outside_range,\
+     cost_lower,proven,a,b,who";
 const FRONTIER: &str = "row,target_rate,status,reason,cost,rate,rate_upper,changed,a,b,who";
 const RATE: &str = "row,favourable,margin,rate,std_error,lower,upper,estimator,who";
 

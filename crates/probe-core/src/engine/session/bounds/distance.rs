@@ -7,7 +7,8 @@
 //! knapsack, filled in ascending order of slope, is a lower bound. It is exact under `l2`, and
 //! under `l1` where no cap binds: then it is $d\min_j c_j\sigma_j$. Under `linf` everything moves
 //! as far as a largest move of $t$ allows, and $t$ follows from $\sum_j \min(V_j, (t/p_j)^2) =
-//! d^2$, with the price $p_j = c_j\sigma_j$: exact. Steps and categories only raise slope and price.
+//! d^2$, with the price $p_j = c_j\sigma_j$: exact. Steps and categories only raise slope and
+//! price.
 
 use crate::cost::Norm;
 

@@ -54,8 +54,8 @@ struct Person<'p, 'e> {
 }
 
 impl<'e, J: Judge> Case<'_, 'e, J> {
-    /// What is proven of all answers of at most `max_rate` to the person, who scores `score`; `told`
-    /// is the cost of one of them. The printed row stays as it is.
+    /// What is proven of all answers of at most `max_rate` to the person, who scores `score`;
+    /// `told` is the cost of one of them. The printed row stays as it is.
     pub(super) fn prove(
         &mut self,
         (score, max_rate): (f64, f64),

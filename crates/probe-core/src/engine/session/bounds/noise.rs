@@ -4,9 +4,10 @@
 //! changes, $M(x + \delta) \le M(x) + \sqrt{\delta_A^\top\Sigma_{AA}^{-1}\delta_A}$ for every
 //! $\delta$ that changes features of $A$ alone, whatever the model: see [`crate::theory`], of which
 //! this is [`least_distance`] with the noise as the unit. An answer has $M \ge z_r$, so it is $d =
-//! z_r - M(x)$ away in that metric, and costs what `distance` says. Correlated noise: with $P = \Sigma_{AA}^{-1}$, $\delta^\top P\delta$ is convex
-//! and so largest at a corner of the ball of cost $C$, $C^2\max_j P_{jj}/c_j^2$ under `l1`, and at
-//! most $C^2$ times the sum (`linf`) or the largest row sum (`l2`) of $|P_{ij}|/(c_ic_j)$.
+//! z_r - M(x)$ away in that metric, and costs what `distance` says. Correlated noise: with $P =
+//! \Sigma_{AA}^{-1}$, $\delta^\top P\delta$ is convex and so largest at a corner of the ball of
+//! cost $C$, $C^2\max_j P_{jj}/c_j^2$ under `l1`, and at most $C^2$ times the sum (`linf`) or the
+//! largest row sum (`l2`) of $|P_{ij}|/(c_ic_j)$.
 //!
 //! A feature or a category without noise may change the margin by any amount: an answer that
 //! changes one costs at least the cheapest such change, and the bound is the smaller of the two.
