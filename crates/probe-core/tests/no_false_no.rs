@@ -121,7 +121,7 @@ fn cheapest_on_grid(problem: &Problem, errors: &[f64]) -> Option<f64> {
         let rows: Vec<f64> = errors.iter().enumerate().map(moved).collect();
         let mut scores = vec![0.0; DRAWS];
         problem.model.score_batch(Rows::new(&rows, FEATURES).unwrap(), &mut scores).unwrap();
-        scores.iter().filter(|score| !(**score > 0.0)).count() <= most
+        scores.iter().filter(|score| **score > 0.0).count() >= DRAWS - most
     };
     points.into_iter().find(|(_, point)| holds(point)).map(|(cost, _)| cost)
 }

@@ -155,7 +155,7 @@ fn answers_are_those_of_the_library_to_the_bit() {
             assert_eq!(cells[1], answer.status.as_str(), "{file}: {line}");
             assert_eq!(cells[3].parse().ok(), answer.cost, "{file}: {line}");
             assert_eq!(cells[4].parse(), Ok(answer.rate), "{file}: {line}");
-            let point: Vec<f64> = cells[9..].iter().map(|cell| cell.parse().unwrap()).collect();
+            let point: Vec<f64> = cells[11..].iter().map(|cell| cell.parse().unwrap()).collect();
             assert_eq!(point, answer.point, "{file}: {line}");
         }
         assert_eq!(text.lines().count(), answers.len() + 1);

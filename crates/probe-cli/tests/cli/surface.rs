@@ -285,7 +285,7 @@ fn inspect_explains_models_schemas_and_tables() {
     folder.write("schema.json", r#"{"version": 1, "feature": [{"name": "a", "mutable": false}]}"#);
     inspected(&folder, "schema.json", &["feature", "a"]);
     assert_eq!(folder.run("recourse model.json people.csv --id who -o out.parquet").code, Some(0));
-    inspected(&folder, "out.parquet", &["table: parquet, 2 rows, 12 columns", "certified"]);
+    inspected(&folder, "out.parquet", &["table: parquet, 2 rows, 14 columns", "certified"]);
     folder.write("people.jsonl", "{\"a\": 1, \"b\": 2}\n");
     inspected(&folder, "people.jsonl", &["table: jsonl, 1 row", "2 columns"]);
     folder.write("none.csv", "a,b\n");

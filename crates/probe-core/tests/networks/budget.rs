@@ -108,9 +108,10 @@ fn a_search_that_is_cancelled_ends_soon() {
     let mut session = engine.session();
     session.end_on(&flag);
     assert_eq!(session.recourse(person, &mut answer), Err(Error::Cancelled));
-    assert_eq!(session.frontier(person, &[0.2, 0.1]).unwrap_err(), Error::Cancelled);
+    // Only the first descent goes to its end.
     let less = session.n_lines();
-    assert!(4 * less[0] < work[0], "{less:?} of {work:?}");
+    assert!(3 * less[0] < work[0], "{less:?} of {work:?}");
+    assert_eq!(session.frontier(person, &[0.2, 0.1]).unwrap_err(), Error::Cancelled);
     // Sooner or later it is set while somebody is answered.
     let flag = AtomicBool::new(false);
     let mut session = engine.session();

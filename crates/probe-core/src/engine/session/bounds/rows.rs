@@ -69,7 +69,7 @@ impl Rows<'_> {
             let (grid, (low, high)) = (actions.grid(j)?, actions.interval(j, x)?);
             let (first, last) = (grid.above(low), grid.below(high));
             let n = ((last - first) / grid.step).round();
-            if !(n < MOST_ROWS as f64) {
+            if n.is_nan() || n >= MOST_ROWS as f64 {
                 return None;
             }
             let own = std::iter::once(x);

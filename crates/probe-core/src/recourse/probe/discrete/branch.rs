@@ -119,9 +119,9 @@ impl DiscreteWorker<'_> {
                 let mut snapped = self.found.point.clone();
                 self.snap(&mut snapped);
                 // A cut may lie between a step and what is on it but for rounding.
-                let flips = !self.solver.exact && !(task.model.score(&snapped)? > 0.0);
-                let Some((j, below, above)) = self.between_steps(flips) else {
-                    if !flips {
+                let accepted = self.solver.exact || task.model.score(&snapped)? > 0.0;
+                let Some((j, below, above)) = self.between_steps(!accepted) else {
+                    if accepted {
                         best.total = total;
                         (best.aim, best.source) = (self.found.aim, self.found.source);
                         best.point = snapped;

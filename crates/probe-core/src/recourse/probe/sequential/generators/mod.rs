@@ -29,7 +29,7 @@ use more_starts::MoreStarts;
 use multistart::Multistart;
 use refine_best::RefineBest;
 use single_feature::SingleFeature;
-use walks::{AllWalks, Walks};
+use walks::{AllWalks, MoreWalks, Walks};
 
 /// A way to find candidates.
 pub(super) trait Generator: Sync {
@@ -90,11 +90,12 @@ pub const GENERATORS: &[&str] = &[
     "all_accepted_intervals",
     "coordinate_search",
     "more_starts",
+    "more_walks",
 ];
 
 /// Where an answer is confirmed already and more work is worth it. What they find is taken only if
 /// the polish confirms it too and it costs less.
-pub(super) const FURTHER: &[&dyn Generator] = &[&MoreStarts];
+pub(super) const FURTHER: &[&dyn Generator] = &[&MoreStarts, &MoreWalks];
 
 /// All other generators. A stage runs only where those before it found no answer that the polish
 /// confirmed.

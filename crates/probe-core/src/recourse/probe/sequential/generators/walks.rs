@@ -40,6 +40,29 @@ impl Generator for Walks {
         problem: Problem<'_>,
         best: &mut Incumbent,
     ) -> Result<()> {
+        let usual = Problem { effort: SearchEffort::Normal, ..problem };
+        search.walk(usual, false, best)
+    }
+}
+
+/// The same with more work, where an answer is confirmed already.
+pub(super) struct MoreWalks;
+
+impl Generator for MoreWalks {
+    fn name(&self) -> &'static str {
+        "more_walks"
+    }
+
+    fn applies(&self, search: &Search<'_>, problem: Problem<'_>, _: &Incumbent) -> bool {
+        search.may_walk(problem)
+    }
+
+    fn propose(
+        &self,
+        search: &mut Search<'_>,
+        problem: Problem<'_>,
+        best: &mut Incumbent,
+    ) -> Result<()> {
         search.walk(problem, false, best)
     }
 }
