@@ -63,8 +63,8 @@ pub struct Setup {
     /// What the search aims at where rates are sampled, as a share of the target: closer to 1 is
     /// cheaper for the person and needs more samples. `None` for a share that suits the target.
     pub aim: Option<f64>,
-    /// Whether answers whose rate is sampled are to have tolerances ([`Engine::tolerance`]): the
-    /// certificate then goes on for as low a bound as samples give and, unless `aim` says
+    /// Whether answers whose rate is sampled are to have tolerances ([`crate::Engine::tolerance`]):
+    /// the certificate then goes on for as low a bound as samples give and, unless `aim` says
     /// otherwise, the search aims at three quarters of the target, so that there is something to
     /// tolerate. Such an answer costs a little more. No effect where no tolerance would be proven.
     pub tolerance: bool,

@@ -3,6 +3,10 @@
 use super::problem::Problem;
 use crate::recourse::Budget;
 
+/// What another confirmed point must save, as a share of the cost. The more points are compared,
+/// the more a small saving is the error of the samples that chose it, and fails its certificate.
+const WORTH: f64 = 0.01;
+
 /// A point that the polish has confirmed, or the last that it could not.
 pub(super) struct Confirmed {
     pub reached: bool,
@@ -19,9 +23,9 @@ impl Confirmed {
         Self { reached: false, point, rate, source: "" }
     }
 
-    /// Takes another point that is confirmed as well, if it costs less.
+    /// Takes another point that is confirmed as well, if it costs clearly less.
     pub(super) fn take_cheaper(&mut self, other: Self, cost: impl Fn(&[f64]) -> f64) {
-        if other.reached && cost(&other.point) < cost(&self.point) {
+        if other.reached && cost(&other.point) < (1.0 - WORTH) * cost(&self.point) {
             *self = other;
         }
     }
