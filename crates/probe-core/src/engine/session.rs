@@ -61,7 +61,7 @@ impl<'e> Session<'e> {
         self.proposer.cancelled = Some(cancelled);
     }
 
-    /// The engine that this session belongs to.
+    /// The engine that the session belongs to.
     pub fn engine(&self) -> &'e Engine {
         self.engine
     }
