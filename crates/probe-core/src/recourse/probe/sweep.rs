@@ -7,8 +7,8 @@
 //! place is left as soon as the cost that is still allowed cannot buy the margin that is missing
 //! there. Categories are walked option by option.
 //!
-//! Nothing is skipped that could hold a cheaper answer, but for the error of the samples and for
-//! accepted regions narrower than [`Reach::finest`].
+//! This is a search, not a proof: samples have errors, noise other than Gaussian has no such limit,
+//! [`Reach::steepest`] may be below one, steps have a least length, and places are counted.
 
 mod scatter;
 
