@@ -6,9 +6,13 @@ use crate::say;
 use crate::subjects::networks::Subject;
 use crate::subjects::trees;
 use anyhow::Result;
-use probe_core::{Answer, Engine, GENERATORS, NoiseOn, SearchEffort, Seed, Setup, Status};
+use probe_core::{
+    Activation, Answer, Dense, Engine, GENERATORS, Mlp, Model, NoiseOn, Purpose, SearchEffort,
+    Seed, Setup, Status,
+};
 use probe_experiments::paper_data::{HELOC, PAPER_DATA};
 use probe_train::{BoostedParams, FitParams, ForestParams, Learner, MlpParams, credit, fit_model};
+use std::sync::Arc;
 
 const SIGMA: f64 = 0.1;
 const RATES: [f64; 2] = [0.1, 0.35];
@@ -35,6 +39,16 @@ struct Case {
     title: String,
     setup: Setup,
     people: Vec<f64>,
+}
+
+impl Case {
+    /// The same people with a changed set-up.
+    fn with(&self, what: &str, change: impl FnOnce(&mut Setup) -> Result<()>) -> Result<Self> {
+        let mut setup = self.setup.clone();
+        change(&mut setup)?;
+        let title = format!("{}, {what}", self.title);
+        Ok(Self { title, setup, people: self.people.clone() })
+    }
 }
 
 /// What came of one person.
@@ -73,13 +87,19 @@ pub fn run(options: &Options) -> Result<()> {
         }
         let certified = base.iter().filter(|outcome| outcome.certified).count();
         say(&format!("\n{title}: {} people, {certified} certified", base.len()));
-        table(&worths, base.len(), spent);
+        table(&worths, base.len(), spent, false);
         total.iter_mut().zip(&worths).for_each(|(sum, worth)| sum.add(worth));
         n += base.len();
         evaluations += spent;
     }
     say(&format!("\nAll {n} people"));
-    table(&total, n, evaluations);
+    table(&total, n, evaluations, true);
+    let never = GENERATORS.iter().zip(&total).filter(|(_, worth)| worth.never_helped());
+    let names: Vec<&str> = never.map(|(name, _)| *name).collect();
+    say(&match names.is_empty() {
+        true => "Every generator gave an answer or made one cheaper.".to_owned(),
+        false => format!("Gave no answer and made none cheaper: {}", names.join(", ")),
+    });
     Ok(())
 }
 
@@ -102,6 +122,16 @@ impl Worth {
         self.lost += other.lost;
         self.evaluations += other.evaluations;
     }
+
+    /// Whether no answer came from it, none is cheaper and none certified because of it.
+    fn never_helped(&self) -> bool {
+        self.won == 0 && self.saved <= 0.0 && self.gained == 0
+    }
+
+    /// Whether answers and work are the same with and without it.
+    fn changes_nothing(&self) -> bool {
+        self.never_helped() && self.saved == 0.0 && self.lost == 0 && self.evaluations == 0
+    }
 }
 
 /// Compares answers with those `without` a generator.
@@ -120,9 +150,13 @@ fn worth(name: &str, base: &[Outcome], without: Option<&[Outcome]>) -> Worth {
     worth
 }
 
-fn table(worths: &[Worth], n: usize, spent: u64) {
+/// Prints a row per generator; those that change nothing only if `all` are to be shown.
+fn table(worths: &[Worth], n: usize, spent: u64, all: bool) {
     say("generator               won  cost saved  certified by it  evaluations added");
     for (name, worth) in GENERATORS.iter().zip(worths) {
+        if !all && worth.changes_nothing() {
+            continue;
+        }
         let share = |part: f64, whole: f64| 100.0 * part / whole.max(1.0);
         let won = share(worth.won as f64, n as f64);
         if *name == ALWAYS {
@@ -182,18 +216,25 @@ fn cases(options: &Options) -> Result<Vec<Case>> {
             found.push(Case { title: subject.title, setup, people: subject.people });
         }
     }
+    found.push(strongly_bent(options)?);
     // Sets of changed features are searched only where noise follows the changes.
     let changed: Vec<Case> = found
         .iter()
         .filter(|case| case.title.ends_with("network, numbers"))
         .map(|case| {
-            let mut setup = case.setup.clone();
-            setup.noise_on = NoiseOn::Changed;
-            let title = format!("{}, noise on changes", case.title);
-            Case { title, setup, people: case.people.clone() }
+            case.with("noise on changes", |setup| {
+                setup.noise_on = NoiseOn::Changed;
+                Ok(())
+            })
         })
-        .collect();
+        .collect::<Result<_>>()?;
+    // Within narrow limits many people have no answer that a first search finds.
+    let narrow: Vec<Case> = found
+        .iter()
+        .map(|case| case.with("within its range", |setup| Ok(setup.actions.intersect(0.0, 1.0)?)))
+        .collect::<Result<_>>()?;
     found.extend(changed);
+    found.extend(narrow);
     found.retain(|case| case.title.contains(&options.only));
     let mut all = Vec::new();
     for case in found {
@@ -205,6 +246,33 @@ fn cases(options: &Options) -> Result<Vec<Case>> {
         }
     }
     Ok(all)
+}
+
+/// A deep network of large random weights, whose score has many hills: nothing that a lender would
+/// use, but what the last stages of the search are for.
+fn strongly_bent(options: &Options) -> Result<Case> {
+    const D: usize = 4;
+    let mut stream = Seed(2).stream(Purpose::Data, 0);
+    let layers = [D, 24, 24, 1]
+        .windows(2)
+        .map(|pair| Dense {
+            weight: (0..pair[0] * pair[1])
+                .map(|_| 5.0 * stream.normal() / (pair[0] as f64).sqrt())
+                .collect(),
+            bias: (0..pair[1]).map(|_| stream.normal()).collect(),
+        })
+        .collect();
+    let model = Mlp::new(layers, Activation::Tanh, 1.0)?;
+    let mut people = Vec::new();
+    while people.len() < options.people * D {
+        let person: Vec<f64> = (0..D).map(|_| stream.uniform()).collect();
+        if model.score(&person)? <= 0.0 {
+            people.extend(person);
+        }
+    }
+    let names = (0..D).map(|j| format!("x{j}")).collect();
+    let setup = Setup::new(Arc::new(model), names, None, SIGMA)?;
+    Ok(Case { title: "Random, strongly bent network".to_owned(), setup, people })
 }
 
 /// Networks and trees on the built-in credit data, on columns as plain numbers and with the schema.

@@ -112,13 +112,9 @@ impl<'e> Rounding<'e> {
     /// everything else is converted to raw units.
     pub(super) fn print(&mut self, person: &[f64], point: &[f64]) {
         self.row.copy_from_slice(person);
-        self.moved.clear();
-        for (j, &to) in point.iter().enumerate() {
-            if to == self.from[j] {
-                continue;
-            }
-            self.moved.push(j);
-            let raw = self.setup.space.to_raw(j, to);
+        differing_into(point, &self.from, &mut self.moved);
+        for &j in &self.moved {
+            let raw = self.setup.space.to_raw(j, point[j]);
             self.row[j] = if self.setup.actions.is_grouped(j) {
                 raw
             } else {
@@ -273,6 +269,24 @@ impl Setup {
             .interval(j, scaled)
             .is_some_and(|(low, high)| if w > 0.0 { high > scaled } else { low < scaled })
     }
+}
+
+/// Writes the columns in which two rows differ, in ascending order. Most rows differ in few, so four
+/// columns are compared at once: linear models answer millions of people per second.
+pub(super) fn differing_into(a: &[f64], b: &[f64], columns: &mut Vec<usize>) {
+    columns.clear();
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+    for (k, (a, b)) in a.iter().zip(b).enumerate() {
+        if (a[0] != b[0]) | (a[1] != b[1]) | (a[2] != b[2]) | (a[3] != b[3]) {
+            for i in 0..4 {
+                if a[i] != b[i] {
+                    columns.push(4 * k + i);
+                }
+            }
+        }
+    }
+    let rest = a_rest.iter().zip(b_rest).enumerate();
+    columns.extend(rest.filter(|(_, (a, b))| a != b).map(|(i, _)| 4 * a.len() + i));
 }
 
 /// The multiple of `step` for a move from `from` to `to`: the next one beyond `to` if the bounds

@@ -40,6 +40,20 @@ fn the_smallest_step_never_prints_as_a_step_the_other_way() {
 }
 
 #[test]
+fn columns_in_which_rows_differ_are_found_wherever_they_are() {
+    let mut columns = vec![9];
+    for n in 0..10 {
+        for marked in 0..1_u32 << n {
+            let is_marked = |j: &usize| marked >> j & 1 == 1;
+            let a = vec![0.0; n];
+            let b: Vec<f64> = (0..n).map(|j| if is_marked(&j) { 1.0 } else { -0.0 }).collect();
+            rounding::differing_into(&a, &b, &mut columns);
+            assert_eq!(columns, (0..n).filter(is_marked).collect::<Vec<_>>(), "{b:?}");
+        }
+    }
+}
+
+#[test]
 fn lines_are_counted_for_search_and_judgement() {
     // One unit that is always on: a straight score, on which all lines have the same mass.
     let layers = vec![

@@ -15,6 +15,9 @@ mod failures;
 mod partial;
 mod walks;
 
+pub(super) use alone::SINGLE_STEP;
+pub(super) use walks::MIXED_WALKS;
+
 use super::super::ask::Posed;
 use super::super::{
     Ask, Budget, Goal, Proposal, Reason, SearchEffort, Solver, Task, Verdict, Worker,

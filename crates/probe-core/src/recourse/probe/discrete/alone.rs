@@ -12,6 +12,9 @@ const STEPS: usize = 64;
 const LOOKS: usize = 24;
 const FEW_LOOKS: usize = 2;
 
+/// The name of this generator in an answer's source.
+pub(in crate::recourse::probe) const SINGLE_STEP: &str = "single_step";
+
 /// The most robust of the points that are accepted and fall short.
 pub(super) type BestAccepted = Option<(f64, Vec<f64>)>;
 
@@ -29,6 +32,9 @@ impl DiscreteWorker<'_> {
         best: &mut Best,
     ) -> Result<BestAccepted> {
         let task = Arc::clone(&self.task);
+        if task.left_out == Some(SINGLE_STEP) {
+            return Ok(None);
+        }
         let norm = task.cost.norm();
         // With their scores and totals.
         let mut points: Vec<(f64, f64, Vec<f64>)> = Vec::new();
@@ -75,7 +81,7 @@ impl DiscreteWorker<'_> {
             let seen = self.mixed_rate(factual, &point, LINES)?;
             if seen <= rate {
                 best.total = total;
-                (best.aim, best.source) = (None, "single_step");
+                (best.aim, best.source) = (None, SINGLE_STEP);
                 best.point.copy_from_slice(&point);
                 return Ok(None);
             }

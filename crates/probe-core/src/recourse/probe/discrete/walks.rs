@@ -14,6 +14,8 @@ use std::sync::Arc;
 /// Lines that a place is measured on, or as many samples as are worth them.
 const GLANCE: usize = 8;
 const CLOSE: usize = 128;
+/// The name of this generator in an answer's source.
+pub(in crate::recourse::probe) const MIXED_WALKS: &str = "mixed_walks";
 /// Number of the stream of points anywhere.
 const SCATTERED: u64 = 7;
 
@@ -31,7 +33,8 @@ impl DiscreteWorker<'_> {
             && task.model.as_trees().is_some_and(|trees| {
                 infeasibility::of_trees(trees, factual, &task.actions) != Reason::NotFound
             });
-        if hopeless || aim.effort == SearchEffort::Quick {
+        let left_out = task.left_out == Some(MIXED_WALKS);
+        if hopeless || left_out || aim.effort == SearchEffort::Quick {
             return Ok(None);
         }
         let axes = self.axes(factual);
@@ -43,7 +46,7 @@ impl DiscreteWorker<'_> {
         sweep.run_far(&mut ground, &axes, &mut task.seed.stream(Purpose::Search, SCATTERED))?;
         if sweep.improved {
             (best.total, best.point) = sweep.best;
-            (best.aim, best.source) = (None, "walks");
+            (best.aim, best.source) = (None, MIXED_WALKS);
         }
         Ok(sweep.nearest.map(|(_, point)| point))
     }

@@ -19,6 +19,7 @@ use super::incumbent::Incumbent;
 use super::problem::Problem;
 use super::search::Search;
 use crate::error::Result;
+use crate::recourse::probe::discrete;
 use accepted_intervals::{AcceptedIntervals, AllAcceptedIntervals};
 use change_sets::{ChangeSets, NeighbouringSets};
 use coordinate_search::CoordinateSearch;
@@ -73,8 +74,8 @@ const IMPROVE: &[&dyn Generator] = &[
     &Walks,
 ];
 
-/// The names of all generators of the search for models that are not linear
-/// ([`crate::Answer::source`]).
+/// The names of all generators of the search for models that are not linear, and of those for steps
+/// and categories ([`crate::Answer::source`]).
 pub const GENERATORS: &[&str] = &[
     "from_person",
     "change_sets",
@@ -91,6 +92,8 @@ pub const GENERATORS: &[&str] = &[
     "coordinate_search",
     "more_starts",
     "more_walks",
+    discrete::SINGLE_STEP,
+    discrete::MIXED_WALKS,
 ];
 
 /// Where an answer is confirmed already and more work is worth it. What they find is taken only if
@@ -117,6 +120,7 @@ mod tests {
         let mut names: Vec<&str> =
             STAGES.iter().chain([&FURTHER]).flat_map(|s| s.iter().map(|g| g.name())).collect();
         names.dedup();
+        names.extend([discrete::SINGLE_STEP, discrete::MIXED_WALKS]);
         assert_eq!(names, GENERATORS);
     }
 }
