@@ -1,8 +1,8 @@
 //! The engine: people in their own units in, judged answers out.
 //!
 //! A method proposes a point in scaled space; the engine turns it into the person's units, checks
-//! it against the action space, scores the very row that will be printed, steps it outward by ulps
-//! until the rate holds in `f64`, and decides the status. Methods cannot skip this.
+//! it against the action space, scores exactly the row that will be printed, steps it outward by
+//! ulps until the rate holds in `f64`, and decides the status. Methods cannot skip this.
 
 mod answer;
 mod missing;
@@ -37,7 +37,7 @@ pub struct Engine {
     setup: Setup,
     task: Arc<Task>,
     solver: Box<dyn Solver>,
-    /// What answers are judged by.
+    /// Where the rates of answers come from.
     rates: RateSource,
     origin: Origin,
     /// For people with missing values.
@@ -65,11 +65,12 @@ impl Engine {
         Ok(Self { setup, task, solver, rates, origin, variants })
     }
 
-    /// An engine that scores and rates points and finds none: for questions that no method serves.
+    /// An engine that scores and rates points, but finds no recourse. It works for models that no
+    /// method supports.
     pub fn without_method(setup: Setup) -> Result<Self> {
         let task = task_of(&setup)?;
         let (origin, variants) = (Origin::NoMethod, Variants::default());
-        // Nobody is answered, so no samples are drawn.
+        // No recourse is computed, so that no samples are needed.
         let (solver, rates) = (Box::new(NoMethod), RateSource::Exact(None));
         Ok(Self { setup, task, solver, rates, origin, variants })
     }
@@ -79,16 +80,15 @@ impl Engine {
         &self.setup
     }
 
-    /// About the smallest rate that a certificate by sampling can show, where an answer is one of
-    /// `of` for the same person; `None` where rates are exact or nothing is to be certified.
+    /// Approximately the smallest rate that sampling can certify, for an answer that is one of `of`
+    /// for the same person. `None` if rates are exact or certificates are switched off.
     pub fn least_certifiable_rate(&self, of: usize) -> Option<f64> {
         let sampling = self.rates.sampling().filter(|_| self.setup.certify)?;
         sampling.least_rate((1.0 - self.setup.confidence) / of.max(1) as f64)
     }
 
-    /// A rate that no answer can be below, whatever the person is like: more than 0 where a change
-    /// of
-    /// the model drowns its score.
+    /// A lower bound on the rate of every point. It is positive only if the model may change by more
+    /// than its score.
     pub fn least_rate(&self) -> f64 {
         match &self.rates {
             RateSource::Exact(Some(shifted)) => shifted.least_rate(),
@@ -101,7 +101,7 @@ impl Engine {
         &self.task
     }
 
-    /// What came of the method's preparations, where users should know.
+    /// Results of the method's preparation that users should know.
     pub fn notes(&self) -> Option<Notes> {
         self.solver.notes()
     }
@@ -217,7 +217,7 @@ impl Engine {
             return Ok(Estimate::mixture(&parts));
         }
         let exact = parts.iter().all(|(_, part)| part.exact);
-        // To stay on the safe side, what is not looked at is rejected.
+        // To stay on the safe side, outcomes that are not evaluated count as rejected.
         let unknown = Estimate { rate: 1.0, std_error: 0.0, lower: 0.0, upper: 1.0, exact: false };
         parts.push((outcomes.rest, unknown));
         let seen = Estimate::mixture(&parts);
@@ -264,7 +264,7 @@ impl Engine {
             (None, _) => to.clone(),
         };
         let mut active = vec![false; to.len()];
-        // As the session does: what differs is what is printed differently.
+        // As in a session, a feature counts as changed if its printed value differs.
         self.setup.noise_on.active_into(
             &self.setup.actions,
             from.unwrap_or(point),
@@ -319,7 +319,7 @@ impl Engine {
     }
 }
 
-/// The method's solver for a task, for as many ways as are asked for.
+/// The method's solver for a task, with as many alternatives as the set-up asks for.
 fn prepared(
     setup: &Setup,
     method: &dyn RecourseMethod,
@@ -407,7 +407,7 @@ fn scaled_model(setup: &Setup) -> Result<Arc<dyn Model>> {
     })
 }
 
-/// What is known of people in general, in scaled space.
+/// Reference data in scaled space.
 fn reference_of(setup: &Setup) -> Result<Reference> {
     let space = &setup.space;
     let Some(raw) = &setup.reference else {

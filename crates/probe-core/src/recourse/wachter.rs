@@ -2,23 +2,22 @@
 //!
 //! $$\min_{x'}\ \ell\big(s(x')\big) + \lambda\,d_c(x, x')$$
 //!
-//! Source: Wachter, Mittelstadt and Russell 2017, arXiv:1711.00399, equations 1 and 2; they weigh
-//! the loss and raise its weight until the decision changes, which is to lower $\lambda$. Here
-//! $\lambda$ is searched from both sides: raised while the decision changes, lowered while it does
-//! not, then halved in between (in logarithms); the cheapest favourable point of all steps, drawn
-//! back along the line to the person as far as the boundary, is the answer. $d_c$ is the cost of
-//! the task, so that weights of the schema stand in the place of the paper's scaling by absolute
-//! deviations.
+//! Source: Wachter, Mittelstadt and Russell 2017, arXiv:1711.00399, equations 1 and 2; they raise
+//! the weight of the loss until the decision changes, which is the same as lowering $\lambda$. Here
+//! $\lambda$ is searched from both sides: it is raised while the decision changes and lowered while
+//! it does not, then bisected (in logarithms). The answer is the cheapest favourable point of all
+//! steps, moved along the line to the person up to the boundary. $d_c$ is the cost of the task, so
+//! that weights of the schema replace the paper's scaling by absolute deviations.
 //!
 //! For affine scores $\lambda \to 0$ has a closed form, which is the default there: the cheapest
 //! point with score $s^*$. Under `l2` that is $x + (s^* - s(x))\,w/\lVert w\rVert^2$ (Pawelczyk et
 //! al. 2022, arXiv:2106.09992), whose rate is $\bar\Phi(s^*/\sigma\lVert w\rVert)$ (PROBE,
-//! Proposition 1). The paper's $s^* = 0$ lies on the boundary, where the decision is still no; ours
-//! lies a hair beyond.
+//! Proposition 1). The paper's $s^* = 0$ lies on the boundary, where the decision is still
+//! unfavourable; ours lies slightly beyond.
 //!
 //! Constraints: the paper has none beyond leaving variables out of the search. Immutables, bounds
 //! and directions are kept by clipping each step (closed form: by caps); one-hot groups stay as
-//! they are; a limit on the number of changes is refused.
+//! they are; a limit on the number of changes is not supported.
 //!
 //! Settings: `solver` (`auto`, `gradient`, `closed-form`), `loss` (`bce`, `mse` of the probability,
 //! `score-mse`), `target-score` ($s^*$: 0 in closed form, 1 for `score-mse`), `lambda` (the first
@@ -59,7 +58,7 @@ enum Way {
 struct Params {
     way: Way,
     loss: Loss,
-    /// Where the closed form lands.
+    /// The score that the closed form aims at, if none is given.
     target: f64,
     lambda: f64,
     searches: usize,
@@ -203,7 +202,7 @@ impl Search for ClosedForm<'_> {
         let enough = norm.cheapest(&found, &scratch, needed, &mut moves);
         point.copy_from_slice(&base);
         for ((j, way, item), u) in items.iter().zip(moves) {
-            // The end itself, to the bit.
+            // Uses the end itself, so that its bits are kept.
             let (low, high) = reach.ends(*j);
             point[*j] = if u < item.cap {
                 (factual[*j] + way * u).clamp(low, high)
@@ -232,14 +231,14 @@ struct Gradient<'a> {
 
 /// Steps without a higher score or, once favourable, a lower cost after which a search ends.
 const PATIENCE: usize = 100;
-/// By how much $\lambda$ is raised or lowered until both outcomes are known.
+/// The factor by which $\lambda$ is raised or lowered until both decisions have occurred.
 const FACTOR: f64 = 4.0;
-/// How near to each other the two are then brought.
+/// Bisection ends when the two values of $\lambda$ differ by less than this factor.
 const NEAR: f64 = 1.02;
 
 impl Gradient<'_> {
-    /// Descends for one $\lambda$; whether the decision changes. The cheapest favourable point of
-    /// all is kept.
+    /// Descends for one $\lambda$, keeps the cheapest favourable point, and returns whether the
+    /// decision changes.
     fn descend(&mut self, factual: &[f64], reach: &Reach, lambda: f64) -> Result<bool> {
         self.walk.begin(factual, reach);
         let (mut highest, mut cheapest, mut better_at) = (f64::NEG_INFINITY, f64::INFINITY, 0);

@@ -1,19 +1,20 @@
-//! Actions in the order of what their authors charge: the sum over the features of how far each
-//! shifts in percentiles of the reference rows.
+//! Actions in ascending order of the authors' own cost: the sum over the features of the shift in
+//! percentiles of the reference rows.
 //!
 //! $$\min_a \sum_j \big|F_j(x_j + a_j) - F_j(x_j)\big| \quad\text{such that}\quad w^\top(x + a) +
 //! b > 0$$
 //!
-//! Shifts are no linear function of steps, so this is no integer program of two variables per
-//! feature but a knapsack: with shifts rounded up to whole parts of [`PARTS`], `gain[b]` is the
-//! most score that a total shift of `b` parts can gain, feature after feature.
+//! Shifts are not linear in the number of steps, so that this is a knapsack problem instead of an
+//! integer program with two variables per feature. With shifts rounded up to whole parts of
+//! [`PARTS`], `gain[b]` is the most score that a total shift of `b` parts can gain, feature after
+//! feature.
 
 use super::program::{Grid, needed};
 use crate::recourse::Task;
 use crate::recourse::lime::Affine;
 use crate::recourse::reach::Reach;
 
-/// Parts of the whole order of people.
+/// Number of parts into which the whole range of percentiles is divided.
 const PARTS: f64 = 500.0;
 /// The largest total shift, in parts: that of four features from one end to the other.
 const MOST: usize = 2_000;
@@ -43,7 +44,7 @@ pub(in crate::recourse) struct Actions {
     ways: Vec<Way>,
 }
 
-/// What one feature can do.
+/// The actions of one feature.
 struct Way {
     j: usize,
     /// All its grid points that gain score, least gain first.
