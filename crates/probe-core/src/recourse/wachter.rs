@@ -58,7 +58,7 @@ enum Way {
 struct Params {
     way: Way,
     loss: Loss,
-    /// The score that the closed form aims at, if none is given.
+    /// The score that the closed form aims at.
     target: f64,
     lambda: f64,
     searches: usize,

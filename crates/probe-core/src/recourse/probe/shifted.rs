@@ -303,7 +303,7 @@ impl ShiftedWorker<'_> {
 
     /// The cheapest point that the current model accepts, into `self.here`. If there is none, does
     /// nothing and returns false. Needed because all points have about the same rate if the change
-    /// of the model is much larger than the score. the score.
+    /// of the model is much larger than the score.
     fn accept(&mut self, factual: &[f64]) -> bool {
         let Self { task, step, here, trial, .. } = self;
         let Some(linear) = task.model.as_linear() else { return false };
