@@ -1,5 +1,6 @@
 //! What can be typed about letters.
 
+use super::values::languages;
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -22,8 +23,15 @@ pub(crate) struct Explain {
     /// unless --explain does.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) explain_out: Option<PathBuf>,
-    /// Language of the letters: en, de, or one of --templates [default: en].
-    #[arg(long, value_name = "LANGUAGE")]
+    // The help lists all built-in languages.
+    #[arg(
+        long,
+        value_name = "LANGUAGE",
+        help = format!(
+            "Language of the letters: {}, or one of --templates [default: en]",
+            languages()
+        )
+    )]
     pub(crate) language: Option<String>,
     /// Own phrases (.toml) or templates (.txt, .md, .html) for letters: a file, or a folder of
     /// them.

@@ -1,6 +1,6 @@
 //! What `probe train` takes.
 
-use super::values::{activation, at_least_zero, part, positive, share};
+use super::values::{activation, activations, at_least_zero, part, positive, share};
 use clap::{Args, ValueEnum, ValueHint};
 use probe_core::Activation;
 use probe_io::Format;
@@ -107,8 +107,13 @@ pub(crate) struct NetworkArgs {
     /// Units of each hidden layer [default: 50].
     #[arg(long, value_delimiter = ',', value_name = "N,N,…")]
     pub(crate) hidden: Option<Vec<usize>>,
-    /// Between the layers: relu, tanh, sigmoid, gelu, silu, softplus or leaky_relu [default: relu].
-    #[arg(long, value_name = "NAME", value_parser = activation)]
+    // The help lists all activations.
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = activation,
+        help = format!("Activation between the layers: {} [default: relu]", activations())
+    )]
     pub(crate) activation: Option<Activation>,
     /// Outputs: 2 softmax logits, as in the paper, or 1 margin [default: 2].
     #[arg(long, value_name = "1|2", value_parser = clap::value_parser!(u8).range(1..=2))]

@@ -3,7 +3,7 @@
 use super::Case;
 use super::judge::{ExactJudge, Judge};
 use crate::engine::answer::Answer;
-use crate::engine::outcome::{Evidence, Judgement, Nearest, Outcome, Proof, Rate, Recourse};
+use crate::engine::outcome::{Evidence, Judgement, Nearest, Outcome, Proof, Rate};
 use crate::error::Result;
 use crate::noise::NoiseOn;
 use crate::recourse::{Goal, Reason, Verdict};
@@ -89,18 +89,7 @@ impl Case<'_, '_, ExactJudge<'_>> {
         let cost = self.rounding.cost(self.proposer.cost());
         let answer_cost = judgement.meets(max_rate).then_some(cost);
         let proof = self.proof(solved, (now.score, max_rate), answer_cost)?;
-        let recourse = Recourse {
-            row: self.rounding.row(),
-            judgement,
-            cost,
-            changed: self.rounding.n_changed(self.person),
-            outside_range: self.rounding.outside_range(self.person),
-            verdict: self.proposer.proposal.verdict,
-            claimed: self.proposer.proposal.claimed,
-            source: self.proposer.proposal.source,
-            evidence: Evidence::Exact,
-            proof,
-        };
+        let recourse = self.printed_recourse((judgement, cost), Evidence::Exact, proof);
         answer.fill(&self.asked(now.score, max_rate), Outcome::Recourse(recourse));
         Ok(())
     }
