@@ -125,10 +125,10 @@ pub(crate) struct Seek {
     /// What a change costs: this norm of the weighted, scaled changes.
     #[arg(long, value_name = NORM_NAMES.as_str(), default_value = "l1", value_parser = norm)]
     pub(crate) cost: String,
-    /// Box on every feature in scaled space; none drops the bounds learned in training.
+    /// Bounds on every feature, in scaled units; none drops the bounds learned in training.
     #[arg(long, value_name = "LO,HI|none", allow_hyphen_values = true, value_parser = bounds)]
     pub(crate) bounds: Option<Bounds>,
-    /// People outside the bounds must move inside; otherwise no change is always admissible.
+    /// People outside the bounds must move inside. Otherwise changing nothing is always admissible.
     #[arg(long)]
     pub(crate) strict_bounds: bool,
     /// At most this many features may change.

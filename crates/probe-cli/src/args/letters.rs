@@ -1,10 +1,10 @@
-//! What can be typed about letters.
+//! Flags about letters.
 
 use super::values::languages;
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
-/// Answers in words.
+/// Flags of letters.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Letters")]
 pub(crate) struct Explain {
@@ -47,7 +47,7 @@ pub(crate) enum Form {
     /// Markdown.
     #[value(alias = "md")]
     Markdown,
-    /// One page that prints each letter on a sheet of its own.
+    /// One page; when printed, each letter starts on a new sheet.
     Html,
     /// Facts and sentences for programs.
     Json,

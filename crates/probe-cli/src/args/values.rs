@@ -1,4 +1,4 @@
-//! From the text of one flag to a value, or to what is wrong with it.
+//! Parses the text of a flag to a value, or says what is wrong with it.
 
 use probe_core::registry::Entry;
 use probe_core::{Activation, ModelShift, NoiseOn};

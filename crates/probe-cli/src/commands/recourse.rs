@@ -17,7 +17,7 @@ use probe_service::{Command, Prepared};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 
-/// What the people got, counted for the closing note.
+/// Counts of answers for the closing note.
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     certified: u64,
@@ -34,7 +34,7 @@ impl Tally {
                 Status::Certified => self.certified += 1,
                 Status::Found if answer.rate > max_rate => self.above += 1,
                 Status::Found => self.uncertified += 1,
-                // Who has fewer ways than were asked for still has some.
+                // A person with fewer alternatives than requested still has an answer.
                 Status::None if answer.reason == Some(Reason::NoOtherWay) => {}
                 Status::None => self.none += 1,
                 Status::Favourable => self.favourable += 1,
@@ -140,7 +140,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     Ok(())
 }
 
-/// Where letters go, if not in the place of the table.
+/// The file of letters, if they do not replace the table.
 fn post(args: &Recourse, letters: Option<&Letters<'_>>, meta: &Value) -> Result<Option<Post>> {
     let (Some(path), Some(letters)) = (args.explain.explain_out.as_deref(), letters) else {
         return Ok(None);
@@ -149,7 +149,7 @@ fn post(args: &Recourse, letters: Option<&Letters<'_>>, meta: &Value) -> Result<
     Post::open(letters, path, meta).map(Some)
 }
 
-/// What is written where letters take the place of the table.
+/// What is written if letters replace the table.
 fn instead_of_table(letters: &Letters<'_>) -> Result<Instead> {
     Ok(match (letters.prose()?, letters.format()) {
         (Some(prose), _) => Instead::Prose(prose),
@@ -157,7 +157,7 @@ fn instead_of_table(letters: &Letters<'_>) -> Result<Instead> {
     })
 }
 
-/// What the records of a run have in common.
+/// The part that all records of a run share.
 fn setting(args: &Recourse, prepared: &Prepared, meta: &Value) -> Value {
     let mut setting = meta.clone();
     if let Value::Object(fields) = &mut setting {
@@ -182,7 +182,7 @@ fn setting(args: &Recourse, prepared: &Prepared, meta: &Value) -> Value {
     setting
 }
 
-/// Says where `--tolerance` does less than one may think.
+/// Warns if `--tolerance` has no effect, or less than expected.
 fn warn_of_tolerance(engine: &Engine, told: bool, printer: &Printer) {
     if engine.setup().model.as_linear().is_some() {
         let how = if told { "they are reported" } else { "JSON reports them (--format jsonl)" };
@@ -203,7 +203,7 @@ fn warn_of_tolerance(engine: &Engine, told: bool, printer: &Printer) {
     }
 }
 
-/// Says which numbers letters tell to the last digit.
+/// Says which numbers letters print to the last digit.
 fn note_of_digits(engine: &Engine, printer: &Printer) {
     let (setup, encoding) = (engine.setup(), &engine.setup().encoding);
     let is_endless = |k: &usize| {

@@ -87,7 +87,8 @@ pub struct Setup {
 impl Setup {
     /// Defaults for a model: Gaussian noise of `sigma` (a feature's own noise in the schema
     /// overrides it), l1 cost, target rate 0.1. With a schema: its units, bounds, directions,
-    /// costs, and noise on mutable features; without: every column a free number, and noise on all.
+    /// costs, and noise on mutable features; without: every column is a number without limits, and
+    /// noise acts on all.
     pub fn new(
         model: Arc<dyn Model>,
         names: Vec<String>,

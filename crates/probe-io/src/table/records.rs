@@ -27,7 +27,7 @@ impl Default for ChunkLimit {
 }
 
 impl ChunkLimit {
-    /// Within what 32-bit offsets and sense allow.
+    /// Limits the values to what 32-bit offsets allow, and to at least one row.
     pub(crate) fn clamped(self) -> Self {
         Self { rows: self.rows.max(1), bytes: self.bytes.clamp(1, 64 << 20) }
     }
@@ -101,8 +101,8 @@ impl RecordReader {
                     self.fail(&data[..pos], records.len(), what);
                     break;
                 }
-                // A long record is framed again each time: reading ever larger pieces keeps that
-                // linear.
+                // A long record is scanned again after each read. Reading larger and larger pieces
+                // keeps the total work linear.
                 Frame::More => {
                     let want = READ.max(data.len() - pos);
                     if let Err(error) = self.fill(&mut data, want) {

@@ -12,7 +12,7 @@ use probe_experiments::report::{
 use probe_service::Prepared;
 use probe_train::{TrainReport, credit};
 
-/// People that the methods are compared on: the paper's Algorithm 2 takes its time.
+/// Number of people in the comparison: few, because the paper's Algorithm 2 is slow.
 const PEOPLE: usize = 16;
 const METHODS: [(&str, &str); 3] = [
     ("probe", "cheapest change found that holds, tested"),
@@ -48,7 +48,7 @@ pub(super) fn train(args: &Demo, common: &Common, printer: &Printer) -> Result<T
     super::super::train::fit(&train, &common, printer)
 }
 
-/// A model of the demo with what it says to the chosen person.
+/// A model of the demo, with its score of the chosen person.
 pub(super) struct Told<'a> {
     pub(super) name: &'a str,
     pub(super) report: &'a TrainReport,

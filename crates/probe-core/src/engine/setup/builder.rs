@@ -74,7 +74,7 @@ impl<'s> SetupBuilder<'s> {
         }
     }
 
-    /// Units and rules of the features. Without a schema every column is a free number.
+    /// Units and rules of the features. Without a schema every column is a number without limits.
     pub fn schema(mut self, schema: impl Into<Option<&'s Schema>>) -> Self {
         self.schema = schema.into();
         self
