@@ -252,8 +252,8 @@ pub(crate) struct Wishes {
     pub(crate) options: u16,
     /// Find answers that tolerate misses beyond the noise, reported as `tolerance` in JSON. The
     /// search aims at three quarters of r (or at --aim), which costs slightly more, and the
-    /// certificate continues to a bound below r. For networks under independent Gaussian noise;
-    /// linear models have tolerances without it.
+    /// certificate continues to a bound below r. For networks and trees under independent Gaussian
+    /// noise; linear models have tolerances without it.
     #[arg(long, help_heading = ASSURANCE)]
     pub(crate) tolerance: bool,
     /// For people without an answer, also say what would help: for each single limit (a bound, a

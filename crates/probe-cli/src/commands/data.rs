@@ -94,7 +94,7 @@ fn fetch(source: &Source, base: &str, path: &Path, told: &mut dyn FnMut(u64)) ->
         pieces(&mut from, &mut |piece| {
             check()?;
             length += piece.len() as u64;
-            // Reads at most one byte too many, so that an endless response is detected.
+            // Stops as soon as the response is too long, because it could be endless.
             if length > source.bytes {
                 bail!("longer than the {} bytes expected", source.bytes);
             }

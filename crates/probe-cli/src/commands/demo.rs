@@ -96,15 +96,15 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     printer
         .heading(&format!("6. Applicant {chosen} scored by a network, trained on the same data"));
     let by_network = network_engine.recourse(Rows::single(person))?;
-    let told = [
-        network::Told {
+    let models = [
+        network::Scored {
             name: "linear",
             report: &report,
             engine: &engine,
             prepared: &prepared,
             answer,
         },
-        network::Told {
+        network::Scored {
             name: "network",
             report: &network_report,
             engine: &network_engine,
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
             answer: &by_network[0],
         },
     ];
-    let part = network::part(&told, person, people)?;
+    let part = network::part(&models, person, people)?;
     network::print(&part, printer);
     page.network = Some(part);
 

@@ -192,12 +192,12 @@ fn warn_of_tolerance(engine: &Engine, told: bool, printer: &Printer) {
         ));
     } else if !engine.seeks_tolerance() {
         printer.warn(
-            "--tolerance changes nothing here: tolerances are known for networks \
-             under independent Gaussian noise and a model that stays",
+            "--tolerance changes nothing here: tolerances need independent Gaussian noise \
+             and a model that does not change",
         );
     } else if !told {
         printer.warn(
-            "--tolerance: the answers leave room, but only JSON and letters say how much; \
+            "--tolerance: answers have tolerances, but only JSON and letters contain them; \
              give --format jsonl",
         );
     }
@@ -216,7 +216,7 @@ fn note_of_digits(engine: &Engine, printer: &Printer) {
         .collect();
     if !names.is_empty() {
         printer.note(&format!(
-            "letters tell certified values to the last digit; \
+            "letters print certified values to the last digit; \
              a step in the schema makes them round numbers ({})",
             names.join(", ")
         ));

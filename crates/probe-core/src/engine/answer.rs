@@ -120,7 +120,7 @@ impl Answer {
         }
     }
 
-    /// Fills in a person who is told to change nothing.
+    /// Fills in the answer that nothing has to change.
     fn stay(&mut self, asked: &Asked<'_>, rate: Rate) {
         self.set_point(asked.person);
         (self.rate, self.rate_upper) = (rate.value, rate.upper);
@@ -130,7 +130,7 @@ impl Answer {
         self.outside_range = asked.knows_ranges.then_some(0);
     }
 
-    /// Fills in a person who is told to change.
+    /// Fills in a recourse.
     #[inline(always)]
     fn advise(&mut self, asked: &Asked<'_>, recourse: &Recourse<'_>) {
         let Judgement { score, rate } = recourse.judgement;

@@ -338,7 +338,7 @@ fn prepared(
     Ok(Box::new(Alternatives::new(solver, task, setup.alternatives)))
 }
 
-/// Fails on a budget that nobody could spend, before the first person does.
+/// Fails on a budget that the set-up does not support, before the first person is answered.
 fn check_budget(setup: &Setup, method: &dyn RecourseMethod) -> Result<()> {
     let refuse = |what: String, why: &str| Err(Error::Unsupported { what, why: why.to_owned() });
     if setup.budget.is_none() {

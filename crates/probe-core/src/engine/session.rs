@@ -1,11 +1,11 @@
-//! One thread's work: propose, print, judge.
+//! The work of one thread: propose, print, judge.
 //!
 //! A session answers one person after another. The method proposes a point ([`propose`]), which is
 //! rounded to the row that will be printed ([`rounding`]). A judge computes the score and the rate
 //! of that row ([`judge`]). If rates have a closed form, [`exact`] gives the answer. Otherwise
 //! [`sampled`] makes several [`attempts`]: each corrects the proposal ([`correct`]) and tests it
-//! ([`certify`]) on fresh samples ([`sampler`]). What no answer can beat is proven
-//! in [`bounds`]. Frontier, shortfall and relaxations build on this.
+//! ([`certify`]) on fresh samples ([`sampler`]). [`bounds`] proves lower bounds on the cost of all
+//! answers. Frontier, shortfall and relaxations build on this.
 
 mod attempts;
 mod bounds;

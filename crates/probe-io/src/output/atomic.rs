@@ -15,9 +15,8 @@ fn open_files() -> MutexGuard<'static, Option<BTreeSet<PathBuf>>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the temporary files of all outputs that are open, whoever writes them. Call it only to
-/// end
-/// the process right after: no output can be opened or committed any more.
+/// Removes the temporary files of all open outputs, in all threads. Call it only to end the process
+/// right after: no output can be opened or committed any more.
 pub fn abandon_outputs() {
     for path in open_files().take().unwrap_or_default() {
         // The file may be gone already, and errors cannot be reported any more.

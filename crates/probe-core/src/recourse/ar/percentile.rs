@@ -159,7 +159,8 @@ impl Actions {
     }
 
     /// The point of a total shift of `b` parts with its features. Of grid points that will do the
-    /// nearest is taken, feature after feature: what is beyond the boundary shifts nobody less.
+    /// nearest is taken, feature after feature. A point further beyond the boundary would not have
+    /// a smaller shift.
     fn point(&self, b: usize) -> (Vec<f64>, Vec<usize>) {
         let (mut chosen, mut left) = (Vec::new(), b);
         for way in self.ways.iter().rev() {
