@@ -23,8 +23,9 @@ pub(super) fn table(subjects: &[Subject]) -> Result<String> {
     }
     Ok(format!(
         "The features that the trees split on most may change and have noise, σ = {SIGMA}. The \
-         others are fixed and have none. r = {RATE}; one thread. Rates are sums over boxes, so that \
-         neither answers nor certificates need samples. Times include people without recourse.\n\n{}\n",
+         others are fixed and have none. r = {RATE}; one thread. Rates are sums over boxes, so \
+         that neither answers nor certificates need samples. Times include people without \
+         recourse.\n\n{}\n",
         lines.join("\n")
     ))
 }

@@ -106,8 +106,8 @@ fn render(rows: &[Row]) -> String {
     format!(
         "Written by `cargo xtask bench frames`, which builds the wheel in release and lets \
          the package and the Rust library (`Engine::recourse`, rows to answers) answer the same \
-         people, in turns, in one run on {}. The points must be equal bit for bit. Medians (least to most) \
-         of {ROUNDS} turns; each is the best of {REPEATS} runs.\n\n\
+         people, in turns, in one run on {}. The points must be equal bit for bit. Medians (least \
+         to most) of {ROUNDS} turns; each is the best of {REPEATS} runs.\n\n\
          | people | library | pandas to pandas | ratio | memory before | memory at \
          most |\n|---|---|---|---|---|---|\n{}\n\n\
          Workers write their answers directly into NumPy columns of full length, which pandas \
