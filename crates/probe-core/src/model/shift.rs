@@ -50,8 +50,7 @@ impl ModelShift {
         Ok(shift)
     }
 
-    /// Fails unless the size is positive and at most [`MOST`], so that its square does not
-    /// overflow.
+    /// Fails unless the size is positive and at most 1e100, so that its square does not overflow.
     pub fn check(self) -> Result<()> {
         let (Self::Gaussian(size) | Self::Relative(size) | Self::Bounded(size)) = self;
         Ok(require(
