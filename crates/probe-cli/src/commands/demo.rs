@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     }
     audit(&engine, person, answer, printer)?;
 
-    printer.heading(&format!("4. What applicant {chosen} is written"));
+    printer.heading(&format!("4. The letter to applicant {chosen}"));
     let letter = letter::write(&engine, person, answer, chosen, &args.out)?;
     printer.say(letter.trim_end());
     page.letter = Some(letter);
