@@ -130,7 +130,7 @@ impl AuditTrail {
         if bytes.first() != Some(&b'{') || bytes.len() < 3 {
             return Err(Error::Output {
                 column: "audit".to_owned(),
-                what: "a record is no object".to_owned(),
+                what: "a record is not an object".to_owned(),
             });
         }
         bytes.push(b'\n');

@@ -256,9 +256,9 @@ impl Engine {
             (Some(from), _) => scaled(from),
             (None, NoiseOn::Changed) => {
                 return Err(Error::Unsupported {
-                    what: "noise on changed features without the person they were changed from"
+                    what: "noise on changed features without the person that they differ from"
                         .to_owned(),
-                    why: "give the people the points came from".to_owned(),
+                    why: "give the people to whom the points were advised".to_owned(),
                 });
             }
             (None, _) => to.clone(),
@@ -280,7 +280,7 @@ impl Engine {
                     "{} noise without the person a point was made for",
                     self.task.noise.name()
                 ),
-                why: "it depends on the change; give the people the points came from".to_owned(),
+                why: "it depends on the change; give the people to whom the points were advised".to_owned(),
             });
         }
         let noise: &dyn Noise =
@@ -331,8 +331,8 @@ fn prepared(
     }
     if !method.serves_alternatives() {
         return Err(Error::Unsupported {
-            what: format!("several ways with method {}", method.name()),
-            why: "it has one answer, or settings of its own for more; use method probe".to_owned(),
+            what: format!("several alternatives with method {}", method.name()),
+            why: "it has one answer, or its own setting for more; use method probe".to_owned(),
         });
     }
     Ok(Box::new(Alternatives::new(solver, task, setup.alternatives)))
@@ -353,14 +353,14 @@ fn check_budget(setup: &Setup, method: &dyn RecourseMethod) -> Result<()> {
     }
 }
 
-/// Fails on relations between features with a method that does not know them.
+/// Fails on relations between features with a method that does not support them.
 fn check_ties(setup: &Setup, method: &dyn RecourseMethod) -> Result<()> {
     if setup.actions.ties().is_empty() || method.serves_relations() {
         return Ok(());
     }
     Err(Error::Unsupported {
         what: format!("relations between features with method {}", method.name()),
-        why: "it does not know them; use method probe, or a schema without them".to_owned(),
+        why: "it does not support them; use method probe, or a schema without them".to_owned(),
     })
 }
 

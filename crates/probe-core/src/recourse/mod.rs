@@ -108,7 +108,7 @@ pub trait Worker {
     fn rate_at(&mut self, _from: &[f64], _to: &[f64], _lines: usize) -> Result<f64> {
         Err(Error::Unsupported {
             what: "changes of category that may fail with this method".to_owned(),
-            why: "its search looks at no rates".to_owned(),
+            why: "its search computes no rates".to_owned(),
         })
     }
 

@@ -44,7 +44,7 @@ impl Sampling {
         let temperature = match (options.get("temperature"), options.get("tau")) {
             (Some(_), Some(_)) => {
                 return Err(Error::Unsupported {
-                    what: "option 'tau' beside 'temperature'".to_owned(),
+                    what: "option 'tau' together with 'temperature'".to_owned(),
                     why: "one follows from the other".to_owned(),
                 });
             }
@@ -74,7 +74,7 @@ impl RecourseMethod for ProbeMc {
         if task.noise.at(&vec![0.0; n], &vec![1.0; n])?.is_some() {
             return Err(Error::Unsupported {
                 what: format!("method {NAME} under {} noise", task.noise.name()),
-                why: "its draws must not depend on the move".to_owned(),
+                why: "its draws must not depend on the change".to_owned(),
             });
         }
         self.check_options(&task.options)?;

@@ -208,7 +208,7 @@ impl JsonRows {
         if self.bytes.get(start) != Some(&b'{') || self.bytes.pop() != Some(b'}') {
             return Err(Error::Output {
                 column: "all".to_owned(),
-                what: "a row is no object".to_owned(),
+                what: "a row is not an object".to_owned(),
             });
         }
         if self.last.len() > 1 && self.bytes.len() > start + 1 {

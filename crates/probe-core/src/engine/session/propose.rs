@@ -146,7 +146,7 @@ impl<'e> Proposer<'e> {
         };
         if !self.worker.serves_own_costs() {
             return Err(Error::Unsupported {
-                what: "costs of a person's own with this method".to_owned(),
+                what: "personal costs with this method".to_owned(),
                 why: "it is prepared for one set of costs; use method probe".to_owned(),
             });
         }

@@ -195,7 +195,7 @@ impl<S: RateSource> Worker for Descent<'_, S> {
         goal.check()?;
         let Goal::Rate(target) = goal else {
             return Err(Error::Unsupported {
-                what: "a budget with a method of descent".to_owned(),
+                what: "a budget with a method that descends to a rate".to_owned(),
                 why: "give a target rate instead, or use method probe".to_owned(),
             });
         };
