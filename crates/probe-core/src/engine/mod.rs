@@ -280,7 +280,8 @@ impl Engine {
                     "{} noise without the person a point was made for",
                     self.task.noise.name()
                 ),
-                why: "it depends on the change; give the people to whom the points were advised".to_owned(),
+                why: "it depends on the change; give the people to whom the points were advised"
+                    .to_owned(),
             });
         }
         let noise: &dyn Noise =

@@ -53,8 +53,7 @@ impl InvalidationRate for Exact {
         })?;
         let mut boxes = Boxes::new(model, query.noise).ok_or_else(|| Error::Unsupported {
             what: format!("the exact rate of trees under {} noise", query.noise.name()),
-            why: "it needs noise that is independent over features; use monte-carlo"
-                .to_owned(),
+            why: "it needs noise that is independent over features; use monte-carlo".to_owned(),
         })?;
         let Interval { lower, upper, .. } =
             boxes.interval(query.point, query.active, self.boxes, OPEN);

@@ -78,8 +78,7 @@ impl<S: Search> Worker for Flip<'_, S> {
         match goal {
             Goal::Rate(_) => self.propose(ask, proposal),
             Goal::Budget(_) => Err(Error::Unsupported {
-                what: "a budget with a method that only changes the decision"
-                    .to_owned(),
+                what: "a budget with a method that only changes the decision".to_owned(),
                 why: "use method probe".to_owned(),
             }),
         }
