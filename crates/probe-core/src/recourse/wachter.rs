@@ -48,7 +48,7 @@ pub(super) const ENTRY: Entry<dyn RecourseMethod> = Entry {
 struct Wachter;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum SolverKind {
     Auto,
     Gradient,
     ClosedForm,
@@ -56,7 +56,7 @@ enum Way {
 
 #[derive(Debug, Clone)]
 struct Params {
-    way: Way,
+    solver: SolverKind,
     loss: Loss,
     /// The score that the closed form aims at.
     target: f64,
@@ -81,8 +81,11 @@ impl Params {
         ];
         options.only(NAME, &known)?;
         let positive = |v: f64| v > 0.0 && v.is_finite();
-        let ways =
-            [("auto", Way::Auto), ("gradient", Way::Gradient), ("closed-form", Way::ClosedForm)];
+        let solvers = [
+            ("auto", SolverKind::Auto),
+            ("gradient", SolverKind::Gradient),
+            ("closed-form", SolverKind::ClosedForm),
+        ];
         let at_least_zero = |v: f64| v >= 0.0 && v.is_finite();
         let target = |default: f64| {
             options.number("target-score", default, "at least 0 and finite", at_least_zero)
@@ -90,7 +93,7 @@ impl Params {
         let losses =
             [("bce", Loss::Bce), ("mse", Loss::Mse), ("score-mse", Loss::ScoreMse(target(1.0)?))];
         Ok(Self {
-            way: options.word("solver", Way::Auto, &ways)?,
+            solver: options.word("solver", SolverKind::Auto, &solvers)?,
             loss: options.word("loss", Loss::Bce, &losses)?,
             target: target(0.0)?,
             lambda: options.number("lambda", 0.1, "positive and finite", positive)?,
@@ -120,14 +123,14 @@ impl RecourseMethod for Wachter {
         descent::check(NAME, task)?;
         let mut params = Params::new(&task.options)?;
         let affine = task.model.as_linear().is_some();
-        if params.way == Way::ClosedForm && !affine {
+        if params.solver == SolverKind::ClosedForm && !affine {
             return Err(Error::Unsupported {
                 what: format!("option 'solver=closed-form' on a {} model", task.model.name()),
                 why: "only affine scores have one; use solver=gradient".to_owned(),
             });
         }
-        if params.way == Way::Auto {
-            params.way = if affine { Way::ClosedForm } else { Way::Gradient };
+        if params.solver == SolverKind::Auto {
+            params.solver = if affine { SolverKind::ClosedForm } else { SolverKind::Gradient };
         }
         Ok(Box::new(Prepared { task: Arc::clone(task), params }))
     }
@@ -141,8 +144,8 @@ struct Prepared {
 impl Solver for Prepared {
     fn worker(&self) -> Box<dyn Worker + '_> {
         let (task, params, n) = (&*self.task, &self.params, self.task.model.n_features());
-        match (params.way, task.model.as_linear(), task.model.as_differentiable()) {
-            (Way::Gradient, _, Some(model)) => Box::new(Flip::new(
+        match (params.solver, task.model.as_linear(), task.model.as_differentiable()) {
+            (SolverKind::Gradient, _, Some(model)) => Box::new(Flip::new(
                 task,
                 Gradient {
                     task,
@@ -184,12 +187,12 @@ impl Search for ClosedForm<'_> {
         let mut items: Vec<(usize, f64, Item)> = Vec::new();
         for (j, &w) in weights.iter().enumerate() {
             let (low, high) = reach.ends(j);
-            let (end, way) = if w > 0.0 { (high, 1.0) } else { (low, -1.0) };
-            let (start, cap) = (way * (point[j] - factual[j]), way * (end - factual[j]));
+            let (end, sign) = if w > 0.0 { (high, 1.0) } else { (low, -1.0) };
+            let (start, cap) = (sign * (point[j] - factual[j]), sign * (end - factual[j]));
             if w != 0.0 && start >= 0.0 && cap > start {
                 base[j] = factual[j];
-                let weight = self.task.cost.weight(j, way);
-                items.push((j, way, Item { gain: w.abs(), weight, start, cap }));
+                let weight = self.task.cost.weight(j, sign);
+                items.push((j, sign, Item { gain: w.abs(), weight, start, cap }));
             }
         }
         items.sort_by(|(_, _, a), (_, _, b)| (a.weight * b.gain).total_cmp(&(b.weight * a.gain)));
@@ -201,12 +204,12 @@ impl Search for ClosedForm<'_> {
         norm.prepare(&found, &mut scratch);
         let enough = norm.cheapest(&found, &scratch, needed, &mut moves);
         point.copy_from_slice(&base);
-        for ((j, way, item), u) in items.iter().zip(moves) {
+        for ((j, sign, item), u) in items.iter().zip(moves) {
             // Uses the end itself, so that its bits are kept.
             let (low, high) = reach.ends(*j);
             point[*j] = if u < item.cap {
-                (factual[*j] + way * u).clamp(low, high)
-            } else if *way > 0.0 {
+                (factual[*j] + sign * u).clamp(low, high)
+            } else if *sign > 0.0 {
                 high
             } else {
                 low

@@ -41,11 +41,11 @@ pub(in crate::recourse) struct Actions {
     needed: f64,
     /// The most score that each total shift gains.
     gain: Vec<f64>,
-    ways: Vec<Way>,
+    features: Vec<FeatureActions>,
 }
 
 /// The actions of one feature.
-struct Way {
+struct FeatureActions {
     j: usize,
     /// All its grid points that gain score, least gain first.
     items: Vec<Item>,
@@ -86,7 +86,7 @@ impl Percentiles {
         start: &[f64],
     ) -> Actions {
         let mut gain = vec![0.0; MOST + 1];
-        let mut ways = Vec::new();
+        let mut features = Vec::new();
         for j in (0..start.len()).filter(|&j| reach.is_open(j) && model.weights[j] != 0.0) {
             let items = self.items(j, model.weights[j], &grids[j], (reach.ends(j), start[j]));
             let mut best = items.clone();
@@ -103,9 +103,9 @@ impl Percentiles {
                     }
                 }
             }
-            ways.push(Way { j, items, taken });
+            features.push(FeatureActions { j, items, taken });
         }
-        Actions { start: start.to_vec(), needed: needed(model, start), gain, ways }
+        Actions { start: start.to_vec(), needed: needed(model, start), gain, features }
     }
 
     /// Grid points that gain score, least gain first.
@@ -163,30 +163,31 @@ impl Actions {
     /// a smaller shift.
     fn point(&self, b: usize) -> (Vec<f64>, Vec<usize>) {
         let (mut chosen, mut left) = (Vec::new(), b);
-        for way in self.ways.iter().rev() {
-            if let Some(item) = way.taken[left] {
-                chosen.push((way, item));
+        for feature in self.features.iter().rev() {
+            if let Some(item) = feature.taken[left] {
+                chosen.push((feature, item));
                 left -= item.parts;
             }
         }
         let mut total: f64 = chosen.iter().map(|(_, item)| item.gain).sum();
         let mut at = 0;
         while at < chosen.len() {
-            let (way, item) = chosen[at];
+            let (feature, item) = chosen[at];
             let rest = total - item.gain;
             if rest >= self.needed && chosen.len() > 1 {
                 total = rest;
                 chosen.remove(at);
                 continue;
             }
-            if let Some(nearest) = way.items.iter().find(|item| rest + item.gain >= self.needed) {
+            if let Some(nearest) = feature.items.iter().find(|item| rest + item.gain >= self.needed)
+            {
                 total = rest + nearest.gain;
                 chosen[at].1 = *nearest;
             }
             at += 1;
         }
         let mut point = self.start.clone();
-        chosen.iter().for_each(|(way, item)| point[way.j] = item.to);
-        (point, chosen.iter().map(|(way, _)| way.j).collect())
+        chosen.iter().for_each(|(feature, item)| point[feature.j] = item.to);
+        (point, chosen.iter().map(|(feature, _)| feature.j).collect())
     }
 }

@@ -29,7 +29,7 @@ enum Aim {
 }
 
 /// The variables of one feature.
-struct Ways {
+struct Moves {
     feature: usize,
     interval: (f64, f64),
     up: Option<Variable>,
@@ -98,7 +98,7 @@ struct Program<'a> {
     gained: LinearExpr,
     spent: LinearExpr,
     switches: LinearExpr,
-    ways: Vec<Ways>,
+    features: Vec<Moves>,
 }
 
 impl<'a> Program<'a> {
@@ -120,7 +120,7 @@ impl<'a> Program<'a> {
             gained: LinearExpr::empty(),
             spent: LinearExpr::empty(),
             switches: LinearExpr::empty(),
-            ways: Vec::new(),
+            features: Vec::new(),
         }
     }
 
@@ -133,13 +133,13 @@ impl<'a> Program<'a> {
         if self.task.actions.max_changes().is_some() {
             (low, high) = (low.max(x - FAR), high.min(x + FAR));
         }
-        let up = self.add_way(j, 1.0, (low - x, high - x));
-        let down = self.add_way(j, -1.0, (x - high, x - low));
-        self.ways.push(Ways { feature: j, interval: (low, high), up, down });
+        let up = self.add_move(j, 1.0, (low - x, high - x));
+        let down = self.add_move(j, -1.0, (x - high, x - low));
+        self.features.push(Moves { feature: j, interval: (low, high), up, down });
     }
 
     /// Adds a change of feature `j` in the direction of `sign`, whose length is between `ends`.
-    fn add_way(&mut self, j: usize, sign: f64, ends: (f64, f64)) -> Option<Variable> {
+    fn add_move(&mut self, j: usize, sign: f64, ends: (f64, f64)) -> Option<Variable> {
         if ends.1 <= 0.0 || ends.1.is_nan() {
             return None;
         }
@@ -182,7 +182,7 @@ impl<'a> Program<'a> {
         if let Some(most) = self.task.actions.max_changes() {
             problem.add_constraint(self.switches, ComparisonOp::Le, most as f64);
         }
-        limit_sums(problem, self.task, self.factual, &self.ways);
+        limit_sums(problem, self.task, self.factual, &self.features);
         let mut options = SolveOptions::default();
         options.node_limit = Some(NODES);
         let Ok(Ok(solution)) =
@@ -191,12 +191,12 @@ impl<'a> Program<'a> {
             return Found::Nothing;
         };
         let value = |variable: Option<Variable>| variable.map_or(0.0, |v| solution.var_value(v));
-        for way in &self.ways {
-            let moved = value(way.up) - value(way.down);
+        for moves in &self.features {
+            let moved = value(moves.up) - value(moves.down);
             // A smaller change is a rounding error of the solver.
             if moved.abs() > 1e-12 {
-                point[way.feature] =
-                    (self.factual[way.feature] + moved).clamp(way.interval.0, way.interval.1);
+                point[moves.feature] =
+                    (self.factual[moves.feature] + moved).clamp(moves.interval.0, moves.interval.1);
             }
         }
         Found::Optimal
@@ -204,16 +204,16 @@ impl<'a> Program<'a> {
 }
 
 /// Adds the limits that relations of the schema put on sums of features.
-fn limit_sums(problem: &mut Problem, task: &Task, factual: &[f64], ways: &[Ways]) {
+fn limit_sums(problem: &mut Problem, task: &Task, factual: &[f64], features: &[Moves]) {
     for tie in task.actions.ties() {
         let (Tie::Sum { terms, equal, .. }, Some(room)) = (tie, tie.room(factual)) else {
             continue;
         };
         let mut sum = LinearExpr::empty();
         for &(c, k) in terms {
-            for way in ways.iter().filter(|way| way.feature == c) {
-                way.up.iter().for_each(|v| sum.add(*v, k));
-                way.down.iter().for_each(|v| sum.add(*v, -k));
+            for moves in features.iter().filter(|moves| moves.feature == c) {
+                moves.up.iter().for_each(|v| sum.add(*v, k));
+                moves.down.iter().for_each(|v| sum.add(*v, -k));
             }
         }
         let sign = if *equal { ComparisonOp::Eq } else { ComparisonOp::Le };
