@@ -19,7 +19,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
-/// Keys of JSON rows that are not columns of the other formats.
+/// Keys of JSON rows that are no columns of the other formats.
 const JSON_KEYS: [&str; 9] = [
     "from",
     "to",
@@ -32,7 +32,7 @@ const JSON_KEYS: [&str; 9] = [
     "meta",
 ];
 
-/// The inputs and settings of a streaming command.
+/// What a streaming command needs besides its work.
 pub(crate) struct Stream<'a> {
     ask: &'a Ask,
     tables: &'a Tables,

@@ -1,4 +1,4 @@
-//! Reads people from tables, and names rows in errors.
+//! People as tables have them: which columns are read, and which row was refused.
 
 use anyhow::Result;
 use probe_core::Setup;
@@ -6,17 +6,17 @@ use probe_io::{Chunk, Chunks, ColumnPlan, Columns, Field, Format, TableReader};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Adds the row to an error of the engine. This reads the chunk to find the line, so that it is
-/// only done for errors.
+/// Names the row that the engine refused. Finding a row's line reads the chunk, so only an error
+/// does it.
 pub fn at_row(chunk: &Chunk, row: usize) -> impl FnOnce(probe_core::Error) -> anyhow::Error {
     move |error| match error {
-        // No row is at fault.
+        // Nobody's row is at fault.
         probe_core::Error::Cancelled => probe_io::Error::Cancelled.into(),
         error => anyhow::anyhow!("{}: {}: {error}", chunk.plan().file(), chunk.place(row)),
     }
 }
 
-/// The feature columns of people. Values may be missing if the model accepts that.
+/// The features of people, who may lack what the model takes as missing.
 pub fn columns_of_people(setup: &Setup) -> Columns {
     let encoding = &setup.encoding;
     let features: Vec<String> = encoding.features().iter().map(|f| f.name.clone()).collect();
@@ -29,8 +29,9 @@ pub fn columns_of_people(setup: &Setup) -> Columns {
     Columns { missing, encoding, ..Columns::features(&features) }
 }
 
-/// Reads a whole file of people into memory, in the given format if there is one. Fails on columns
-/// that are not features, unless `ignore_extra`. A missing value is NaN, if the model accepts it.
+/// People of a file, whole, for files that must be in memory; in a format that may be told, failing
+/// on columns that are no features unless `ignore_extra`. A missing value is NaN, where the model
+/// takes it.
 pub fn read_people(
     path: &Path,
     format: Option<Format>,
@@ -40,7 +41,7 @@ pub fn read_people(
     people_of(TableReader::open(path, format)?, setup, ignore_extra)
 }
 
-/// The same for an open table.
+/// The same of a table that is open.
 pub fn people_of(reader: TableReader, setup: &Setup, ignore_extra: bool) -> Result<Vec<f64>> {
     let wanted = Columns { ignore_extra, ..columns_of_people(setup) };
     let chunks: Chunks = reader.select(&wanted)?;

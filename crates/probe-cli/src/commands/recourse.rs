@@ -17,7 +17,7 @@ use probe_service::{Command, Prepared};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 
-/// Counts of answers for the closing note.
+/// What the people got, counted for the closing note.
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     certified: u64,
@@ -34,7 +34,7 @@ impl Tally {
                 Status::Certified => self.certified += 1,
                 Status::Found if answer.rate > max_rate => self.above += 1,
                 Status::Found => self.uncertified += 1,
-                // A person with fewer alternatives than requested still has an answer.
+                // Who has fewer ways than were asked for still has some.
                 Status::None if answer.reason == Some(Reason::NoOtherWay) => {}
                 Status::None => self.none += 1,
                 Status::Favourable => self.favourable += 1,
@@ -157,7 +157,7 @@ fn instead_of_table(letters: &Letters<'_>) -> Result<Instead> {
     })
 }
 
-/// The part that all records of a run share.
+/// What the records of a run have in common.
 fn setting(args: &Recourse, prepared: &Prepared, meta: &Value) -> Value {
     let mut setting = meta.clone();
     if let Value::Object(fields) = &mut setting {
@@ -182,7 +182,7 @@ fn setting(args: &Recourse, prepared: &Prepared, meta: &Value) -> Value {
     setting
 }
 
-/// Warns if `--tolerance` has no effect, or less than expected.
+/// Says where `--tolerance` does less than one may think.
 fn warn_of_tolerance(engine: &Engine, told: bool, printer: &Printer) {
     if engine.setup().model.as_linear().is_some() {
         let how = if told { "they are reported" } else { "JSON reports them (--format jsonl)" };

@@ -217,7 +217,7 @@ impl Engine {
             return Ok(Estimate::mixture(&parts));
         }
         let exact = parts.iter().all(|(_, part)| part.exact);
-        // To stay on the safe side, outcomes that are not evaluated count as rejected.
+        // To stay on the safe side, what is not looked at is rejected.
         let unknown = Estimate { rate: 1.0, std_error: 0.0, lower: 0.0, upper: 1.0, exact: false };
         parts.push((outcomes.rest, unknown));
         let seen = Estimate::mixture(&parts);

@@ -101,8 +101,8 @@ impl RecordReader {
                     self.fail(&data[..pos], records.len(), what);
                     break;
                 }
-                // A long record is scanned again after each read. Reading larger and larger pieces
-                // keeps the total work linear.
+                // A long record is framed again each time: reading ever larger pieces keeps that
+                // linear.
                 Frame::More => {
                     let want = READ.max(data.len() - pos);
                     if let Err(error) = self.fill(&mut data, want) {

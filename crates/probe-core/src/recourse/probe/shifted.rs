@@ -3,15 +3,15 @@
 //! The problem is to minimise cost subject to $c(x) \ge 0$, where $c$ is the slack of
 //! [`ShiftedRate`]: with $z = z_r$ it is $w^\top x + b - z\sqrt{\operatorname{var}(x)}$ for a
 //! random change (corrected to the exact rate), and $\min_v v^\top x + b - z\sigma\lVert v\rVert$
-//! for a bounded one. Both are concave for $r < 1/2$, the first except for a correction of some
-//! thousandths. The problem is then convex, and a local optimum is the optimum. First the search
+//! for a bounded one. Both are concave for $r < 1/2$, the first but for a correction of some
+//! thousandths, so that the problem is convex and a local optimum is the optimum. First the search
 //! enters the feasible set; then each step linearises $c$, solves the rest exactly
 //! ([`super::linear`]) inside a trust region, without which steps can cycle, and is brought back to
-//! where $c \ge 0$. Every iterate is feasible, and none costs more than the previous one.
+//! where $c \ge 0$. Every iterate is feasible and none costs more than the last.
 //!
-//! A limit on the number of changes makes the problem discrete; such steps cannot solve it, so that
-//! it is rejected. `super::discrete` chooses categories and steps around this solver, which leaves
-//! groups as they are.
+//! A limit on the number of changes makes the problem discrete, which steps of this kind do not
+//! solve: refused. Categories and steps are chosen around it (`super::discrete`); groups stay as
+//! they are here.
 
 use super::super::ask::Posed;
 use super::super::{Ask, Goal, Proposal, Reason, Solver, Task, Verdict, Worker};
@@ -25,9 +25,9 @@ use crate::noise::NoiseOn;
 use std::sync::Arc;
 
 const MAX_STEPS: usize = 400;
-/// Steps and gains below this share count as rounding.
+/// Steps and gains below this share are rounding.
 const ROUNDING: f64 = 1e-12;
-/// Scores above this, or above this share of the person's, are favourable in spite of rounding.
+/// Scores above this, or this share of the person's, are favourable whatever rounding does.
 const FAVOURABLE: f64 = 1e-9;
 /// Rates below this are lost in the rounding of the exact rate.
 const LEAST_RATE: f64 = 1e-9;
@@ -98,7 +98,7 @@ impl Place {
         self.gradient.iter().fold(0.0, |most, g| g.abs().max(most))
     }
 
-    /// The magnitude that rounding is relative to: the largest value or slope, at least 1.
+    /// What rounding is measured by: one, or the largest value or slope.
     fn scale(&self) -> f64 {
         self.point.iter().fold(1.0_f64.max(self.steepest()), |most, x| x.abs().max(most))
     }
@@ -150,7 +150,7 @@ impl Worker for ShiftedWorker<'_> {
             return Ok(());
         }
         let z = upper_quantile(target);
-        // A rate that no point reaches need not be searched for.
+        // What no point reaches need not be looked for.
         let within_reach = !any && self.solver.rate.least_rate() <= target;
         let stuck = (0..factual.len()).all(|j| interval(j) == Some((factual[j], factual[j])));
         proposal.verdict = if within_reach && self.enter(factual, z) {
@@ -185,7 +185,7 @@ impl ShiftedWorker<'_> {
         let Self { task, step, here, trial, .. } = self;
         let interval = |j: usize| {
             let (low, high) = task.actions.interval(j, factual[j])?;
-            // A person outside strict bounds first moves inside, regardless of the radius.
+            // A person outside strict bounds moves inside first, however far that is.
             let near = (here.point[j] - radius).max(low).min(high);
             Some((near, (here.point[j] + radius).min(high).max(near)))
         };
@@ -193,8 +193,8 @@ impl ShiftedWorker<'_> {
         step.cheapest(task, (factual, value), &here.gradient, needed, interval, &mut trial.point)
     }
 
-    /// Steps from the person to a point with slack, into `self.here`. False if none is found;
-    /// `self.here` is then near a most robust point, if there is one.
+    /// Steps from the person to a point with slack, into `self.here`. False if none is found: there
+    /// is then a most robust point nearby, or none at a finite distance.
     fn enter(&mut self, factual: &[f64], z: f64) -> bool {
         let (task, rate) = (&self.task, &self.solver.rate);
         for (j, x) in self.here.point.iter_mut().enumerate() {
@@ -209,8 +209,7 @@ impl ShiftedWorker<'_> {
             if self.here.slack >= 0.0 {
                 return true;
             }
-            // A concave slack is below its linearisation, so that slightly more than zero is
-            // required.
+            // A concave slack ends below its linearisation, so ask for a little more than none.
             self.propose(factual, radius, ROUNDING * self.here.scale());
             self.trial.look(rate, z);
             let gained = self.trial.slack - self.here.slack;
@@ -262,8 +261,8 @@ impl ShiftedWorker<'_> {
         self.here.point.copy_from_slice(&best);
     }
 
-    /// Raises the required linearised slack at `self.here` until there is slack at `self.trial`.
-    /// Returns the cost there, or `None` if that fails.
+    /// Raises what is asked of the linearised slack at `self.here` until there is slack at
+    /// `self.trial`; the cost there, if that succeeds.
     fn bring_back(&mut self, factual: &[f64], z: f64, radius: f64) -> Option<f64> {
         let mut needed = 0.0;
         for _ in 0..12 {
@@ -295,15 +294,16 @@ impl ShiftedWorker<'_> {
         }
         match best {
             Some(point) => self.here.point = point,
-            // Moves as close to favourable as possible.
+            // As close to favourable as it gets.
             None => _ = self.enter(factual, 0.0),
         }
         low > 0.0
     }
 
-    /// The cheapest point that the current model accepts, into `self.here`. If there is none, does
-    /// nothing and returns false. Needed because all points have about the same rate if the change
-    /// of the model is much larger than the score.
+    /// The cheapest point that the model accepts as it is now, into `self.here`; false, and nothing
+    /// done, if there is none. All points have about the same rate where a change of the model
+    /// drowns
+    /// the score.
     fn accept(&mut self, factual: &[f64]) -> bool {
         let Self { task, step, here, trial, .. } = self;
         let Some(linear) = task.model.as_linear() else { return false };

@@ -16,9 +16,8 @@ use std::ops::ControlFlow;
 const DRAWS: usize = 64;
 /// Pilot draws around a point.
 const PILOT_DRAWS: usize = 16_384;
-/// Number of draws for the lower bound on the rate of the person's own point.
+/// Draws behind a bound on the rate of the person's own point, and the number of their stream.
 const BOUND_DRAWS: usize = 1_024;
-/// The stream of these draws: a number that no segment has.
 const BOUND_SEGMENT: u64 = 1 << 32;
 
 const RULE: StoppingRule = StoppingRule::up_to(MAX_BLOCKS);
