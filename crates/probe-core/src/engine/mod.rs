@@ -87,8 +87,8 @@ impl Engine {
         sampling.least_rate((1.0 - self.setup.confidence) / of.max(1) as f64)
     }
 
-    /// A lower bound on the rate of every point. It is positive only if the model may change by more
-    /// than its score.
+    /// A lower bound on the rate of every point. It is positive only if the model may change by
+    /// more than its score.
     pub fn least_rate(&self) -> f64 {
         match &self.rates {
             RateSource::Exact(Some(shifted)) => shifted.least_rate(),
