@@ -31,10 +31,10 @@ const SEEDS: [u64; 3] = [1, 2, 3];
 /// What to compare.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// People per data set and model, at most
+    /// Most people per data set and model
     #[arg(long, default_value_t = PEOPLE)]
     people: usize,
-    /// Draws behind each rate
+    /// Draws for each rate
     #[arg(long, default_value_t = DRAWS)]
     draws: usize,
     /// Only data sets and models whose title contains this, such as "HELOC" or "boosted"
@@ -123,8 +123,8 @@ fn document(rows: &[(String, Row)], refused: &[(String, String)]) -> String {
          models. At most {PEOPLE} people of the test split whom the model denies; numbers other \
          than age may change, each within the range it has in the data, categories and age may \
          not; people miss each number that may change by σ = {SIGMA} of its range; *r* = {RATE}, \
-         l1 cost.\n\n{HEADER}\n{}\n\nWhat `probe` said to those whom it gave no certificate: \
-         {}.\n\nNot served, because the method needs something that the model does not \
+         l1 cost.\n\n{HEADER}\n{}\n\nReasons of `probe` for people without a certificate: \
+         {}.\n\nNot supported, because the method needs something that the model does not \
          have: {}.\n\n{COLUMNS}",
         lines.join("\n"),
         if reasons.is_empty() { "there are none".to_owned() } else { reasons.join("; ") },

@@ -176,8 +176,8 @@ pub(crate) fn render(networks: &[OnNetwork], product: f64) -> String {
             "### Arithmetic of an answer for a network\n\n\
              One thread, r = {RATE}; the least of {ROUNDS} rounds. A product of {SIZE} × {SIZE} \
              matrices (`matrixmultiply`) makes {:.1} GFLOP/s here. A line needs {PER_UNIT} \
-             operations for each hidden unit at the least: to be placed, \
-             and to be looked at once.\n",
+             operations per hidden unit at least: to place it, and to \
+             evaluate it once.\n",
             1e-9 * product
         ),
         "| network | lines: search, certificate and report | µs an answer | without a \

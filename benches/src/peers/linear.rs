@@ -198,15 +198,15 @@ fn render(rows: &[Row]) -> String {
          Plain l1, or with columns kept between 0 and 1. Ours is exact, and each answer is judged \
          as it is printed: scored again, its rate from the score, bounds checked.\n\n\
          - **batched PyTorch, as for networks**: the search that networks are compared with below, \
-         which knows the closed-form margin and lands by a bisection on 4,096 samples; the model \
-         is two units to it.\n\
-         - **descent**: everybody at once, Adam with a soft threshold on the closed-form margin, \
+         which uses the closed-form margin and ends with a bisection on 4,096 samples. The model \
+         is given to it as a network of two units.\n\
+         - **descent**: all people at once, Adam with a soft threshold on the closed-form margin, \
          float32, in blocks of 8,192 people, the best feasible iterate; step, penalty and decay \
-         tuned. 120 steps are enough for answers within 0.2 % of the least cost; \
-         with 1,000 they are least.\n\
-         - **closed form by hand**: by somebody who knows the solution and has no other question: \
-         one column for everybody, or one sort and one cumulative sum; \
-         no check of what comes out.\n\n\
+         tuned. 120 steps are enough for answers within 0.2 % of the lowest cost; \
+         with 1,000 steps they have the lowest cost.\n\
+         - **closed form by hand**: the known solution of this one problem, written by hand: one \
+         column for all people, or one sort and one cumulative sum. \
+         The result is not checked.\n\n\
          | question | method | people | with an answer | above r | cost to ours | changed | per \
          CPU second | ours | ours is, times |\n|---|---|---|---|---|---|---|---|---|---|\n"
     );
@@ -226,8 +226,8 @@ fn render(rows: &[Row]) -> String {
         );
     }
     text + "\n**above r**: share of their answers whose exact rate is above r by more than a \
-            hundred-thousandth of it, which single precision does not excuse; \
-            of ours none is above r at all.\n"
+            hundred-thousandth of it, which is more than single precision explains. \
+            None of our answers is above r.\n"
 }
 
 #[cfg(test)]

@@ -41,8 +41,8 @@ pub(super) fn about(path: &str) -> &'static str {
 /// All pictures of which there are curves, by the names of their files.
 pub(super) fn draw(curves: &[Curve]) -> Vec<(&'static str, String)> {
     let of = |panel: Panel| curves.iter().filter(move |curve| curve.panel == panel);
-    let caption = "Axes are logarithmic, but for those of threads and layers. Dots and full lines: \
-                   measured. Broken lines: what theory gives, through the last point.";
+    let caption = "Axes are logarithmic, except those of threads and layers. Dots and full lines: \
+                   measured. Broken lines: the theory, through the last point.";
     let mut made = Vec::new();
     for Picture { file, title, panels } in PICTURES {
         let panels: Vec<Panel> =

@@ -22,10 +22,10 @@ pub(super) fn table(subjects: &[Subject]) -> Result<String> {
         }
     }
     Ok(format!(
-        "The features that the trees split on most may change and are missed by σ = {SIGMA}; the \
-         others do neither. r = {RATE}; one thread. Rates are sums over boxes, and no sample is \
-         drawn for an answer or its certificate. People without recourse are told so, and count \
-         for the times.\n\n{}\n",
+        "The features that the trees split on most may change and have noise, σ = {SIGMA}. The \
+         others are fixed and have none. r = {RATE}; one thread. Rates are sums over boxes, so \
+         that neither answers nor certificates need samples. Times include people without \
+         recourse.\n\n{}\n",
         lines.join("\n")
     ))
 }

@@ -35,11 +35,11 @@ pub(crate) struct Engine {
     raised: Raised,
 }
 
-/// How tables are read: columns that are no features are passed over or refused; threads; who hears
-/// of progress.
+/// How tables are read: whether extra columns are ignored, the id columns, threads, and the
+/// progress callback.
 #[derive(FromPyObject)]
 struct How {
-    /// Columns that texts tell of people.
+    /// Columns that identify people in texts.
     ids: Vec<String>,
     ignore_extra: bool,
     threads: usize,
@@ -48,10 +48,10 @@ struct How {
 
 #[pymethods]
 impl Engine {
-    /// The engine of `model` for a request (JSON); `noise` is the content of the noise file that
-    /// it names; `reference` are rows like those it was trained on. The switches say whether the
-    /// model's own schema is ignored, and whether recourse is sought: without it, it scores and
-    /// rates only.
+    /// The engine of `model` for a request (JSON); `noise` is the content of the noise file that it
+    /// names; `reference` are rows like those it was trained on. The switches say whether the
+    /// model's own schema is ignored, and whether the engine finds recourse; otherwise it only
+    /// scores and rates points.
     #[new]
     #[pyo3(signature = (model, schema, request, reference, noise, switches))]
     fn new(
@@ -91,13 +91,13 @@ impl Engine {
         made.map_err(|error| or_raised(&raised, raise(error)))
     }
 
-    /// Notes and warnings of its making.
+    /// Notes and warnings from building the engine.
     #[getter]
     fn said(&self) -> (Vec<String>, Vec<String>) {
         self.said.clone()
     }
 
-    /// What every result is about, as JSON.
+    /// The `meta` object of every result, as JSON.
     #[getter]
     fn meta(&self) -> String {
         self.meta.to_string()
@@ -169,7 +169,7 @@ impl Engine {
         sheet.into_columns(texts)
     }
 
-    /// The answers with all there is to say of them: a JSON text each.
+    /// The answers with all their fields, each as JSON text.
     fn records(&self, py: Python<'_>, people: PyTable, how: How) -> PyResult<Vec<String>> {
         let (relax, cancelled) = (self.request.relax, Cancel::default());
         self.texts(
@@ -253,7 +253,7 @@ impl Engine {
         self.checked(table)
     }
 
-    /// Rates of points, which were made for the people of `origins` where that is given.
+    /// Rates of points. `origins` are the people to whom they were advised, if given.
     fn rate(
         &self,
         py: Python<'_>,
@@ -324,8 +324,8 @@ impl Engine {
         let (ids, ignore_extra) = (how.ids.clone(), how.ignore_extra);
         let wanted = Columns { ids, ignore_extra, ..columns_of_people(&self.prepared.setup) };
         let chunks = reader(name, table)?.select(&wanted).map_err(|error| raise(error.into()))?;
-        // Rows in memory are handed out by the number where a person is microseconds: measured,
-        // fewer or more at a time were slower.
+        // Rows per portion if a person takes microseconds. Measured: smaller and larger portions
+        // are slower.
         let rows = work.portion().unwrap_or(4096);
         Ok(chunks.with_limit(ChunkLimit { rows, bytes: usize::MAX }))
     }
@@ -358,20 +358,20 @@ impl Engine {
         Ok(told.into_inner().unwrap_or_default().into_values().flatten().collect())
     }
 
-    /// The result, or the exception that a function raised on the way.
+    /// The result, or the exception that a Python function raised meanwhile.
     fn checked<T>(&self, result: PyResult<T>) -> PyResult<T> {
         result.map_err(|error| or_raised(&self.raised, error))
     }
 }
 
-/// A request in its domain.
+/// A checked request.
 fn request_of(json: &str) -> PyResult<Request> {
     let checked = |request: Request| request.check().map(|()| request);
     let request: Result<Request, RequestError> = Request::from_json(json).and_then(checked);
     request.map_err(|error| raise(error.into()))
 }
 
-/// The exception that a function raised, where that is what the error tells of.
+/// The exception that a Python function raised, if the error comes from it.
 fn or_raised(raised: &Raised, error: PyErr) -> PyErr {
     Python::attach(|py| {
         let text = error.value(py).to_string();

@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// Where exceptions wait that a function raised while engines worked, by their texts.
+/// Exceptions that a Python function raised while an engine worked, by their texts.
 pub(crate) type Raised = Arc<Mutex<BTreeMap<String, PyErr>>>;
 
-/// More than any model needs.
+/// The largest number of exceptions that are kept.
 const MOST: usize = 64;
 
 /// A model.
@@ -26,7 +26,7 @@ pub(crate) struct Model {
 
 #[pymethods]
 impl Model {
-    /// A model file of any kind that is known.
+    /// Reads a model file of any known kind.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
         let file = ModelFile::load(path).map_err(|error| raise(error.into()))?;
@@ -40,8 +40,8 @@ impl Model {
         Ok(Self { file, raised: Raised::default() })
     }
 
-    /// A function of the bytes of rows of `f64`, and of their number, that gives the bytes of a
-    /// score each.
+    /// A model that is a Python function. It takes the bytes of rows of `f64` and their number, and
+    /// returns the bytes of one score per row.
     #[staticmethod]
     fn black_box(score: Py<PyAny>, features: Vec<String>, name: &str) -> PyResult<Self> {
         let raised = Raised::default();

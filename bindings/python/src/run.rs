@@ -10,19 +10,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How often the interpreter is asked whether it was interrupted.
+/// How often the interpreter is checked for interrupts.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Whether work is to stop.
 pub(crate) type Cancel = Arc<AtomicBool>;
 
 thread_local! {
-    /// That of the work that this thread is at.
+    /// The flag of this thread's current work.
     static CANCEL: RefCell<Option<Cancel>> = const { RefCell::new(None) };
 }
 
-/// Whether the work of this thread is to stop: for functions of Python, which are asked many times
-/// for each person.
+/// Whether this thread's work is to stop. Used by Python functions, which are called many times per
+/// person.
 pub(crate) fn is_cancelled() -> bool {
     CANCEL
         .with_borrow(|cancel| cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)))
@@ -77,7 +77,7 @@ fn run<S>(
         std::thread::scope(|scope| {
             let (finished, wait) = channel();
             let worker = scope.spawn(|| {
-                // Dropped when the work ends, however it ends.
+                // Dropped when the work ends, also if it panics.
                 let _finished = finished;
                 let job = Job { reader, writer, threads, cancelled };
                 let scratch = || {

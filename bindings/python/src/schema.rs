@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use std::path::PathBuf;
 
-/// Units of features, and what may become of them.
+/// Units of the features, and how they may change.
 #[pyclass(frozen, module = "probe_recourse._probe")]
 pub(crate) struct Schema {
     pub(crate) schema: probe_core::Schema,

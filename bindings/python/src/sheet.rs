@@ -1,5 +1,5 @@
-//! Answers as columns of NumPy, made at their whole length and written part by part by whoever
-//! works on it: pandas takes them as they are.
+//! Answers as NumPy columns. They are allocated in full length, and each worker writes its own
+//! rows. pandas uses them without a copy.
 
 use anyhow::{Context as _, Result, bail};
 use numpy::{PyArray1, PyArrayMethods as _, PyReadwriteArray1};
@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// A column as Python gets it: its name, its values, and the texts that they are the numbers of.
+/// A column for Python: its name, its values and, for a column of texts, the distinct texts that
+/// the values are indices of.
 pub(crate) type Whole<'py> = (String, Bound<'py, PyAny>, Option<Vec<Option<String>>>);
 
 /// The columns of a table of known length. Floats and whole numbers with gaps have NaN for them.
@@ -35,15 +36,15 @@ enum Part<'a> {
 /// A table that workers write to, each its own rows.
 pub(crate) struct Parts<'a> {
     fields: &'a [Field],
-    /// Parts that are not taken yet, by their first row.
+    /// Parts that no worker has taken yet, by their first row.
     free: Mutex<BTreeMap<usize, Vec<Part<'a>>>>,
-    /// Of each column of texts, those that occur, with their numbers.
+    /// For each column of texts, the distinct texts with their indices.
     texts: Vec<Mutex<Texts>>,
 }
 
 type Texts = BTreeMap<Option<String>, i64>;
 
-/// Texts that are looked for among those of the part before all others are asked.
+/// Number of texts that are remembered per part, and searched before the shared table.
 const FEW: usize = 8;
 
 impl<'py> Sheet<'py> {
@@ -78,7 +79,7 @@ impl<'py> Sheet<'py> {
         })
     }
 
-    /// The columns; `texts` are those that workers met.
+    /// The columns; `texts` are the distinct texts that workers found.
     pub(crate) fn into_columns(
         self,
         texts: Vec<Option<Vec<Option<String>>>>,
@@ -87,7 +88,7 @@ impl<'py> Sheet<'py> {
             self.fields.iter().zip(self.arrays).zip(texts).map(|((field, array), texts)| {
                 let values = match array {
                     Array::Integers(values) => values.as_any().clone(),
-                    // Whole numbers stay so where none is missing.
+                    // Whole numbers stay whole if none is missing.
                     Array::Floats(values)
                         if field.kind() == FieldKind::Integer
                             && !values.as_array().iter().any(|v| v.is_nan()) =>
@@ -138,7 +139,7 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// Of each column of texts, those that workers met, by their numbers.
+    /// For each column of texts, the distinct texts in the order of their indices.
     pub(crate) fn into_texts(self) -> Vec<Option<Vec<Option<String>>>> {
         let found = |(texts, field): (Mutex<Texts>, &Field)| {
             let texts = texts.into_inner().unwrap_or_default();
@@ -151,7 +152,7 @@ impl<'a> Parts<'a> {
         self.texts.into_iter().zip(self.fields).map(found).collect()
     }
 
-    /// Rows that are free, which are not any more.
+    /// Takes free rows.
     fn take(&self, first: usize, n_rows: usize) -> Option<Vec<Part<'a>>> {
         if n_rows == 0 {
             return Some(Vec::new());
@@ -191,10 +192,10 @@ fn fill<T>(out: &mut [T], values: impl Iterator<Item = T>) {
     out.iter_mut().zip(values).for_each(|(out, value)| *out = value);
 }
 
-/// Writes the numbers of the texts, which new ones get.
+/// Writes the indices of the texts; a new text gets a new index.
 fn number(out: &mut [i64], cells: &[Option<Cow<'_, str>>], texts: &Mutex<Texts>) -> Result<()> {
-    // Words such as those of a status lie in one place each, by which they are known again without
-    // being read.
+    // Words such as a status are static, so that they can be recognised by their address without
+    // being compared.
     let mut met: Vec<(Option<&str>, i64)> = Vec::new();
     for (out, cell) in out.iter_mut().zip(cells) {
         let text = cell.as_deref();

@@ -104,15 +104,15 @@ fn render(rows: &[Row]) -> String {
         })
         .collect();
     format!(
-        "Written by `cargo xtask bench frames`, which builds the wheel in release and asks the \
-         package and the Rust library (`Engine::recourse`, rows to answers) about the same people, \
-         in turns, in one run on {}; the points must be equal bit for bit. Medians (least to most) \
-         of {ROUNDS} turns, of each the best of {REPEATS}.\n\n\
-         | people | library | pandas to pandas | ratio | process with the people alone | at \
+        "Written by `cargo xtask bench frames`, which builds the wheel in release and lets \
+         the package and the Rust library (`Engine::recourse`, rows to answers) answer the same \
+         people, in turns, in one run on {}. The points must be equal bit for bit. Medians (least \
+         to most) of {ROUNDS} turns; each is the best of {REPEATS} runs.\n\n\
+         | people | library | pandas to pandas | ratio | memory before | memory at \
          most |\n|---|---|---|---|---|---|\n{}\n\n\
-         Answers are written by whoever computes them into columns of NumPy that are as long as \
-         the whole, and pandas takes these as they are. The most memory is that of a second call \
-         while the answers of the first are still there.",
+         Workers write their answers directly into NumPy columns of full length, which pandas \
+         uses without a copy. The last column is the largest memory of a second call, while the \
+         answers of the first are still in use.",
         clock::machine(),
         lines.join("\n")
     )

@@ -24,7 +24,7 @@ static SIGNAL: AtomicU8 = AtomicU8::new(INTERRUPT);
 static HOLDING: AtomicUsize = AtomicUsize::new(0);
 /// Whether an output was written to its end.
 static WRITTEN: AtomicBool = AtomicBool::new(false);
-/// Whether somebody has said that the run was interrupted, and ends it.
+/// Whether some thread has reported the interruption, and will end the process.
 static TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Starts to listen for signals. Call it before any thread is started. If it fails, Ctrl-C ends the
@@ -36,8 +36,8 @@ pub(crate) fn listen() {
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]
         .into_iter()
         .for_each(|signal| signals.add(signal));
-    // Block the signals in this thread and in all that it starts, and wait for them in a thread of
-    // their own, which learns the number of the signal.
+    // Blocks the signals in this thread and in all threads that it starts. A separate thread waits
+    // for them, and so gets the number of the signal.
     if signals.thread_block().is_err() {
         return;
     }
@@ -73,7 +73,7 @@ fn stop(signal: u8) {
     }
 }
 
-/// Ends the process without waiting for anybody; unfinished files are removed.
+/// Ends the process without waiting for other threads; unfinished files are removed.
 fn end() {
     abandon_outputs();
     say(&Printer::new(false));

@@ -1,5 +1,4 @@
-//! What `--audit` keeps of a run: a record for each answer, in the order of the rows, whichever
-//! thread made it.
+//! The records of `--audit`: one per answer, in the order of the rows, from any number of threads.
 
 use anyhow::{Context as _, Result};
 use probe_io::{AuditTrail, Chain};
@@ -8,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// What belongs to chunks, by their first row, until its turn comes.
+/// Items that wait for their turn, by the first row of their chunk.
 #[derive(Debug)]
 pub(crate) struct Queue<T>(BTreeMap<u64, T>);
 
@@ -17,18 +16,18 @@ impl<T> Queue<T> {
         Self(BTreeMap::new())
     }
 
-    /// Takes what belongs to the chunk that starts at this row.
+    /// Adds the item of the chunk that starts at this row.
     pub(crate) fn put(&mut self, first_row: u64, thing: T) {
         self.0.insert(first_row, thing);
     }
 
-    /// The next thing that belongs to the first `rows` rows.
+    /// The next item of the first `rows` rows.
     pub(crate) fn next_before(&mut self, rows: u64) -> Option<T> {
         self.0.first_entry().filter(|entry| *entry.key() < rows).map(|entry| entry.remove())
     }
 }
 
-/// Records on their way to the trail.
+/// Records that wait to be written in order.
 pub(crate) struct Ledger(Mutex<Waiting>);
 
 struct Waiting {
@@ -51,7 +50,7 @@ impl Ledger {
         }
     }
 
-    /// Passes on what belongs to the first `rows` rows, which are written.
+    /// Passes on the records of the first `rows` rows, which have been written.
     pub(crate) fn pass(&self, rows: u64) {
         let Ok(mut waiting) = self.0.lock() else { return };
         while let Some(records) = waiting.records.next_before(rows) {

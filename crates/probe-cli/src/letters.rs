@@ -1,4 +1,4 @@
-//! Letters of a run: in place of the table, or beside it.
+//! The letters of a run: instead of the table, or in addition to it.
 
 use crate::args::{Explain, Form, Tables};
 use crate::interrupt::Hold;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Letters as they are asked for; `None` where none are. Fails on flags that do not go together.
+/// The requested letters; `None` without any. Fails on flags that exclude each other.
 pub(crate) fn letters_of<'e>(
     args: &Explain,
     tables: &Tables,
@@ -52,7 +52,7 @@ fn kind(args: &Explain, tables: &Tables) -> Result<Kind> {
             --explain says which";
         return Err(Usage::of(flag, what).into());
     };
-    // The table has its own format, unless the letters stand in its place.
+    // `--format` is about the table, unless letters replace it.
     let format = tables.format.filter(|_| args.explain_out.is_none());
     let jsonl = || if ending.as_deref() == Some("jsonl") { Format::Jsonl } else { Format::Json };
     match (form, format) {
@@ -68,11 +68,11 @@ fn kind(args: &Explain, tables: &Tables) -> Result<Kind> {
     }
 }
 
-/// Letters on their way to a file of their own, in the order of the rows.
+/// Letters that wait to be written to their file in the order of the rows.
 pub(crate) struct Post {
     encoder: Encoder,
     waiting: Mutex<Waiting>,
-    /// Last, so that it outlives the file.
+    /// Last field, so that it is dropped after the file.
     _hold: Hold,
 }
 
@@ -111,7 +111,7 @@ impl Post {
         Ok(())
     }
 
-    /// Passes on what belongs to the first `rows` rows, which are written.
+    /// Passes on the letters of the first `rows` rows, which have been written.
     pub(crate) fn pass(&self, rows: u64) {
         let Ok(mut waiting) = self.waiting.lock() else { return };
         while let Some(encoded) = waiting.queue.next_before(rows) {

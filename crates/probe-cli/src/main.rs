@@ -42,11 +42,11 @@ fn dispatch(cli: Cli, printer: &Printer) -> Result<()> {
     commands::run(command, &common, printer)
 }
 
-/// Says what went wrong, in one line, and picks the exit status.
+/// Prints the error in one line, and returns the exit status.
 fn finish(error: &anyhow::Error, printer: &Printer) -> ExitCode {
     use probe_io::Error;
     match error.downcast_ref::<Error>() {
-        // Whoever read our output has seen enough.
+        // The reader of standard output has closed it, which is not an error.
         Some(Error::BrokenPipe) => return ExitCode::SUCCESS,
         Some(Error::Cancelled) => return interrupt::tell(printer),
         Some(Error::UnexpectedColumn { column, .. }) => {

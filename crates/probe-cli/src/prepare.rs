@@ -1,4 +1,4 @@
-//! From a request and the files beside it to what engines are made of.
+//! Prepares a request: reads its files, and checks it against them.
 
 use crate::args::{Ask, Tables};
 use crate::printer::Printer;
@@ -37,7 +37,7 @@ fn noise_file(noise: &str) -> Option<Result<Vec<u8>, probe_io::Error>> {
     Some(std::fs::read(path).map_err(error))
 }
 
-/// Counts the rows that the confidence is divided over, where nobody said how many there are.
+/// Counts the rows that the confidence is divided over, unless `--rows` gives their number.
 pub(crate) fn count_for_confidence(
     request: &mut Request,
     ask: &Ask,

@@ -24,26 +24,26 @@ impl Printer {
         Self { quiet }
     }
 
-    /// Something a person may want to know; never part of the result.
+    /// A note that the user may find useful; never part of the result.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             let _ = writeln!(anstream::stderr(), "{text}");
         }
     }
 
-    /// Something that is probably not what was meant.
+    /// A warning: something is probably a mistake.
     pub(crate) fn warn(&self, text: &str) {
         if !self.quiet {
             let _ = writeln!(anstream::stderr(), "{WARNING}warning:{WARNING:#} {text}");
         }
     }
 
-    /// What went wrong.
+    /// An error.
     pub(crate) fn error(&self, text: &str) {
         let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {text}");
     }
 
-    /// A line of the result. A closed pipe is not an error of ours.
+    /// A line of the result. A closed pipe is not an error.
     pub(crate) fn say(&self, text: &str) {
         let _ = writeln!(anstream::stdout(), "{text}");
     }
@@ -71,13 +71,13 @@ impl Printer {
         self.say(&table.to_string());
     }
 
-    /// Whether somebody watches.
+    /// Whether standard error is a terminal and notes are wanted.
     pub(crate) fn shows_progress(&self) -> bool {
         !self.quiet && std::io::stderr().is_terminal()
     }
 
-    /// A bar over bytes of input or rows, or a count where the size is unknown; hidden where nobody
-    /// watches.
+    /// A bar over bytes of input or rows, or a count if the size is unknown. Hidden unless standard
+    /// error is a terminal.
     pub(crate) fn progress(&self, size: Option<u64>) -> ProgressBar {
         if !self.shows_progress() {
             return ProgressBar::hidden();

@@ -1,4 +1,5 @@
-//! Streams people through a command: progress, cancellation, output whole or not at all.
+//! Streams people through a command, with progress and cancellation. Output is written completely
+//! or not at all.
 
 use crate::args::{Ask, Common, Tables};
 use crate::interrupt::{CANCELLED, Hold, holding_output};
@@ -37,9 +38,9 @@ pub(crate) struct Stream<'a> {
     tables: &'a Tables,
     common: &'a Common,
     printer: &'a Printer,
-    /// How much one person is.
+    /// Typical computing time for one person.
     work: Work,
-    /// Hears how many rows are written.
+    /// Called with the number of rows written.
     written: Option<&'a (dyn Fn(u64) + Sync)>,
     /// What is written instead of a table.
     instead: Option<Instead>,
@@ -50,7 +51,7 @@ pub(crate) struct Stream<'a> {
 pub(crate) enum Instead {
     /// Texts, one after the other.
     Prose(Prose),
-    /// JSON that is not the table's.
+    /// JSON other than the table's.
     Json(Format),
 }
 
@@ -65,7 +66,7 @@ impl<'a> Stream<'a> {
         Self { ask, tables, common, printer, work, written: None, instead: None }
     }
 
-    /// Tells `written` how many rows are written, as they are.
+    /// Calls `written` with the number of rows written so far.
     pub(crate) fn telling(self, written: &'a (dyn Fn(u64) + Sync)) -> Self {
         Self { written: Some(written), ..self }
     }
@@ -113,8 +114,8 @@ impl<'a> Stream<'a> {
             self.warn_of_ending();
         }
         let size = text_size(&self.ask.people, self.tables.input_format);
-        // Where people are slow the file is read long before they are answered: they are counted
-        // first.
+        // If people take long, the file is read long before they are answered. Rows are then
+        // counted first, for the progress bar.
         let people = match size {
             Some(_) if self.work != Work::Light && self.printer.shows_progress() => {
                 TableReader::open(&self.ask.people, self.tables.input_format)?.count_rows().ok()
@@ -132,7 +133,7 @@ impl<'a> Stream<'a> {
         }
         fields.extend(reader.plan().id_fields());
         let path = self.tables.output.as_deref().unwrap_or(Path::new("-"));
-        // JSON Lines carry the meta object in every row instead: each line stands for itself.
+        // JSON Lines have the meta object in every row instead, so that each line is complete.
         let meta = Some(&meta).filter(|_| self.format() != Format::Jsonl);
         let summary = holding_output(|| {
             let writer = match &self.instead {
@@ -154,7 +155,7 @@ impl<'a> Stream<'a> {
         summary
     }
 
-    /// Warns of an output file whose ending stands for no format.
+    /// Warns of an output file whose extension is not a known format.
     fn warn_of_ending(&self) {
         let Some(path) = self.tables.output.as_deref().filter(|_| self.tables.format.is_none())
         else {
@@ -170,7 +171,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Fails where two output columns would have one name.
+    /// Fails if two output columns have the same name.
     fn check_names(&self, fields: &[Field], features: Option<&[String]>) -> Result<()> {
         let own = |name: &String| fields.iter().any(|field| field.name() == name);
         if let Some(name) = features.unwrap_or(&[]).iter().find(|name| own(name)) {
@@ -190,7 +191,7 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// Fails where the answers would replace what they are made from.
+    /// Fails if the output would overwrite an input file.
     fn check_output(&self) -> Result<()> {
         let Some(output) = self.tables.output.as_deref().and_then(|path| path.canonicalize().ok())
         else {
@@ -218,14 +219,13 @@ impl<'a> Stream<'a> {
                 bar.wrap_read(file),
                 format,
             )?),
-            // The reader words the error.
+            // The reader reports this error.
             Err(_) => Ok(TableReader::open(path, Some(format))?),
         }
     }
 }
 
-/// Fails where the file of a flag would replace what it is made from, or share a file with the
-/// table.
+/// Fails if the file of a flag would overwrite an input file or the table.
 pub(crate) fn check_path(flag: &str, path: &Path, tables: &Tables, ask: &Ask) -> Result<()> {
     let same = |other: &Path| match (path.canonicalize(), other.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
@@ -246,14 +246,14 @@ pub(crate) fn check_path(flag: &str, path: &Path, tables: &Tables, ask: &Ask) ->
     }
 }
 
-/// Fails where nothing can be written, so that a bad output path is found before any work is done.
+/// Fails if the file cannot be written, so that a bad output path is found before any work is done.
 pub(crate) fn check_writable(path: &Path) -> Result<()> {
     let _hold = Hold::new()?;
     AtomicOutput::create(path)?;
     Ok(())
 }
 
-/// Writes a file, whole or not at all.
+/// Writes a file, completely or not at all.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
     holding_output(|| {
         let mut out = AtomicOutput::create(path)?;
@@ -262,7 +262,7 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
     })
 }
 
-/// The rows of the people's file, which is read for it.
+/// The number of rows of the people's file; reads the file.
 pub(crate) fn count_rows(ask: &Ask, tables: &Tables) -> Result<u64> {
     let twice = std::fs::metadata(&ask.people).map_or(true, |found| found.is_file());
     if ask.people == Path::new("-") || !twice {

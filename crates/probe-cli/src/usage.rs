@@ -3,15 +3,15 @@
 
 use std::fmt;
 
-/// A flag that cannot be meant, alone or beside the others.
+/// A wrong flag, or flags that exclude each other.
 #[derive(Debug)]
 pub(crate) struct Usage(String);
 
 impl Usage {
-    /// Exit status of wrong usage, the parser's own.
+    /// Exit status of wrong usage, the same as clap's.
     pub(crate) const STATUS: u8 = 2;
 
-    /// A mistake in words, naming the flag.
+    /// A mistake, with a message that names the flag.
     pub(crate) fn new(what: impl fmt::Display) -> Self {
         Self(what.to_string())
     }

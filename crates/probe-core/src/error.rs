@@ -32,17 +32,17 @@ pub enum Error {
         /// The offending value.
         value: f64,
     },
-    /// A person's value is missing where the model does not take that.
+    /// A person's value is missing, and the model does not accept that.
     #[error("row {row}, feature '{feature}': a missing value is refused: {why}")]
     Missing {
         /// 0-based row within the batch.
         row: usize,
         /// Feature name.
         feature: String,
-        /// Why the model does not take it.
+        /// Why the model does not accept it.
         why: &'static str,
     },
-    /// A combination that has no solver, refused rather than approximated.
+    /// A combination without a solver. It is rejected, not approximated.
     #[error("{what} is not supported: {why}")]
     Unsupported {
         /// The combination by name.
@@ -50,7 +50,7 @@ pub enum Error {
         /// Why, and what to do instead.
         why: String,
     },
-    /// Whoever asked has set the flag that ends the work ([`crate::Session::end_on`]).
+    /// The caller has set the flag that ends the work ([`crate::Session::end_on`]).
     #[error("cancelled")]
     Cancelled,
     /// A name that is in no registry.
@@ -60,7 +60,7 @@ pub enum Error {
         kind: &'static str,
         /// The name that was given.
         name: String,
-        /// All names there are.
+        /// All known names.
         known: String,
     },
 }

@@ -1,16 +1,16 @@
-//! Names to things: one explicit slice per kind, so that the command line, the bindings and the
-//! docs all list the same.
+//! Lookup by name: one explicit slice per kind of entry, so that the command line and the bindings
+//! list the same names.
 
 use crate::error::{Error, Result};
 
-/// A registered thing: the name users type, where it comes from, and the thing.
+/// A registered item with its name and source.
 #[derive(Debug)]
 pub struct Entry<T: ?Sized + 'static> {
     /// The name users type.
     pub name: &'static str,
     /// The paper or definition behind it.
     pub reference: &'static str,
-    /// The thing itself.
+    /// The item.
     pub item: &'static T,
 }
 

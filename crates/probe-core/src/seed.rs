@@ -75,8 +75,8 @@ impl Key {
     }
 }
 
-/// A reproducible stream of random numbers; wraps ChaCha8 so that no dependency's type or sampler
-/// shows.
+/// A reproducible stream of random numbers. It wraps ChaCha8, so that no dependency's type is
+/// public.
 #[derive(Debug, Clone)]
 pub struct Stream {
     rng: ChaCha8Rng,
@@ -106,8 +106,8 @@ impl Stream {
         }
     }
 
-    /// Standard normal, by Marsaglia's polar method (own sampler: a dependency's bump cannot move
-    /// results).
+    /// Standard normal, by Marsaglia's polar method. The sampler is our own, so that a new version
+    /// of a dependency cannot change results.
     pub fn normal(&mut self) -> f64 {
         if let Some(z) = self.spare.take() {
             return z;

@@ -27,7 +27,7 @@ pub enum Error {
     /// The network cannot be trained.
     #[error(transparent)]
     Train(#[from] probe_train::Error),
-    /// The file is not the one meant.
+    /// The file is not the expected one.
     #[error("{file}: column {column} has {found} different values, not 2")]
     NotBinary {
         /// The file's name.
@@ -43,7 +43,7 @@ pub enum Error {
          download` gets them)"
     )]
     NoFolder,
-    /// A cell cannot be kept.
+    /// A finished cell cannot be stored.
     #[error("{name}: {source}")]
     File {
         /// The file.
@@ -51,7 +51,7 @@ pub enum Error {
         /// What went wrong.
         source: std::io::Error,
     },
-    /// An experiment needs something that it did not announce.
+    /// An experiment uses data that it did not request.
     #[error("'{0}' was not prepared")]
     NotPrepared(String),
 }

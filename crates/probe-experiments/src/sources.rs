@@ -1,11 +1,11 @@
-//! Where the data of the experiments are to be had, and how to tell that they are the ones meant.
+//! Where to download the data of the experiments, and how to check that they are the right files.
 //!
 //! The files are those of the recourse library CARLA (Pawelczyk et al. 2021, arXiv:2108.00783),
 //! which the paper's experiments were made with. It reads them from the repository
-//! `carla-recourse/cf-data`; that has had other versions of some files under the same names, hence
-//! the checksums.
+//! `carla-recourse/cf-data`; that repository has had other versions of some files under the same
+//! names, so that checksums are needed.
 
-/// A file and what it must be.
+/// A file with its length and checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
     /// A short name, as in [`PaperData`](crate::paper_data::PaperData).

@@ -18,7 +18,7 @@ const NOTHING: &str = "000000000000000000000000000000000000000000000000000000000
 /// What separates a record's content from its hash.
 const MARK: &str = ",\"hash\":\"";
 
-/// A chain that holds.
+/// A chain without errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
     /// Number of records.
@@ -85,15 +85,16 @@ fn start_of(chain: &Chain) -> String {
 #[derive(Debug)]
 pub struct AuditTrail {
     path: PathBuf,
-    /// Locked against other runs, where the system can; `None` until the first commit makes it.
+    /// Locked against other runs, if the system supports that. `None` until the first commit
+    /// creates the file.
     file: Option<File>,
     chain: Chain,
     kept: BufWriter<File>,
 }
 
 impl AuditTrail {
-    /// For records that follow those of `path`, which need not exist. Fails unless the chain
-    /// there holds.
+    /// For records that follow those of `path`, which need not exist. Fails if the existing chain
+    /// is broken.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let name = path.display().to_string();
@@ -129,7 +130,7 @@ impl AuditTrail {
         if bytes.first() != Some(&b'{') || bytes.len() < 3 {
             return Err(Error::Output {
                 column: "audit".to_owned(),
-                what: "a record is no object".to_owned(),
+                what: "a record is not an object".to_owned(),
             });
         }
         bytes.push(b'\n');

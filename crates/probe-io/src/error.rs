@@ -125,7 +125,7 @@ pub enum Error {
         wanted: &'static str,
     },
     /// A cell that does not hold one of its feature's categories.
-    #[error("{file}: {place}, column '{column}': '{value}' is no category of it (known: {known})")]
+    #[error("{file}: {place}, column '{column}': '{value}' is not a category (known: {known})")]
     UnknownCategory {
         /// File as the user named it.
         file: String,

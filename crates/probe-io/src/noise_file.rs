@@ -4,7 +4,7 @@
 //! [[..]]` instead of `sd` where features are missed together; the mean is zero where it is left
 //! out. `"residuals": [[..], ..]`, one row per observation in the order of `features`, is noise as
 //! it was observed, without other keys. A fit adds `"fit": {"pairs": n, "rate": r, "inflation": k,
-//! "shrinkage": l}`: what the covariance was inflated for.
+//! "shrinkage": l}`, which says for which rate the covariance was inflated.
 
 use crate::error::{Error, Result};
 use crate::json::{self, Node};

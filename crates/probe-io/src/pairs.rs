@@ -157,7 +157,7 @@ mod tests {
         let pairs = read(TEXT, Some(&names), Some(&scaled)).unwrap();
         assert_eq!(pairs.residuals, [0.5, 0.0, 2.0, -1.0, 0.0, -2.0]);
         assert!(pairs.unpaired.is_empty());
-        // One that may change and is not observed is met exactly, too, and named.
+        // A feature that may change and is not observed gets no noise, too, and is named.
         scaled.features[1].mutable = true;
         let again = read(TEXT, Some(&names), Some(&scaled)).unwrap();
         assert_eq!((again.residuals, again.unpaired), (pairs.residuals, vec!["age".to_owned()]));

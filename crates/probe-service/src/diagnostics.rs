@@ -1,11 +1,11 @@
-//! What is said beside the answers.
+//! Notes and warnings, in addition to the answers.
 
 use crate::message::Message;
 
 /// Receives notes and warnings, which are never part of a result.
 pub trait Diagnostics {
-    /// Something a person may want to know.
+    /// A note that the user may find useful.
     fn note(&self, message: &Message);
-    /// Something that is probably not what was meant.
+    /// A warning: something is probably a mistake.
     fn warn(&self, message: &Message);
 }

@@ -11,26 +11,26 @@ pub struct RequestError {
     pub field: Cow<'static, str>,
     /// What is wrong.
     pub message: Message,
-    /// With what it is wrong.
+    /// What it conflicts with.
     pub kind: ErrorKind,
 }
 
-/// With what a field is wrong.
+/// What a wrong field conflicts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The value is wrong by itself or beside the other fields.
+    /// The value is outside its domain, or conflicts with other fields.
     Invalid,
     /// The value does not fit the model or the rows.
     Mismatch,
 }
 
 impl RequestError {
-    /// A value that is wrong by itself or beside the other fields.
+    /// A value that is outside its domain, or conflicts with other fields.
     pub fn new(field: impl Into<Cow<'static, str>>, message: impl Into<Message>) -> Self {
         Self { field: field.into(), message: message.into(), kind: ErrorKind::Invalid }
     }
 
-    /// The same with the text of another error.
+    /// The same with the message of another error.
     pub(crate) fn of(field: &'static str, error: impl fmt::Display) -> Self {
         Self::new(field, error.to_string())
     }
@@ -60,7 +60,8 @@ pub fn one_line(error: &anyhow::Error, spelling: Spelling) -> String {
     let mut line = String::new();
     for cause in error.chain() {
         let mut text = cause.to_string();
-        // Compared by text: as a context it has a type of its own in the chain.
+        // Compared by text, because an error that was added as context has another type in the
+        // chain.
         if let Some(request) = request.filter(|request| request.to_string() == text) {
             text = request.spelled(spelling);
         }

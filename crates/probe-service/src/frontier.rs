@@ -33,7 +33,7 @@ pub struct Worker<'e> {
 }
 
 impl<'e> Worker<'e> {
-    /// A worker of `engine` for these rates, which stops where `cancelled`.
+    /// A worker of `engine` for these rates, which stops once `cancelled` is set.
     pub fn new(engine: &'e Engine, rates: &'e [f64], cancelled: &'e AtomicBool) -> Self {
         let mut session = engine.session();
         session.end_on(cancelled);

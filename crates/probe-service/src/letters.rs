@@ -8,7 +8,7 @@ use probe_words::{Addressee, Language, Layout, Letter, Pages, Record, Source, Wi
 use serde_json::Value;
 use std::path::Path;
 
-/// Letters as they were asked for.
+/// Writes letters as requested.
 pub struct Letters<'e> {
     witness: Witness<'e>,
     language: Language,
@@ -38,14 +38,14 @@ impl<'e> Letters<'e> {
         }
     }
 
-    /// What stands around the letters, where they are texts.
+    /// The text around the letters; `None` for JSON.
     pub fn prose(&self) -> Result<Option<Prose>> {
         let Kind::Prose(layout) = self.kind else { return Ok(None) };
         let Pages { opening, closing } = Pages::new(&self.language, layout)?;
         Ok(Some(Prose { opening, separator: layout.separator().to_owned(), closing }))
     }
 
-    /// Letters of a chunk: as many as there are answers to each of its people.
+    /// The letters of a chunk: one for each answer to each of its people.
     pub fn write(
         &self,
         session: &mut Session<'_>,
@@ -66,7 +66,7 @@ impl<'e> Letters<'e> {
                 && answer.status == Status::Favourable
                 && i % options > 0
             {
-                // A yes is told once.
+                // A person who is accepted already gets one letter only.
                 continue;
             }
             let to = Addressee {
@@ -103,8 +103,8 @@ fn ids(chunk: &Chunk, row: usize) -> Result<Vec<(String, String)>> {
     (0..chunk.plan().n_ids()).map(id).collect()
 }
 
-/// A language by name, with the user's `templates` in the place of the built-in ones: a file, or a
-/// folder of them.
+/// A language by name, with the user's `templates` in place of the built-in ones: a file, or a
+/// folder of files.
 pub fn language(name: &str, templates: Option<&Path>) -> Result<Language> {
     let mut sources = Vec::new();
     if let Some(path) = templates {

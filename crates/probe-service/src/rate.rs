@@ -17,14 +17,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The people to whom the points were advised, row by row, with the name of their table.
 #[derive(Debug)]
 pub struct Origins {
-    /// As messages name it.
+    /// Its name in messages.
     pub name: String,
     /// Their rows.
     pub people: Vec<f64>,
 }
 
-/// What is known of one point: whether its score is positive, its margin, its rate. A tiny score
-/// may vanish beside a large threshold.
+/// One point: whether its score is positive, its margin, and its rate. The margin alone would not
+/// do, because a tiny score can vanish beside a large threshold.
 type Found = (bool, f64, Estimate);
 
 /// Finds rates of points.
@@ -37,8 +37,8 @@ pub struct Rater {
 }
 
 impl Rater {
-    /// Rates of points by the estimator of `request`. Fails where the noise depends on `from` and
-    /// that is not given.
+    /// Computes rates by the estimator of `request`. Fails if the noise depends on `from`, and that
+    /// is not given.
     pub fn new(
         prepared: &Prepared,
         request: &Request,
@@ -68,12 +68,12 @@ impl Rater {
         }
     }
 
-    /// How many people the points were made for, where that is known.
+    /// Number of people to whom the points were advised, if they are known.
     pub fn n_from(&self) -> Option<u64> {
         self.from.as_ref().map(|from| (from.people.len() / self.n_columns) as u64)
     }
 
-    /// The rates of a chunk's points; stops where `cancelled`.
+    /// The rates of a chunk's points; stops once `cancelled` is set.
     pub fn rates(
         &self,
         chunk: &Chunk,

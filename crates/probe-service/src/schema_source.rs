@@ -1,4 +1,4 @@
-//! Which schema is used with a model, and what the model's own adds to it.
+//! Which schema is used with a model, and what the model's own schema adds to it.
 
 use probe_core::schema::Kind;
 use probe_core::{Feature, Schema};
@@ -11,9 +11,9 @@ pub enum SchemaSource {
     /// The model's own, if it has one.
     #[default]
     Own,
-    /// None, whatever the model has.
+    /// None, even if the model has one.
     Ignored,
-    /// This one, completed by what the model's own has learned.
+    /// This one, completed by what the model's own schema has learned.
     Given(Schema),
 }
 
@@ -34,8 +34,8 @@ impl SchemaSource {
     }
 }
 
-/// What is known of the model rather than of the people: scales and ranges that it was trained
-/// with, where a schema does not say otherwise, and how it takes categories.
+/// Properties of the model itself, which complete a schema: the scales and ranges that it was
+/// trained with, unless the schema has its own, and its encoding of categories.
 fn learned_from(own: &Schema, schema: &mut Schema) {
     for feature in &mut schema.features {
         let Some(learned) = own.feature(&feature.name) else { continue };
@@ -51,10 +51,10 @@ fn learned_from(own: &Schema, schema: &mut Schema) {
     }
 }
 
-/// Takes over how the model codes a category, also where data alone looked like numbers. Another
-/// set of categories is left to be refused.
+/// Uses the model's encoding of a category, even if the data look like numbers. A different set of
+/// categories is left as it is, and rejected later.
 fn coded_as(learned: &Feature, feature: &mut Feature) {
-    // Truth values are written in two ways.
+    // Booleans are written in two ways.
     let plain = |text: &String| match text.as_str() {
         "True" => "true".to_owned(),
         "False" => "false".to_owned(),

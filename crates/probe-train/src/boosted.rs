@@ -2,10 +2,10 @@
 //! Guestrin 2016).
 //!
 //! Starts from the log-odds of the classes. Each tree is fitted to the slope $g_i$ and the
-//! curvature $h_i$ of the rows' losses: a leaf with sums $G$ and $H$ says $-\eta\, G / (H +
-//! \lambda)$, and a split gains $\tfrac12 \bigl( \tfrac{G_L^2}{H_L + \lambda} + \tfrac{G_R^2}{H_R +
-//! \lambda} - \tfrac{G^2}{H + \lambda} \bigr)$. The margin is the start and the sum of the leaves:
-//! the log-odds of the favourable class. This is XGBoost's `hist` method.
+//! curvature $h_i$ of the rows' losses: a leaf with sums $G$ and $H$ has the value $-\eta\, G / (H
+//! + \lambda)$, and a split gains $\tfrac12 \bigl( \tfrac{G_L^2}{H_L + \lambda} + \tfrac{G_R^2}{H_R
+//! + \lambda} - \tfrac{G^2}{H + \lambda} \bigr)$. The margin is the start and the sum of the
+//! leaves: the log-odds of the favourable class. This is XGBoost's `hist` method.
 //!
 //! Columns are put into bins of about as many rows each; a column with no more different values
 //! than bins has one bin each. Cuts lie midway between values of neighbouring bins. Sums over a
@@ -28,7 +28,7 @@ const BOOSTED_STREAM: u64 = 6;
 const MOST_BINS: usize = 256;
 /// Gains below this are rounding, as in XGBoost.
 const LEAST_GAIN: f64 = 1e-6;
-/// Additions that are worth another thread.
+/// Number of additions for which another thread pays.
 const WORTH_A_THREAD: usize = 1 << 15;
 /// Rows that are scored by one thread at a time.
 const BLOCK: usize = 4096;
@@ -213,8 +213,8 @@ impl Bins {
         let n_levels = levels.values.len();
         let mut sizes = vec![0usize; n_levels];
         levels.codes.iter().for_each(|&code| sizes[code as usize] += 1);
-        // A bin ends once it has its share of the rows that are left: a frequent value takes a bin
-        // to itself, and the others are still spread evenly.
+        // A bin ends once it has its share of the remaining rows. A frequent value then fills its
+        // own bin, and the others are still spread evenly.
         let (mut bin_of, mut cuts) = (vec![0u8; n_levels], Vec::new());
         let (mut left, mut inside) = (levels.codes.len(), 0);
         for (level, &size) in sizes.iter().enumerate() {
@@ -390,7 +390,7 @@ impl Growing<'_> {
         if depth == self.params.depth {
             return Vec::new();
         }
-        // The smaller side is summed; the other one is the rest.
+        // Sums the smaller side only; the sums of the other side are the difference.
         let left_smaller = middle - open.from <= open.to - middle;
         let smaller = if left_smaller {
             self.histograms(open.from, middle)
@@ -412,7 +412,7 @@ impl Growing<'_> {
     }
 }
 
-/// What the tree says of a row that it may have been grown without.
+/// The output of the tree for a row, which need not be among those that it was fitted to.
 fn leaf_of(tree: &Tree, bins: &[u8], columns: &[Bins], row: usize) -> f64 {
     let mut node = 0;
     while tree.left[node] >= 0 {

@@ -51,7 +51,7 @@ pub struct Trained {
     pub model: Arc<dyn Model>,
     /// The given schema, completed by target, scale and range seen in training.
     pub schema: Schema,
-    /// How the training went.
+    /// Results of the training.
     pub report: TrainReport,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Debug for Trained {
     }
 }
 
-/// How a training went.
+/// Results of a training.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TrainReport {

@@ -1,11 +1,11 @@
-//! Random forests: the mean of many trees, each grown on rows drawn with replacement, each split on
-//! features drawn afresh (Breiman 2001).
+//! Random forests: the mean of many trees, each grown on rows drawn with replacement, with each
+//! split chosen among randomly drawn features (Breiman 2001).
 //!
-//! A tree is a [`Cart`], whose leaves say the share of their rows that is favourable. The margin is
-//! the mean of the leaves less one half. This is scikit-learn's `RandomForestClassifier`, whose
-//! `class_weight="balanced"` is `balanced`.
+//! A tree is a [`Cart`]; the value of a leaf is the share of its rows that is favourable. The
+//! margin is the mean of the leaves minus one half. This is scikit-learn's
+//! `RandomForestClassifier`, whose `class_weight="balanced"` is `balanced`.
 //!
-//! Each tree has a stream of its own, so the bits do not depend on the threads.
+//! Each tree has its own random stream, so that the bits do not depend on the threads.
 
 use crate::design::check_finite;
 use crate::error::{Result, both_classes, same_length};
@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 
 /// Names the streams of a forest among those of [`Purpose::Training`].
 const FOREST_STREAM: u64 = 5;
-/// More trees than this are a typing error.
+/// More trees than this are probably a typing error.
 pub(crate) const MOST_TREES: usize = 100_000;
-/// A tree deeper than this is a list.
+/// The largest depth.
 pub(crate) const MOST_DEPTH: usize = 64;
 /// Rows are numbered in 32 bits.
 pub(crate) const MOST_ROWS: usize = 1 << 31;
@@ -39,7 +39,7 @@ pub struct ForestParams {
     /// Features that compete for a split; by default the square root of their number, rounded down.
     /// Constant ones do not count.
     pub features: Option<usize>,
-    /// Whether each tree has rows of its own, drawn with replacement; otherwise all rows.
+    /// Whether each tree has its own rows, drawn with replacement; otherwise all rows.
     pub bootstrap: bool,
     /// Whether both classes weigh the same in total, however many rows they have.
     pub balanced: bool,
@@ -112,7 +112,7 @@ impl ForestTrainer {
     }
 }
 
-/// Fails on an ensemble of no sensible size.
+/// Fails if the size of the ensemble is zero or too large.
 pub(crate) fn check_size(trees: usize, depth: usize) -> Result<(), ParamError> {
     require(
         (1..=MOST_TREES).contains(&trees),

@@ -30,7 +30,7 @@ impl Default for Learner {
     }
 }
 
-/// What came of it.
+/// The result of a fit.
 pub(crate) struct Fitted {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) iterations: usize,

@@ -70,17 +70,17 @@ pub struct LogisticFit {
     pub converged: bool,
 }
 
-/// Part of the diagonal that is added to the Hessian, so that collinear columns without a penalty
-/// can be solved. It bends the steps, not the minimum.
+/// This share of the diagonal is added to the Hessian, so that collinear columns without a penalty
+/// can be solved. It changes the steps, but not the minimum.
 const DAMPING: f64 = 1e-11;
 /// Below this curvature per row nothing can be solved: the scores have run off to infinity.
 const LEAST_CURVATURE: f64 = 1e-200;
-/// Halvings of one step at most.
+/// Most halvings of one step.
 const MAX_HALVINGS: u32 = 60;
-/// Decrease, as part of the objective, that rounding hides; smaller predicted ones are taken on
-/// trust.
+/// A relative decrease of the objective below this is hidden by rounding; such a predicted decrease
+/// is trusted.
 const ROUNDING: f64 = 1e-12;
-/// A step must deliver this part of the decrease that the slope promises.
+/// A step must achieve this share of the decrease that the slope predicts.
 const SUFFICIENT: f64 = 1e-4;
 
 impl Logistic {

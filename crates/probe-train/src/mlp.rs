@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 const VALIDATION_STREAM: u64 = 2;
 const START_STREAM: u64 = 3;
 const ORDER_STREAM: u64 = 4;
-/// More weights than this are a typing error.
+/// More weights than this are probably a typing error.
 const MOST_PARAMETERS: f64 = 1e8;
 
 /// Settings of a network and its training.
@@ -38,12 +38,12 @@ const MOST_PARAMETERS: f64 = 1e8;
 pub struct MlpParams {
     /// Units of each hidden layer.
     pub hidden: Vec<usize>,
-    /// Between the layers.
+    /// Activation between the layers.
     pub activation: Activation,
     /// 1: the margin. 2: softmax logits, as in the paper's networks. The margins are of the
     /// same kind.
     pub outputs: usize,
-    /// Passes over the rows, at most.
+    /// Most passes over the rows.
     pub epochs: usize,
     /// Rows per step.
     pub batch: usize,

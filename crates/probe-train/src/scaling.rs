@@ -32,8 +32,7 @@ pub(crate) fn match_columns(schema: &Schema, names: &[String]) -> Result<Vec<usi
 }
 
 /// Records in `features` the range of each column of `train` and, where there is no scale yet, a
-/// scale that maps that range to 0…1. A constant column gets width 1. Fails if a range is wider
-/// than numbers can say.
+/// scale that maps that range to 0…1. A constant column gets width 1. Fails if a range overflows.
 pub(crate) fn learn(features: &mut [Feature], train: Rows<'_>) -> Result<()> {
     for (j, feature) in features.iter_mut().enumerate() {
         if feature.kind == Kind::Categorical {
@@ -119,10 +118,9 @@ fn raw_trees(trees: &Trees, space: &Space) -> Result<Trees> {
     Ok(Trees::new(trees.n_features(), raw, trees.rules(), trees.threshold())?)
 }
 
-/// The largest finite number where something holds that holds below some point and not above;
-/// bisection over all of them.
+/// The largest finite number for which a monotone condition holds, by bisection over all doubles.
 fn last_where(holds: impl Fn(f64) -> bool) -> f64 {
-    // Bits in the order of the numbers.
+    // Maps bits to integers in the order of the numbers.
     let rank = |x: f64| {
         let bits = x.to_bits() as i64;
         i128::from(if bits < 0 { i64::MIN - bits - 1 } else { bits })

@@ -16,7 +16,7 @@ pub enum Error {
         /// Those there are.
         known: String,
     },
-    /// A file of phrases that is no TOML, or has fields that mean nothing.
+    /// A file of phrases that is not TOML, or has unknown fields.
     #[error("{file}: {what}")]
     File {
         /// Which file.
@@ -24,7 +24,7 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
-    /// A phrase that nothing asks for.
+    /// A phrase that no letter uses.
     #[error("{file}: no phrase is called '{key}' (did you mean '{nearest}'?)")]
     UnknownPhrase {
         /// Which file.
@@ -34,7 +34,7 @@ pub enum Error {
         /// The most similar one that there is.
         nearest: String,
     },
-    /// A placeholder that nothing is known for.
+    /// A placeholder without a value.
     #[error("{file}: {place}: nothing is known as '{placeholder}' (known here: {known})")]
     UnknownPlaceholder {
         /// Which file.

@@ -70,9 +70,9 @@ impl Language {
         std::iter::once(format!("{language}.toml")).chain(layouts).collect()
     }
 
-    /// A language with the user's templates in place of the built-in ones: a source whose file ends
-    /// in `.toml` has phrases, one that ends as a template does (`.txt`, `.md`, `.html`,
-    /// `page.html`) is that template. Fails on anything that would fail a letter.
+    /// A language with the user's templates in place of the built-in ones. A file that ends in
+    /// `.toml` has phrases; one that ends like a template (`.txt`, `.md`, `.html`, `page.html`) is
+    /// that template. Fails on everything that would make a letter fail.
     pub fn new(name: &str, own: &[Source]) -> Result<Self> {
         let mut phrases: BTreeMap<String, (String, String)> = BTreeMap::new();
         let (mut number, mut names) = (None, PhraseFile::default());
@@ -144,8 +144,8 @@ impl Language {
                 layout(name),
             )?;
         }
-        // A template that asks for what a letter does not have would fail at the first person who
-        // needs it.
+        // Otherwise a template with an unknown placeholder would only fail at the first person
+        // whose letter uses it.
         crate::sample::try_out(&language)?;
         Ok(language)
     }

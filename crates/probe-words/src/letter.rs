@@ -12,7 +12,7 @@ use serde::Serialize;
 
 /// Most changes with a sentence of their own.
 pub const SHOWN: usize = 4;
-/// Further things that are listed in one sentence, at most.
+/// At most this many further features are listed in one sentence.
 const LISTED: usize = 6;
 
 /// A letter: sentences in order, without any markup.
@@ -20,7 +20,7 @@ const LISTED: usize = 6;
 pub struct Letter {
     /// Its language.
     pub language: String,
-    /// What became of the person.
+    /// The status of the answer.
     pub status: Status,
     /// Heading.
     pub title: String,
@@ -30,7 +30,7 @@ pub struct Letter {
     pub intro: Vec<String>,
     /// What to do, where there is something.
     pub steps: Option<Steps>,
-    /// What else there is to say.
+    /// Further sections.
     pub sections: Vec<Section>,
     /// How many get a yes, for a picture.
     pub odds: Option<Share>,
@@ -83,7 +83,7 @@ pub struct Share {
 }
 
 impl Letter {
-    /// Says in `language` what the facts are.
+    /// Writes the facts in `language`.
     pub fn new(language: &Language, facts: &Facts) -> Result<Self> {
         let writer = Writer { language, facts };
         let (kind, steps) = match facts.status {
@@ -227,8 +227,8 @@ impl Writer<'_> {
                 LeewaySide::Above => "step_above",
                 LeewaySide::Either => "step_either",
             };
-            // A tolerance of the whole change is already mentioned, and one that rounds to zero is
-            // none.
+            // If the whole change is only for safety, another sentence says so. A tolerance that
+            // rounds to zero is not mentioned.
             let told = (leeway.side == LeewaySide::Either || !change.spare) && size != "0";
             if told {
                 notes.push(self.say(phrase, context! { room => self.number(&size, unit) })?);
@@ -327,7 +327,7 @@ impl Writer<'_> {
             Status::Found | Status::Favourable => Odds::about(facts.rate),
             Status::None => return None,
         };
-        // All of them would say more than is known.
+        // "All of them" would be more than is known.
         if odds.count == 0 && facts.rate_upper > 0.0 {
             return None;
         }
@@ -374,7 +374,7 @@ impl Writer<'_> {
         self.section("why-none", "heading_why_none", sentences)
     }
 
-    /// What would help, where that is known.
+    /// The relaxations that would help, if they are known.
     fn push_help(&self, sentences: &mut Vec<String>) -> Result<()> {
         let mut help = Vec::new();
         for relaxation in &self.facts.relaxations {
@@ -474,7 +474,8 @@ impl Writer<'_> {
     }
 }
 
-/// A name of the user's without line breaks and control characters, which a terminal would obey.
+/// A name from the user's data without line breaks and control characters, which a terminal would
+/// interpret.
 fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

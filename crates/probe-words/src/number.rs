@@ -1,5 +1,5 @@
-//! Numbers as a language writes them. What was certified is printed to the last digit; what is a
-//! bound is rounded to its safe side.
+//! Numbers as a language writes them. Certified numbers are printed to the last digit; bounds are
+//! rounded to the safe side.
 
 use serde::Deserialize;
 
@@ -15,10 +15,11 @@ pub struct NumberStyle {
     pub percent: String,
 }
 
-/// Significant digits of what is rounded.
+/// Significant digits of rounded numbers.
 const DIGITS: i32 = 3;
-/// The largest number that failures are counted out of, and the largest for what was asked for.
+/// Shares are written as counts out of at most this number,
 const MANY: u64 = 1_000_000;
+/// or out of at most this number for a requested share.
 const MOST: u64 = 1_000_000_000_000;
 
 impl NumberStyle {
@@ -47,10 +48,10 @@ impl NumberStyle {
         out
     }
 
-    /// A size to three digits, always less than it is: at a bound itself nothing need hold any
-    /// more.
+    /// A size rounded down to three digits, strictly below the value, because at the bound itself
+    /// nothing is guaranteed.
     pub fn below(&self, size: f64) -> String {
-        // More than what products and quotients of doubles round by.
+        // More than the rounding error of products and quotients of doubles.
         self.exact(to_digits(size * (1.0 - 1e-9), f64::floor))
     }
 
@@ -98,13 +99,13 @@ fn to_digits(size: f64, round: fn(f64) -> f64) -> f64 {
     }
 }
 
-/// The nearest number with so many decimals, so that its shortest digits are these.
+/// The nearest number with this many decimals, so that it prints with these digits.
 fn parsed(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// `value · scale` rounded down, back on the scale; what is a rounding error away from a whole
-/// number is that number.
+/// `value · scale` rounded down, back on the scale; a value that differs from a whole number by
+/// rounding only counts as that number.
 fn floor_at(value: f64, scale: f64) -> f64 {
     let steps = value * scale;
     let near = steps.round();
@@ -121,18 +122,18 @@ pub struct Odds {
 }
 
 impl Odds {
-    /// No fewer than the share, and at most a twentieth more, out of as small a round number as
-    /// that takes.
+    /// At least the share and at most a twentieth more, out of the smallest round number for which
+    /// this is possible.
     pub fn at_most(share: f64) -> Self {
         Self::find(share, MANY, up)
     }
 
-    /// The same for a share that was asked for, however small.
+    /// The same for a requested share, which may be very small.
     pub fn asked(share: f64) -> Self {
         Self::find(share, MOST, up)
     }
 
-    /// The share to the nearest, likewise.
+    /// The nearest count, with the same precision.
     pub fn about(share: f64) -> Self {
         Self::find(share, MANY, f64::round)
     }
@@ -155,7 +156,7 @@ impl Odds {
     }
 }
 
-/// Rounded up; a product that is whole but for rounding is whole.
+/// Rounded up, unless the product differs from a whole number by rounding only.
 fn up(n: f64) -> f64 {
     if (n - n.round()).abs() <= 1e-9 * n { n.round() } else { n.ceil() }
 }

@@ -15,7 +15,7 @@ pub enum Layout {
     Text,
     /// Markdown.
     Markdown,
-    /// One page of HTML without anything from elsewhere; each letter prints on a sheet of its own.
+    /// One self-contained page of HTML; each letter is printed on a new sheet.
     Html,
 }
 
@@ -60,7 +60,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Of a layout.
+    /// The texts of a layout.
     pub fn new(language: &Language, layout: Layout) -> Result<Self> {
         // A private character that no text contains, to mark where the letters go.
         const HERE: &str = "\u{f8ff}letters\u{f8ff}";

@@ -1,4 +1,4 @@
-//! Letters that no one gets: every template is tried on them before the first real one.
+//! Sample letters, with which every template is tested before the first real letter.
 
 use crate::error::Result;
 use crate::facts::{
@@ -9,7 +9,7 @@ use crate::letter::Letter;
 use crate::output::{Layout, Pages};
 use probe_core::Status;
 
-/// Writes a letter of every status in every layout. Fails where one of them would.
+/// Writes a letter of every status in every layout, and fails if one of them fails.
 pub(crate) fn try_out(language: &Language) -> Result<()> {
     for status in [Status::Certified, Status::Found, Status::None, Status::Favourable] {
         let facts = facts(status);
@@ -21,7 +21,7 @@ pub(crate) fn try_out(language: &Language) -> Result<()> {
     Pages::new(language, Layout::Html).map(|_| ())
 }
 
-/// One of everything.
+/// Facts in which every field is filled.
 fn facts(status: Status) -> Facts {
     let unit = || Some("EUR".to_owned());
     let change = |feature: &str, from: Value, to: Value, side: Option<LeewaySide>| Change {

@@ -1,4 +1,4 @@
-//! Text on a page: lines of a readable length, and signs that Markdown would take for its own.
+//! Text on a page: wraps lines, and escapes characters that have a meaning in Markdown.
 
 /// Width of a line of text.
 const WIDTH: usize = 78;
@@ -32,8 +32,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() && c != '\u{a0}').filter(|word| !word.is_empty())
 }
 
-/// Text that Markdown prints as it is: signs with a meaning are escaped, and line breaks become
-/// spaces.
+/// Text that Markdown prints unchanged: characters with a meaning are escaped, and line breaks
+/// become spaces.
 pub(crate) fn escape_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {

@@ -1,15 +1,23 @@
 //! Flags of a request, shared by the commands that compute with a model.
 
 use super::values::{
-    at_least_zero, bounds, finite, method, model_shift, noise_on, norm, positive, rate,
+    at_least_zero, bounds, finite, method, model_shift, names_in, noise_on, norm, positive, rate,
 };
 use clap::{Args, ValueEnum, ValueHint};
 use probe_core::NoiseOn;
+use probe_core::cost::NORMS;
+use probe_core::invalidation::RATES;
 use probe_service::Bounds;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 /// Heading of the flags about sampled rates.
 const ASSURANCE: &str = "If rates are sampled (networks, and noise without a closed form)";
+
+/// The registered norms, for help.
+static NORM_NAMES: LazyLock<String> = LazyLock::new(|| names_in(NORMS));
+/// The estimators, for help.
+static ESTIMATOR_NAMES: LazyLock<String> = LazyLock::new(|| format!("auto|{}", names_in(RATES)));
 
 /// Flags of every command that computes with a model.
 #[derive(Debug, Clone, Args)]
@@ -114,13 +122,13 @@ pub(crate) struct Seek {
         value_name = "R"
     )]
     pub(crate) max_rate: f64,
-    /// What a change costs: l1, l2 or linf of the weighted, scaled changes.
-    #[arg(long, value_name = "l1|l2|linf", default_value = "l1", value_parser = norm)]
+    /// What a change costs: this norm of the weighted, scaled changes.
+    #[arg(long, value_name = NORM_NAMES.as_str(), default_value = "l1", value_parser = norm)]
     pub(crate) cost: String,
-    /// Box on every feature in scaled space; none drops the bounds learned in training.
+    /// Bounds on every feature, in scaled units; none drops the bounds learned in training.
     #[arg(long, value_name = "LO,HI|none", allow_hyphen_values = true, value_parser = bounds)]
     pub(crate) bounds: Option<Bounds>,
-    /// People outside the bounds must move inside; otherwise no change is always admissible.
+    /// People outside the bounds must move inside. Otherwise changing nothing is always admissible.
     #[arg(long)]
     pub(crate) strict_bounds: bool,
     /// At most this many features may change.
@@ -244,8 +252,8 @@ pub(crate) struct Wishes {
     pub(crate) options: u16,
     /// Find answers that tolerate misses beyond the noise, reported as `tolerance` in JSON. The
     /// search aims at three quarters of r (or at --aim), which costs slightly more, and the
-    /// certificate continues to a bound below r. For networks under independent Gaussian noise;
-    /// linear models have tolerances without it.
+    /// certificate continues to a bound below r. For networks and trees under independent Gaussian
+    /// noise; linear models have tolerances without it.
     #[arg(long, help_heading = ASSURANCE)]
     pub(crate) tolerance: bool,
     /// For people without an answer, also say what would help: for each single limit (a bound, a
@@ -282,10 +290,7 @@ pub(crate) struct Measure {
     #[arg(
         long,
         default_value = "auto",
-        value_name = concat!(
-            "auto|exact|closed-form|enumeration|monte-carlo|line|",
-            "monte-carlo-sobol|smoothed-monte-carlo"
-        )
+        value_name = ESTIMATOR_NAMES.as_str()
     )]
     pub(crate) estimator: String,
     /// Number of noisy implementations, or lines, to draw per point (estimators that sample).

@@ -1,9 +1,10 @@
-//! What can be typed about letters.
+//! Flags about letters.
 
+use super::values::languages;
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
-/// Answers in words.
+/// Flags of letters.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Letters")]
 pub(crate) struct Explain {
@@ -22,8 +23,15 @@ pub(crate) struct Explain {
     /// unless --explain does.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) explain_out: Option<PathBuf>,
-    /// Language of the letters: en, de, or one of --templates [default: en].
-    #[arg(long, value_name = "LANGUAGE")]
+    // The help lists all built-in languages.
+    #[arg(
+        long,
+        value_name = "LANGUAGE",
+        help = format!(
+            "Language of the letters: {}, or one of --templates [default: en]",
+            languages()
+        )
+    )]
     pub(crate) language: Option<String>,
     /// Own phrases (.toml) or templates (.txt, .md, .html) for letters: a file, or a folder of
     /// them.
@@ -39,7 +47,7 @@ pub(crate) enum Form {
     /// Markdown.
     #[value(alias = "md")]
     Markdown,
-    /// One page that prints each letter on a sheet of its own.
+    /// One page; when printed, each letter starts on a new sheet.
     Html,
     /// Facts and sentences for programs.
     Json,

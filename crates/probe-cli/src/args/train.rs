@@ -1,6 +1,6 @@
-//! What `probe train` takes.
+//! Flags of `probe train`.
 
-use super::values::{activation, at_least_zero, part, positive, share};
+use super::values::{activation, activations, at_least_zero, part, positive, share};
 use clap::{Args, ValueEnum, ValueHint};
 use probe_core::Activation;
 use probe_io::Format;
@@ -58,8 +58,8 @@ pub(crate) struct Train {
     /// What to fit.
     #[arg(long, value_enum, default_value = "linear")]
     pub(crate) kind: Kind,
-    /// Schema file (TOML or JSON) with units, bounds, directions and costs; default: every column a
-    /// free number.
+    /// Schema file (TOML or JSON) with units, bounds, directions and costs; default: every column
+    /// is a number without limits.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) schema: Option<PathBuf>,
     /// Features that nobody can change.
@@ -75,7 +75,7 @@ pub(crate) struct Train {
     /// Weight both classes equally.
     #[arg(long)]
     pub(crate) balanced: bool,
-    /// The same by another name: balanced, or none.
+    /// scikit-learn's name for --balanced: balanced, or none.
     #[arg(
         long,
         value_enum,
@@ -100,20 +100,25 @@ pub(crate) struct Train {
     pub(crate) trees: TreeArgs,
 }
 
-/// What a network has and other kinds of model do not.
+/// Settings of networks.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "With --kind mlp")]
 pub(crate) struct NetworkArgs {
     /// Units of each hidden layer [default: 50].
     #[arg(long, value_delimiter = ',', value_name = "N,N,…")]
     pub(crate) hidden: Option<Vec<usize>>,
-    /// Between the layers: relu, tanh, sigmoid, gelu, silu, softplus or leaky_relu [default: relu].
-    #[arg(long, value_name = "NAME", value_parser = activation)]
+    // The help lists all activations.
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = activation,
+        help = format!("Activation between the layers: {} [default: relu]", activations())
+    )]
     pub(crate) activation: Option<Activation>,
     /// Outputs: 2 softmax logits, as in the paper, or 1 margin [default: 2].
     #[arg(long, value_name = "1|2", value_parser = clap::value_parser!(u8).range(1..=2))]
     pub(crate) outputs: Option<u8>,
-    /// Passes over the data, at most [default: 50].
+    /// Most passes over the data [default: 50].
     #[arg(long, value_name = "N")]
     pub(crate) epochs: Option<usize>,
     /// Rows per step [default: 128].
@@ -128,22 +133,23 @@ pub(crate) struct NetworkArgs {
         allow_negative_numbers = true
     )]
     pub(crate) lr: Option<f64>,
-    /// Stop when so many epochs brought nothing on rows held back; 0 holds none back [default: 10].
+    /// Stop after this many epochs without improvement on held-out rows; 0 holds no rows out
+    /// [default: 10].
     #[arg(long, value_name = "N")]
     pub(crate) patience: Option<usize>,
 }
 
-/// What ensembles of trees have and other kinds of model do not.
+/// Settings of tree ensembles.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "With --kind forest or boosted")]
 pub(crate) struct TreeArgs {
     /// Number of trees [default: 100].
     #[arg(long, value_name = "N")]
     pub(crate) trees: Option<usize>,
-    /// Splits between root and leaf, at most [default: 6 for forest, 4 for boosted].
+    /// Most splits between root and leaf [default: 6 for forest, 4 for boosted].
     #[arg(long, visible_alias = "max-depth", value_name = "N")]
     pub(crate) depth: Option<usize>,
-    /// forest: rows in a leaf, at least [default: 1].
+    /// forest: least number of rows in a leaf [default: 1].
     #[arg(long, value_name = "N")]
     pub(crate) min_leaf: Option<usize>,
     /// forest: features drawn for each split [default: the square root of their number].
@@ -152,7 +158,7 @@ pub(crate) struct TreeArgs {
     /// forest: grow every tree on all rows, instead of rows drawn with replacement.
     #[arg(long)]
     pub(crate) no_bootstrap: bool,
-    /// boosted: curvature of the loss in a leaf, at least [default: 1].
+    /// boosted: least curvature of the loss in a leaf [default: 1].
     #[arg(long, value_name = "W", value_parser = at_least_zero, allow_negative_numbers = true)]
     pub(crate) min_child_weight: Option<f64>,
     /// boosted: share of the rows drawn for each tree [default: 1].
@@ -161,7 +167,7 @@ pub(crate) struct TreeArgs {
     /// boosted: share of the features drawn for each tree [default: 1].
     #[arg(long, value_name = "SHARE", value_parser = part)]
     pub(crate) columns: Option<f64>,
-    /// boosted: bins per feature, at most [default: 256].
+    /// boosted: most bins per feature [default: 256].
     #[arg(long, value_name = "N")]
     pub(crate) bins: Option<usize>,
 }

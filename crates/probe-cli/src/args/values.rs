@@ -1,7 +1,9 @@
-//! From the text of one flag to a value, or to what is wrong with it.
+//! Parses the text of a flag to a value, or says what is wrong with it.
 
+use probe_core::registry::Entry;
 use probe_core::{Activation, ModelShift, NoiseOn};
 use probe_service::{Bounds, domain};
+use probe_words::Language;
 
 fn number(text: &str) -> Result<f64, String> {
     text.trim().parse().map_err(|_| "not a number".to_owned())
@@ -83,6 +85,21 @@ pub(super) fn noise_on(text: &str) -> Result<NoiseOn, String> {
 /// An activation.
 pub(super) fn activation(text: &str) -> Result<Activation, String> {
     text.parse().map_err(|error: probe_core::Error| error.to_string())
+}
+
+/// The names of all activations, for help.
+pub(super) fn activations() -> String {
+    Activation::ALL.map(Activation::name).join(", ")
+}
+
+/// The names of all built-in languages, for help.
+pub(super) fn languages() -> String {
+    Language::names().collect::<Vec<_>>().join(", ")
+}
+
+/// The names of a registry's entries, for help.
+pub(super) fn names_in<T: ?Sized>(registry: &[Entry<T>]) -> String {
+    registry.iter().map(|entry| entry.name).collect::<Vec<_>>().join("|")
 }
 
 /// How the model may change.

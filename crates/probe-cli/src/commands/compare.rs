@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Compare, common: &Common, printer: &Printer) -> Result<
     let contenders = contenders(args)?;
     let request = args.request(common);
     let prepared = prepare(&args.ask, args.seek.reference.as_deref(), &request, printer)?;
-    // What a method cannot serve is found before any method has worked for an hour.
+    // Unsupported combinations are found before any method runs, which may take an hour.
     let engines: Vec<Engine> = contenders
         .iter()
         .map(|c| c.engine(&prepared.setup).with_context(|| format!("--methods {}", c.method)))
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Compare, common: &Common, printer: &Printer) -> Result<
     Ok(())
 }
 
-/// The methods with the settings that were given to each.
+/// The methods, each with its own settings.
 fn contenders(args: &Compare) -> Result<Vec<Contender>> {
     let mut texts: Vec<Vec<&str>> = vec![Vec::new(); args.methods.len()];
     for option in &args.seek.option {
@@ -135,7 +135,7 @@ fn print(lines: &[Line], printer: &Printer) {
     );
 }
 
-/// Writes the lines as a table: the columns that scripts know, then the rest.
+/// Writes the lines as a table: first the columns that scripts rely on, then the rest.
 fn write(args: &Compare, lines: &[Line], meta: &Value) -> Result<()> {
     let path = args.output.as_deref().unwrap_or(Path::new("-"));
     let format =

@@ -12,7 +12,7 @@ use std::io::{ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// No answer for so long is none.
+/// Time without an answer after which a download fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes read at a time.
 const PIECE: usize = 1 << 16;
@@ -57,8 +57,8 @@ fn download(args: &DataDownload, printer: &Printer) -> Result<()> {
     Ok(())
 }
 
-/// Whether the file is there and is the one meant. Another file of that name is not ours to
-/// replace.
+/// Whether the file exists with the right checksum. Fails if there is a different file of that
+/// name, which must not be replaced.
 fn is_there(source: &Source, path: &Path) -> Result<bool> {
     let name = || path.display().to_string();
     let mut file = match File::open(path) {
@@ -83,7 +83,8 @@ fn is_there(source: &Source, path: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Brings the file from below `base`; it appears only if its length and checksum are right.
+/// Downloads the file from the folder `base`. It is only written if its length and checksum are
+/// right.
 fn fetch(source: &Source, base: &str, path: &Path, told: &mut dyn FnMut(u64)) -> Result<()> {
     let address = format!("{}/{}", base.trim_end_matches('/'), source.file);
     let mut from = open(&address)?;
@@ -93,7 +94,7 @@ fn fetch(source: &Source, base: &str, path: &Path, told: &mut dyn FnMut(u64)) ->
         pieces(&mut from, &mut |piece| {
             check()?;
             length += piece.len() as u64;
-            // What goes on for ever is not the file, whatever else it is.
+            // Stops as soon as the response is too long, because it could be endless.
             if length > source.bytes {
                 bail!("longer than the {} bytes expected", source.bytes);
             }
@@ -115,7 +116,7 @@ fn fetch(source: &Source, base: &str, path: &Path, told: &mut dyn FnMut(u64)) ->
     })
 }
 
-/// What an address holds: `https:`, `http:`, or a file by `file:`.
+/// Opens an address: `https:`, `http:`, or a file by `file:`.
 fn open(address: &str) -> Result<Box<dyn Read>> {
     if let Some(path) = address.strip_prefix("file:") {
         let path = PathBuf::from(path.strip_prefix("//").unwrap_or(path));

@@ -1,4 +1,4 @@
-//! `probe demo`: the whole path of a newcomer, by the same commands that they would type.
+//! `probe demo`: runs the commands that a newcomer would type, one after the other.
 
 mod letter;
 mod network;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     }
     audit(&engine, person, answer, printer)?;
 
-    printer.heading(&format!("4. What applicant {chosen} is written"));
+    printer.heading(&format!("4. The letter to applicant {chosen}"));
     let letter = letter::write(&engine, person, answer, chosen, &args.out)?;
     printer.say(letter.trim_end());
     page.letter = Some(letter);
@@ -96,15 +96,15 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
     printer
         .heading(&format!("6. Applicant {chosen} scored by a network, trained on the same data"));
     let by_network = network_engine.recourse(Rows::single(person))?;
-    let told = [
-        network::Told {
+    let models = [
+        network::Scored {
             name: "linear",
             report: &report,
             engine: &engine,
             prepared: &prepared,
             answer,
         },
-        network::Told {
+        network::Scored {
             name: "network",
             report: &network_report,
             engine: &network_engine,
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Demo, common: &Common, printer: &Printer) -> Result<()>
             answer: &by_network[0],
         },
     ];
-    let part = network::part(&told, person, people)?;
+    let part = network::part(&models, person, people)?;
     network::print(&part, printer);
     page.network = Some(part);
 
@@ -176,7 +176,7 @@ fn ask(args: &Demo, common: &Common, model: &str, printer: &Printer) -> Result<P
     prepare(&recourse.ask, None, &request, printer)
 }
 
-/// Writes what `probe COMMAND model.json people.csv` gives.
+/// Writes the output of `probe COMMAND model.json people.csv`.
 fn run_command(args: &Demo, common: &Common, command: &str, output: &str) -> Result<()> {
     let file = |name: &str| args.out.join(name).display().to_string();
     let (model, people, output) = (file("model.json"), file("people.csv"), file(output));
@@ -341,7 +341,7 @@ fn from_and_to(f: &probe_experiments::report::PersonFeature) -> (String, String)
     }
 }
 
-/// The promise, tried: noisy implementations drawn afresh.
+/// Checks the promise on fresh noisy implementations.
 fn audit(engine: &Engine, person: &[f64], answer: &Answer, printer: &Printer) -> Result<()> {
     if answer.status != Status::Certified {
         return Ok(());
@@ -357,8 +357,8 @@ fn audit(engine: &Engine, person: &[f64], answer: &Answer, printer: &Printer) ->
     Ok(())
 }
 
-/// Our answers beside Wachter's closed form (arXiv:2203.06768, Proposition 1), without and with the
-/// score of Corollary 1.
+/// Our answers next to Wachter's closed form (arXiv:2203.06768, Proposition 1), without and with
+/// the score of Corollary 1.
 fn compare(engine: &Engine, people: Rows<'_>, answers: &[Answer]) -> Result<Vec<Method>> {
     let (setup, task) = (engine.setup(), engine.task());
     let (Some(linear), Some(gaussian)) = (task.model.as_linear(), task.noise.as_gaussian()) else {

@@ -140,7 +140,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     Ok(())
 }
 
-/// Where letters go, if not in the place of the table.
+/// The file of letters, if they do not replace the table.
 fn post(args: &Recourse, letters: Option<&Letters<'_>>, meta: &Value) -> Result<Option<Post>> {
     let (Some(path), Some(letters)) = (args.explain.explain_out.as_deref(), letters) else {
         return Ok(None);
@@ -149,7 +149,7 @@ fn post(args: &Recourse, letters: Option<&Letters<'_>>, meta: &Value) -> Result<
     Post::open(letters, path, meta).map(Some)
 }
 
-/// What is written where letters take the place of the table.
+/// What is written if letters replace the table.
 fn instead_of_table(letters: &Letters<'_>) -> Result<Instead> {
     Ok(match (letters.prose()?, letters.format()) {
         (Some(prose), _) => Instead::Prose(prose),
@@ -192,18 +192,18 @@ fn warn_of_tolerance(engine: &Engine, told: bool, printer: &Printer) {
         ));
     } else if !engine.seeks_tolerance() {
         printer.warn(
-            "--tolerance changes nothing here: tolerances are known for networks \
-             under independent Gaussian noise and a model that stays",
+            "--tolerance changes nothing here: tolerances need independent Gaussian noise \
+             and a model that does not change",
         );
     } else if !told {
         printer.warn(
-            "--tolerance: the answers leave room, but only JSON and letters say how much; \
+            "--tolerance: answers have tolerances, but only JSON and letters contain them; \
              give --format jsonl",
         );
     }
 }
 
-/// Says which numbers letters tell to the last digit.
+/// Says which numbers letters print to the last digit.
 fn note_of_digits(engine: &Engine, printer: &Printer) {
     let (setup, encoding) = (engine.setup(), &engine.setup().encoding);
     let is_endless = |k: &usize| {
@@ -216,7 +216,7 @@ fn note_of_digits(engine: &Engine, printer: &Printer) {
         .collect();
     if !names.is_empty() {
         printer.note(&format!(
-            "letters tell certified values to the last digit; \
+            "letters print certified values to the last digit; \
              a step in the schema makes them round numbers ({})",
             names.join(", ")
         ));

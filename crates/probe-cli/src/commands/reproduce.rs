@@ -8,7 +8,7 @@ use probe_core::Seed;
 use probe_experiments::reproduce::{Inputs, Laboratory, Made, Progress, experiments, page};
 use std::time::{Duration, Instant};
 
-/// Time between two notes where there is no terminal to draw a bar on.
+/// Time between two notes, without a terminal for a progress bar.
 const BETWEEN_NOTES: Duration = Duration::from_secs(20);
 /// Steps of the bar.
 const STEPS: u64 = 1_000;
@@ -58,10 +58,10 @@ pub(crate) fn run(args: &Reproduce, common: &Common, printer: &Printer) -> Resul
     Ok(())
 }
 
-/// Says how far the work is, and how long it may still take.
+/// Reports progress, and an estimate of the remaining time.
 struct Clock<'a> {
     start: Instant,
-    /// When the first cell was begun; training tells nothing of what cells take.
+    /// Start of the first cell. Training time says nothing about the time of cells.
     cells_from: Option<Instant>,
     last: Option<Instant>,
     bar: indicatif::ProgressBar,

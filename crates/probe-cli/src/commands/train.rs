@@ -97,7 +97,7 @@ pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<Tr
     Ok(trained.report)
 }
 
-/// Reads what is to be learnt from.
+/// Reads the data to learn from.
 fn read(
     args: &Train,
     features: &[String],
@@ -120,7 +120,7 @@ fn read(
     Ok(table)
 }
 
-/// All columns that are not numbers throughout, in one error, with what to do.
+/// One error for all columns with values that are not numbers, with advice.
 fn not_numbers(args: &Train, features: &[String], target: &str) -> anyhow::Error {
     let fault = |name: &String| {
         let read = read_table(
@@ -153,7 +153,7 @@ fn not_numbers(args: &Train, features: &[String], target: &str) -> anyhow::Error
     }
 }
 
-/// What to fit, by the flags. Those of another kind are refused rather than passed over.
+/// The learner that the flags ask for. Flags of another kind of model are errors.
 fn learner(args: &Train) -> Result<Learner> {
     check_flags(args)?;
     let (network, trees) = (&args.network, &args.trees);
@@ -244,8 +244,8 @@ fn check_flags(args: &Train) -> Result<()> {
     bail!("{flag} is not for this kind of model: give --kind {} with it", names.join(" or "));
 }
 
-/// Whether a model gives all rows it was fitted to one class: it is then right as often as that
-/// class occurs, and about the others never.
+/// Whether a model puts all rows that it was fitted to into one class. Its accuracy is then the
+/// share of that class.
 fn says_one_thing(report: &TrainReport) -> bool {
     let balanced =
         report.train.balanced_accuracy.is_some_and(|balanced| (balanced - 0.5).abs() < 1e-12);
@@ -279,7 +279,7 @@ fn check_dropped(args: &Train, place: &str, names: &[String]) -> Result<()> {
     }
 }
 
-/// The favourable value of the target: told, or obvious.
+/// The favourable value of the target: given, or obvious.
 fn favourable_value(
     args: &Train,
     schema: Option<&Schema>,

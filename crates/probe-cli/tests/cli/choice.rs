@@ -77,7 +77,7 @@ fn ways_use_other_features() {
     assert!(costs.is_sorted(), "{costs:?}");
     folder
         .run("recourse model.json people.csv --schema schema.toml --options 2 --method wachter")
-        .fails(1, &["several ways", "wachter"]);
+        .fails(1, &["several alternatives", "wachter"]);
     folder
         .run("recourse model.json people.csv --schema schema.toml --options 0")
         .fails(2, &["--options"]);

@@ -151,7 +151,7 @@ fn the_letter_is_printed_and_written_and_names_no_column() {
     let folder = Folder::new();
     let ran = folder.run("demo --out demo --people 1000");
     let text = ran.text();
-    let (_, letter) = text.split_once("4. What applicant ").unwrap();
+    let (_, letter) = text.split_once("4. The letter to applicant ").unwrap();
     let (letter, _) = letter.split_once("\n5. ").unwrap();
     assert!(letter.contains("What to do") && letter.contains("still get a yes"), "{letter}");
     let report = folder.text("demo/report.html");
@@ -167,10 +167,10 @@ fn the_letter_is_printed_and_written_and_names_no_column() {
     }
     // The same letter by the command, for everybody.
     let row: usize = text
-        .split_once("4. What applicant ")
+        .split_once("4. The letter to applicant ")
         .unwrap()
         .1
-        .split(' ')
+        .split_whitespace()
         .next()
         .unwrap()
         .parse()

@@ -194,5 +194,5 @@ fn pipelines_take_categories_by_name() {
     folder.write("wrong.csv", "age,income,job,kids,city\n40,1000,pilot,1,A\n");
     folder
         .run("rate model.onnx wrong.csv --quiet")
-        .fails(1, &["column 'job': 'pilot' is no category of it (known: boss, clerk, none)"]);
+        .fails(1, &["column 'job': 'pilot' is not a category (known: boss, clerk, none)"]);
 }

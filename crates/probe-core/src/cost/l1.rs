@@ -31,7 +31,7 @@ pub(super) fn fill(items: &[Item], limit: f64, needed: f64, moves: &mut [f64]) -
 pub(crate) fn take(gain: f64, room: f64, rest: f64, needed: f64) -> (f64, f64) {
     let step = if rest > 0.0 { (rest / gain).min(room) } else { 0.0 };
     let left = rest - gain * step;
-    // What rounding leaves over must not spill into another feature.
+    // A remainder that is only rounding must not move another feature.
     let done = step < room || left <= 4.0 * f64::EPSILON * needed.abs();
     (step, if done { left.min(0.0) } else { left })
 }

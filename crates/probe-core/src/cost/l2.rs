@@ -54,7 +54,7 @@ impl Norm for L2 {
                 self.add(t, it.weight * (nu * rate(it)).min(it.cap).max(it.start))
             })
         };
-        // Without caps the level is exact; caps only allow a higher one, so doubling brackets it.
+        // Without caps the level is exact. Caps only allow a higher one, which doubling finds.
         let allowed = self.total_of(budget);
         let (mut lo, mut hi) = (0.0, 1.0);
         while total(hi) < allowed && hi < 1e300 {

@@ -16,8 +16,8 @@ pub(crate) struct Event {
     leaves_start: bool,
 }
 
-/// Sorts the kinks of `items` under `rate`. Nothing to sort where every item starts at zero: see
-/// [`solve`].
+/// Sorts the kinks of `items` under `rate`. If every item starts at zero, there is nothing to sort:
+/// see [`solve`].
 pub(super) fn prepare(items: &[Item], rate: impl Fn(&Item) -> f64, events: &mut Vec<Event>) {
     events.clear();
     if items.iter().all(|it| it.start <= 0.0) {
@@ -50,9 +50,9 @@ pub(super) fn solve(
     }
 }
 
-/// All items start at zero: items that meet their caps at a level that is still too low meet them
-/// at the right one too, so fixing them and solving for the rest climbs to the answer in a few
-/// rounds, without a sort.
+/// For items that all start at zero. Items that reach their caps at a level that is too low also
+/// reach them at the right level. Fixing them and solving for the rest raises the level to the
+/// answer in a few rounds, without a sort.
 fn from_zero(items: &[Item], rate: impl Fn(&Item) -> f64, needed: f64) -> Option<f64> {
     if needed <= 0.0 {
         return Some(0.0);
@@ -108,8 +108,8 @@ fn between_kinks(
             slope -= it.gain * rate(it);
         }
     }
-    // The running sums only place the target between two kinks; the level itself is solved from
-    // fresh sums.
+    // The running sums only say between which kinks the target lies; the level itself is computed
+    // from fresh sums.
     let below = reached.unwrap_or(f64::INFINITY);
     let (mut fixed, mut free) = (0.0, 0.0);
     for it in items {
@@ -125,7 +125,7 @@ fn between_kinks(
     }
     if free > 0.0 {
         let level = (needed - fixed) / free;
-        // Between the kinks by construction, but for rounding.
+        // Between the kinks by construction, except for rounding.
         return Some(level.min(below).max(0.0));
     }
     (fixed >= needed).then_some(below)

@@ -97,7 +97,7 @@ pub struct Cost {
     norm: &'static dyn Norm,
     up: Vec<f64>,
     down: Vec<f64>,
-    /// Categories whose changes have costs of their own.
+    /// Categories whose changes have their own costs.
     groups: Vec<Group>,
 }
 
@@ -156,7 +156,7 @@ impl Cost {
         Ok(Self { norm: lookup("cost", NORMS, norm)?.item, ..self.clone() })
     }
 
-    /// Takes the costs of `groups` whose changes have costs of their own.
+    /// Adds the costs of `groups` whose changes have their own costs.
     #[must_use]
     pub fn with_groups(mut self, groups: &[Group]) -> Self {
         self.groups = groups.iter().filter(|group| group.cost(0, 0).is_some()).cloned().collect();
@@ -229,8 +229,8 @@ impl Cost {
         })
     }
 
-    /// [`Cost::between`] where only the columns of `moved`, in ascending order, may differ: the
-    /// same bits, as nothing adds nothing.
+    /// [`Cost::between`] if only the columns `moved`, in ascending order, may differ. The bits are
+    /// the same, because other columns add zero.
     pub(crate) fn between_moved(&self, from: &[f64], to: &[f64], moved: &[usize]) -> f64 {
         if self.groups.is_empty() {
             self.norm.finish(self.add_columns(0.0, from, to, moved.iter().copied()))
@@ -239,8 +239,8 @@ impl Cost {
         }
     }
 
-    /// [`Cost::total`] where some categories have costs of their own; columns of no option cost
-    /// what they cost by themselves.
+    /// [`Cost::total`] if some categories have their own costs. Columns that match no option have
+    /// the cost of single columns.
     fn total_with_groups(&self, from: &[f64], to: &[f64]) -> f64 {
         let (mut own, mut total) = (vec![true; from.len()], 0.0);
         for group in &self.groups {

@@ -4,7 +4,7 @@ use super::outcome::{Asked, Evidence, Judgement, Outcome, Rate, Recourse};
 use crate::recourse::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// What became of a person.
+/// The result for a person, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -34,7 +34,7 @@ impl Status {
 /// the output columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// What became of the person.
+    /// The result, in one word.
     pub status: Status,
     /// Why, where the goal was missed.
     pub reason: Option<Reason>,
@@ -52,12 +52,12 @@ pub struct Answer {
     pub rate: f64,
     /// Upper bound on it: the rate itself where exact.
     pub rate_upper: f64,
-    /// What the method itself took the rate to be, where it says. The engine takes no part of it:
+    /// The rate that the method itself claims, if it does. The engine does not use it;
     /// [`Answer::rate`] is what holds.
     pub claimed_rate: Option<f64>,
     /// Lowest rate that could be reached, where the target was missed.
     pub best_rate: Option<f64>,
-    /// Which part of the search the point came from; empty for methods of one part.
+    /// Which part of the search found the point; empty if the search has only one part.
     pub source: &'static str,
     /// Number of features changed; a one-hot group counts as one.
     pub changed: usize,
@@ -96,9 +96,8 @@ impl Answer {
         }
     }
 
-    /// Makes this the answer to what was asked. Everything that an answer says about the person is
-    /// derived here; buffers are used again. Inlined, so that an outcome is taken apart where it is
-    /// put together: linear models answer millions of people per second.
+    /// Fills in the answer, reusing its buffers. Everything that an answer says about the person is
+    /// derived here. Inlined, because linear models answer millions of people per second.
     #[inline(always)]
     pub(super) fn fill(&mut self, asked: &Asked<'_>, outcome: Outcome<'_>) {
         self.nearest.clear();
@@ -121,7 +120,7 @@ impl Answer {
         }
     }
 
-    /// Fills in a person who is told to change nothing.
+    /// Fills in the answer that nothing has to change.
     fn stay(&mut self, asked: &Asked<'_>, rate: Rate) {
         self.set_point(asked.person);
         (self.rate, self.rate_upper) = (rate.value, rate.upper);
@@ -131,7 +130,7 @@ impl Answer {
         self.outside_range = asked.knows_ranges.then_some(0);
     }
 
-    /// Fills in a person who is told to change.
+    /// Fills in a recourse.
     #[inline(always)]
     fn advise(&mut self, asked: &Asked<'_>, recourse: &Recourse<'_>) {
         let Judgement { score, rate } = recourse.judgement;
@@ -139,7 +138,8 @@ impl Answer {
             Evidence::Exact => (recourse.judgement.meets(asked.max_rate), rate),
             Evidence::Sampled { certified, upper } => (certified, upper),
         };
-        // A certificate has read far more samples than an estimate: one above its bound is off.
+        // The certificate read far more samples than the estimate, so that an estimate above the
+        // certified bound is wrong.
         let rate = if certified { rate.min(upper) } else { rate };
         self.set_point(recourse.row);
         (self.rate, self.rate_upper) = (rate, upper);
@@ -170,7 +170,7 @@ impl Answer {
         self.point.extend_from_slice(row);
     }
 
-    /// Puts gaps back where the values of the person, who is `original`, are missing.
+    /// Restores the missing values of the person, who is `original`.
     pub(super) fn restore_gaps(&mut self, original: &[f64]) {
         for row in [&mut self.point, &mut self.nearest] {
             for (value, was) in row.iter_mut().zip(original).filter(|(_, was)| was.is_nan()) {
@@ -198,7 +198,7 @@ pub enum Limit {
     NoEffect,
 }
 
-/// Why a target was missed: what binds, and how much score is missing.
+/// Why a target was missed: which limits bind, and how much score is missing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shortfall {
     /// Feature index and what stops it, for every feature.

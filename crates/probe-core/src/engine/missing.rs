@@ -1,10 +1,11 @@
-//! People with missing values (NaN), where the model takes them.
+//! People with missing values (NaN), for models that accept them.
 //!
-//! A missing value can neither change nor be missed, and a model of trees sends it the same way at
-//! every split. So for one set of gaps the model is another one, without splits on these features:
-//! an engine of its own answers for it, with a stand-in where a value is missing that nothing looks
-//! at. Samples are shared with the engine it comes from, which keeps the last few such engines.
-//! What they answer depends on the set-up and the person alone, never on who came before.
+//! A missing value cannot change and has no noise, and a tree model sends it the same way at every
+//! split. For a given set of missing features, the model is therefore equal to one without splits
+//! on these features. A separate engine answers for that model; missing values are replaced by an
+//! arbitrary number, which it never reads. It shares samples with the main engine, which keeps the
+//! last few such engines. Answers depend only on the set-up and the person, never on the people
+//! before.
 
 use super::{Answer, Engine, NoMethod, Session, Setup, prepared, scaled_model};
 use crate::error::{Error, Result};
@@ -12,15 +13,15 @@ use crate::recourse::{RecourseMethod, Task};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Engines that are kept: one has a few megabytes of errors that its search reads.
+/// Number of such engines that are kept. Each has a few megabytes of errors for its search.
 const MOST: usize = 32;
 
-/// Where an engine's method comes from, to prepare it once more.
+/// Where an engine's method comes from, so that it can be prepared again.
 #[derive(Clone, Copy)]
 pub(super) enum Origin {
     /// A registry.
     Registered(&'static dyn RecourseMethod),
-    /// The caller, who has it back.
+    /// The caller, who still owns it.
     Caller,
     /// There is none.
     NoMethod,
@@ -60,8 +61,8 @@ pub(super) struct Filled {
 }
 
 impl Filled {
-    /// One of the answers for the person, who is `original`, at costs that may be so many times the
-    /// usual ones.
+    /// One of the answers for the person, who is `original`. The costs may be multiplied by
+    /// factors.
     pub(super) fn recourse(
         &self,
         original: &[f64],
@@ -105,7 +106,8 @@ impl Filled {
     }
 }
 
-/// Whether all values are finite, many at a time: zero times any other value is not a number.
+/// Whether all values are finite. Vectorises well: zero times infinity or NaN is NaN, and zero
+/// times a finite value is zero.
 pub(super) fn all_finite(values: &[f64]) -> bool {
     let (chunks, rest) = values.as_chunks::<4>();
     let mut sums = [0.0; 4];
@@ -118,7 +120,7 @@ pub(super) fn all_finite(values: &[f64]) -> bool {
 }
 
 impl Engine {
-    /// Fails on a value that is infinite, or missing where the model does not take that.
+    /// Fails on a value that is infinite, or missing although the model does not accept that.
     pub(super) fn check_row(&self, row: usize, values: &[f64]) -> Result<()> {
         if all_finite(values) {
             return Ok(());
@@ -136,8 +138,8 @@ impl Engine {
         })
     }
 
-    /// Who answers for a `person` with missing values; `None` where there are none. Fails where
-    /// [`Engine::check_row`] does.
+    /// The engine that answers for a `person` with missing values; `None` if no value is missing.
+    /// Fails like [`Engine::check_row`].
     pub(super) fn filled(&self, person: &[f64]) -> Result<Option<Filled>> {
         if all_finite(person) {
             return Ok(None);
@@ -149,7 +151,7 @@ impl Engine {
         let filled = person.iter().enumerate().map(stand_in).collect();
         let engine = match self.variants.get(&gaps) {
             Some(engine) => engine,
-            // Not under the lock: preparations may be shared out to threads that want it too.
+            // Without the lock, because the preparation may use other threads that wait for it.
             None => {
                 let made = Arc::new(self.without(&gaps)?);
                 self.variants.keep(&gaps, &made);
@@ -193,9 +195,9 @@ impl Engine {
         Ok(Self { setup, task, solver, rates, origin: self.origin, variants })
     }
 
-    /// A `point` with missing values and the person it was made `from`, with stand-ins, and who
-    /// rates them; `None` where nothing is missing. Fails where a value is missing in one of the
-    /// two alone.
+    /// A `point` with missing values and the person that it was made for (`from`), both with
+    /// stand-ins, and the engine that rates them. `None` if nothing is missing. Fails if a value is
+    /// missing in only one of the two.
     pub(super) fn filled_pair(
         &self,
         point: &[f64],

@@ -1,8 +1,8 @@
 //! The engine: people in their own units in, judged answers out.
 //!
 //! A method proposes a point in scaled space; the engine turns it into the person's units, checks
-//! it against the action space, scores the very row that will be printed, steps it outward by ulps
-//! until the rate holds in `f64`, and decides the status. Methods cannot skip this.
+//! it against the action space, scores exactly the row that will be printed, steps it outward by
+//! ulps until the rate holds in `f64`, and decides the status. Methods cannot skip this.
 
 mod answer;
 mod missing;
@@ -37,7 +37,7 @@ pub struct Engine {
     setup: Setup,
     task: Arc<Task>,
     solver: Box<dyn Solver>,
-    /// What answers are judged by.
+    /// Where the rates of answers come from.
     rates: RateSource,
     origin: Origin,
     /// For people with missing values.
@@ -65,11 +65,12 @@ impl Engine {
         Ok(Self { setup, task, solver, rates, origin, variants })
     }
 
-    /// An engine that scores and rates points and finds none: for questions that no method serves.
+    /// An engine that scores and rates points, but finds no recourse. It works for models that no
+    /// method supports.
     pub fn without_method(setup: Setup) -> Result<Self> {
         let task = task_of(&setup)?;
         let (origin, variants) = (Origin::NoMethod, Variants::default());
-        // Nobody is answered, so no samples are drawn.
+        // No recourse is computed, so that no samples are needed.
         let (solver, rates) = (Box::new(NoMethod), RateSource::Exact(None));
         Ok(Self { setup, task, solver, rates, origin, variants })
     }
@@ -79,16 +80,15 @@ impl Engine {
         &self.setup
     }
 
-    /// About the smallest rate that a certificate by sampling can show, where an answer is one of
-    /// `of` for the same person; `None` where rates are exact or nothing is to be certified.
+    /// Approximately the smallest rate that sampling can certify, for an answer that is one of `of`
+    /// for the same person. `None` if rates are exact or certificates are switched off.
     pub fn least_certifiable_rate(&self, of: usize) -> Option<f64> {
         let sampling = self.rates.sampling().filter(|_| self.setup.certify)?;
         sampling.least_rate((1.0 - self.setup.confidence) / of.max(1) as f64)
     }
 
-    /// A rate that no answer can be below, whatever the person is like: more than 0 where a change
-    /// of
-    /// the model drowns its score.
+    /// A lower bound on the rate of every point. It is positive only if the model may change by
+    /// more than its score.
     pub fn least_rate(&self) -> f64 {
         match &self.rates {
             RateSource::Exact(Some(shifted)) => shifted.least_rate(),
@@ -101,7 +101,7 @@ impl Engine {
         &self.task
     }
 
-    /// What came of the method's preparations, where users should know.
+    /// Results of the method's preparation that users should know.
     pub fn notes(&self) -> Option<Notes> {
         self.solver.notes()
     }
@@ -256,15 +256,15 @@ impl Engine {
             (Some(from), _) => scaled(from),
             (None, NoiseOn::Changed) => {
                 return Err(Error::Unsupported {
-                    what: "noise on changed features without the person they were changed from"
+                    what: "noise on changed features without the person that they differ from"
                         .to_owned(),
-                    why: "give the people the points came from".to_owned(),
+                    why: "give the people to whom the points were advised".to_owned(),
                 });
             }
             (None, _) => to.clone(),
         };
         let mut active = vec![false; to.len()];
-        // As the session does: what differs is what is printed differently.
+        // As in a session, a feature counts as changed if its printed value differs.
         self.setup.noise_on.active_into(
             &self.setup.actions,
             from.unwrap_or(point),
@@ -280,7 +280,8 @@ impl Engine {
                     "{} noise without the person a point was made for",
                     self.task.noise.name()
                 ),
-                why: "it depends on the change; give the people the points came from".to_owned(),
+                why: "it depends on the change; give the people to whom the points were advised"
+                    .to_owned(),
             });
         }
         let noise: &dyn Noise =
@@ -319,7 +320,7 @@ impl Engine {
     }
 }
 
-/// The method's solver for a task, for as many ways as are asked for.
+/// The method's solver for a task, with as many alternatives as the set-up asks for.
 fn prepared(
     setup: &Setup,
     method: &dyn RecourseMethod,
@@ -331,14 +332,14 @@ fn prepared(
     }
     if !method.serves_alternatives() {
         return Err(Error::Unsupported {
-            what: format!("several ways with method {}", method.name()),
-            why: "it has one answer, or settings of its own for more; use method probe".to_owned(),
+            what: format!("several alternatives with method {}", method.name()),
+            why: "it has one answer, or its own setting for more; use method probe".to_owned(),
         });
     }
     Ok(Box::new(Alternatives::new(solver, task, setup.alternatives)))
 }
 
-/// Fails on a budget that nobody could spend, before the first person does.
+/// Fails on a budget that the set-up does not support, before the first person is answered.
 fn check_budget(setup: &Setup, method: &dyn RecourseMethod) -> Result<()> {
     let refuse = |what: String, why: &str| Err(Error::Unsupported { what, why: why.to_owned() });
     if setup.budget.is_none() {
@@ -353,14 +354,14 @@ fn check_budget(setup: &Setup, method: &dyn RecourseMethod) -> Result<()> {
     }
 }
 
-/// Fails on relations between features with a method that does not know them.
+/// Fails on relations between features with a method that does not support them.
 fn check_ties(setup: &Setup, method: &dyn RecourseMethod) -> Result<()> {
     if setup.actions.ties().is_empty() || method.serves_relations() {
         return Ok(());
     }
     Err(Error::Unsupported {
         what: format!("relations between features with method {}", method.name()),
-        why: "it does not know them; use method probe, or a schema without them".to_owned(),
+        why: "it does not support them; use method probe, or a schema without them".to_owned(),
     })
 }
 
@@ -407,7 +408,7 @@ fn scaled_model(setup: &Setup) -> Result<Arc<dyn Model>> {
     })
 }
 
-/// What is known of people in general, in scaled space.
+/// Reference data in scaled space.
 fn reference_of(setup: &Setup) -> Result<Reference> {
     let space = &setup.space;
     let Some(raw) = &setup.reference else {

@@ -1,8 +1,8 @@
-//! What the session found out about a person: what an answer is derived from.
+//! What a session found out about a person. An answer is derived from it.
 
 use crate::recourse::{Reason, Verdict};
 
-/// What a row is worth.
+/// Score and rate of a row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Judgement {
     pub(super) score: f64,
@@ -34,7 +34,7 @@ impl Rate {
     }
 }
 
-/// What is proven of all admissible points whose rate is at most the target.
+/// What is proven about all admissible points whose rate is at most the target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Proof {
     /// None of them costs less, with the confidence of certificates.
@@ -46,7 +46,7 @@ pub(super) struct Proof {
 }
 
 impl Proof {
-    /// What holds for every person.
+    /// Nothing is proven.
     pub(super) const NOTHING: Self = Self { cost: 0.0, certain: 0.0, none: None };
 
     /// That none of them costs less than this.
@@ -59,7 +59,7 @@ impl Proof {
         Self { none: Some(reason), ..Self::NOTHING }
     }
 
-    /// What this and another proof say together.
+    /// This proof and another one combined.
     pub(super) fn and(&self, other: &Self) -> Self {
         Self {
             cost: self.cost.max(other.cost),
@@ -68,15 +68,16 @@ impl Proof {
         }
     }
 
-    /// Bound and proof for an answer of this cost that is one of them.
+    /// Lower bound, and whether the answer is proven to be the cheapest, for one of these points
+    /// with this cost.
     #[inline]
     pub(super) fn of_a_cost(&self, cost: f64) -> (f64, bool) {
-        /// The precision to which a cost is said to be the least.
+        /// A cost within this share of its lower bound counts as the lowest.
         const PRECISION: f64 = 1e-6;
         (self.cost.min(cost), self.certain >= cost - PRECISION * cost.max(1.0))
     }
 
-    /// Bound and proof for somebody who is told `reason`.
+    /// Lower bound, and whether `reason` is proven, for a person without an answer.
     pub(super) fn of_a_miss(&self, reason: Reason) -> (f64, bool) {
         match self.none {
             Some(none) => (0.0, none == reason),
@@ -98,17 +99,17 @@ pub(super) struct Asked<'a> {
     pub(super) knows_ranges: bool,
 }
 
-/// What came of it.
+/// The result for one person.
 pub(super) enum Outcome<'a> {
     /// Favourable already, at this rate.
     Favourable(Rate),
-    /// Nothing that is favourable and admissible.
+    /// No row was found that is favourable and admissible.
     None {
         /// The rate of the person as they are.
         own: Rate,
         nearest: Nearest<'a>,
     },
-    /// A favourable row that the person may become.
+    /// A favourable row that the person may change to.
     Recourse(Recourse<'a>),
 }
 
@@ -120,12 +121,12 @@ pub(super) struct Nearest<'a> {
     pub(super) best_rate: Option<f64>,
     /// What the method said.
     pub(super) verdict: Verdict,
-    /// What the printed row is worth, where its rate is exact.
+    /// Score and rate of the printed row, if the rate is exact.
     pub(super) exact: Option<Judgement>,
     pub(super) proof: Proof,
 }
 
-/// A recourse to be told.
+/// A recourse.
 pub(super) struct Recourse<'a> {
     /// The printed row, raw.
     pub(super) row: &'a [f64],
@@ -133,7 +134,7 @@ pub(super) struct Recourse<'a> {
     pub(super) cost: f64,
     pub(super) changed: usize,
     pub(super) outside_range: Option<usize>,
-    /// What the method said, and what it took the rate to be.
+    /// The method's own verdict, and the rate that it claims.
     pub(super) verdict: Verdict,
     pub(super) claimed: Option<f64>,
     /// Which part of the search the row came from.

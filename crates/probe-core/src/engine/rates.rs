@@ -1,4 +1,4 @@
-//! What answers are judged by: a closed form, or samples.
+//! Where the rates of answers come from: a closed form, or samples.
 
 use super::Engine;
 use super::session::Sampling;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Where rates come from, prepared once for all sessions.
 #[derive(Clone)]
 pub(super) enum RateSource {
-    /// A closed form; that of noise and model together where the model may change.
+    /// A closed form. If the model may change, the one for noise and model change together.
     Exact(Option<Arc<ShiftedRate>>),
     /// Samples.
     Sampled(Arc<Sampling>),
@@ -39,7 +39,8 @@ impl RateSource {
     }
 }
 
-/// The rate of a linear model that may change; `None` where it may not.
+/// The rate of a linear model that may change; `None` if the model does not change or is not
+/// linear.
 fn shifted(task: &Task) -> Result<Option<ShiftedRate>> {
     let (Some(shift), Some(linear)) = (task.shift, task.model.as_linear()) else {
         return Ok(None);
@@ -57,8 +58,8 @@ fn shifted(task: &Task) -> Result<Option<ShiftedRate>> {
 
 impl Engine {
     /// The rate of an affine score whose noise has this mean and standard deviation, for a person
-    /// at
-    /// raw `from` who aims at raw `to`, which scores `score`: over everything that may come of it.
+    /// at raw `from` who aims at raw `to`, whose score is `score`. It includes changes of category
+    /// that may fail.
     pub(super) fn affine_rate(
         &self,
         (from, to): (&[f64], &[f64]),

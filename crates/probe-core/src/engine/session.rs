@@ -1,11 +1,11 @@
-//! One thread's work: propose, print, judge.
+//! The work of one thread: propose, print, judge.
 //!
 //! A session answers one person after another. The method proposes a point ([`propose`]), which is
 //! rounded to the row that will be printed ([`rounding`]). A judge computes the score and the rate
 //! of that row ([`judge`]). If rates have a closed form, [`exact`] gives the answer. Otherwise
 //! [`sampled`] makes several [`attempts`]: each corrects the proposal ([`correct`]) and tests it
-//! ([`certify`]) on fresh samples ([`sampler`]). What no answer can beat is proven
-//! in [`bounds`]. Frontier, shortfall and relaxations build on this.
+//! ([`certify`]) on fresh samples ([`sampler`]). [`bounds`] proves lower bounds on the cost of all
+//! answers. Frontier, shortfall and relaxations build on this.
 
 mod attempts;
 mod bounds;
@@ -25,10 +25,10 @@ pub use relax::{Relaxation, Relaxed};
 pub(super) use sampler::Sampling;
 
 use super::answer::{Answer, Status};
-use super::outcome::{Asked, Judgement};
+use super::outcome::{Asked, Evidence, Judgement, Proof, Recourse};
 use super::{Engine, Setup};
 use crate::error::{Result, require};
-use crate::recourse::Worker;
+use crate::recourse::{Proposal, Worker};
 use bounds::Bounds;
 use judge::{AnyJudge, ExactJudge, Judge, SampledJudge};
 use propose::Proposer;
@@ -212,6 +212,29 @@ impl<'s, 'e, J> Case<'s, 'e, J> {
             score,
         )?;
         Ok(score)
+    }
+
+    /// A recourse to the printed row, which has this score, rate and cost.
+    #[inline(always)]
+    fn printed_recourse(
+        &self,
+        (judgement, cost): (Judgement, f64),
+        evidence: Evidence,
+        proof: Proof,
+    ) -> Recourse<'_> {
+        let Proposal { verdict, claimed, source, .. } = self.proposer.proposal;
+        Recourse {
+            row: self.rounding.row(),
+            judgement,
+            cost,
+            changed: self.rounding.n_changed(self.person),
+            outside_range: self.rounding.outside_range(self.person),
+            verdict,
+            claimed,
+            source,
+            evidence,
+            proof,
+        }
     }
 
     /// What is asked for this person, whose score is `score`.

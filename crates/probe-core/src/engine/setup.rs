@@ -30,7 +30,7 @@ pub struct Setup {
     /// Bounds in raw units that `actions` came from, so that an answer at a bound prints the bound
     /// itself.
     pub raw_bounds: Vec<(Option<f64>, Option<f64>)>,
-    /// What a person can be told multiples of, raw, where a feature moves by steps.
+    /// The step of each feature that moves by steps, raw: answers are multiples of it.
     pub steps: Vec<Option<f64>>,
     /// Range of each feature in training, raw, where known.
     pub ranges: Vec<Option<[f64; 2]>>,
@@ -60,13 +60,13 @@ pub struct Setup {
     pub certify: bool,
     /// Confidence of sampled certificates.
     pub confidence: f64,
-    /// What the search aims at where rates are sampled, as a share of the target: closer to 1 is
-    /// cheaper for the person and needs more samples. `None` for a share that suits the target.
+    /// The rate that the search aims at if rates are sampled, as a share of the target. Closer to
+    /// 1, answers are cheaper but need more samples. `None` for a share that depends on the target.
     pub aim: Option<f64>,
     /// Whether answers whose rate is sampled are to have tolerances ([`crate::Engine::tolerance`]):
-    /// the certificate then goes on for as low a bound as samples give and, unless `aim` says
-    /// otherwise, the search aims at three quarters of the target, so that there is something to
-    /// tolerate. Such an answer costs a little more. No effect where no tolerance would be proven.
+    /// the certificate then continues to a bound below the target and, unless `aim` says otherwise,
+    /// the search aims at three quarters of the target, which leaves room for a tolerance. Such an
+    /// answer costs slightly more. No effect if no tolerance can be proven.
     pub tolerance: bool,
     /// Seed of all streams.
     pub seed: Seed,
@@ -77,10 +77,9 @@ pub struct Setup {
     /// Rows like those that the model was trained on, raw, one after the other, for methods that
     /// need data.
     pub reference: Option<Arc<[f64]>>,
-    /// How much work an answer is worth, where the method searches.
+    /// How thoroughly to search for an answer.
     pub effort: SearchEffort,
-    /// A generator of the search ([`crate::GENERATORS`]) that does not run, to measure what it is
-    /// for.
+    /// A generator of the search ([`crate::GENERATORS`]) that is left out, to measure its effect.
     #[doc(hidden)]
     pub left_out: Option<&'static str>,
 }
@@ -88,7 +87,8 @@ pub struct Setup {
 impl Setup {
     /// Defaults for a model: Gaussian noise of `sigma` (a feature's own noise in the schema
     /// overrides it), l1 cost, target rate 0.1. With a schema: its units, bounds, directions,
-    /// costs, and noise on mutable features; without: every column a free number, and noise on all.
+    /// costs, and noise on mutable features; without: every column is a number without limits, and
+    /// noise acts on all.
     pub fn new(
         model: Arc<dyn Model>,
         names: Vec<String>,

@@ -1,4 +1,4 @@
-//! What the answer asks of the person.
+//! What the answer requires of the person.
 
 use super::{Case, Metric};
 use crate::engine::{Answer, Status};
@@ -14,7 +14,7 @@ pub(super) const COST: Entry<dyn Metric> = Entry {
 pub(super) const CHANGED: Entry<dyn Metric> =
     Entry { name: "changed", reference: "features changed, over answers given", item: &Changed };
 
-/// Whether the person was given a point to go to.
+/// Whether the answer has a recourse.
 pub(super) fn has_recourse(answer: &Answer) -> bool {
     matches!(answer.status, Status::Certified | Status::Found)
 }

@@ -1,5 +1,4 @@
-//! Metrics of answers, scored again: a metric uses people and answers, never what a
-//! method says of itself.
+//! Metrics that judge answers again: a metric uses people and answers, never a method's own claims.
 
 mod effort;
 mod robustness;

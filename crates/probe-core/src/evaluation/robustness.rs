@@ -1,4 +1,4 @@
-//! How often a noisy implementation of the answer is refused.
+//! How often a noisy implementation of the answer is rejected.
 
 use super::effort::has_recourse;
 use super::{Case, Metric};
@@ -19,7 +19,7 @@ pub(super) const SAMPLED_INVALIDATION: Entry<dyn Metric> = Entry {
     item: &Sampled,
 };
 
-/// From the exact to the general; the first that supports model and noise is used.
+/// Estimators from the exact to the general. The first one that supports model and noise is used.
 const WAYS: [&dyn InvalidationRate; 3] =
     [&Exact { boxes: 1 << 12 }, &LineSampling { lines: 1_024 }, &MonteCarlo { samples: 40_000 }];
 

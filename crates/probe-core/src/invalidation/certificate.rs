@@ -1,16 +1,16 @@
-//! Certificates that may be checked at any time: a bet against "the rate is above $r$" whose
-//! wealth cannot grow if that is so.
+//! Certificates that may be checked at any time: a bet against "the rate is above $r$". If that
+//! statement is true, the expected wealth of the bet does not grow.
 //!
 //! For observations $X_i \in [0, 1]$ with mean $\Delta$ and stakes $\lambda_i$ that depend on the
 //! past only, $K_n = \prod_i (1 + \lambda_i (r - X_i))$ is a non-negative supermartingale whenever
 //! $\Delta \ge r$, so by Ville's inequality $P(\sup_n K_n \ge 1/\delta) \le \delta$: a test that
 //! stops at the first $K_n \ge 1/\delta$ and certifies is wrong with probability at most $\delta$,
-//! whenever it stops. Observations must be fresh and independent: none that the search has seen.
-//! (Waudby-Smith and Ramdas, arXiv:2010.09686; Shafer, "Testing by betting", 2021.)
+//! whenever it stops. Observations must be fresh and independent; the search must not have seen
+//! them. (Waudby-Smith and Ramdas, arXiv:2010.09686; Shafer, "Testing by betting", 2021.)
 //!
-//! Two bettors: [`Betting`] for conditional rates of a line, whose spread is small; [`Mixture`] for
-//! plain yes/no draws, which bets on several alternatives at once because one stake must not be
-//! guessed.
+//! There are two kinds of bets. [`Betting`] is for observations with a small spread, such as the
+//! masses of lines. [`Mixture`] is for plain draws, which are 0 or 1; it bets on several
+//! alternatives at once, because the best stake is not known.
 
 use crate::error::{Result, require};
 
@@ -46,17 +46,17 @@ fn check_rate(rate: f64) -> Result<()> {
     )?)
 }
 
-/// Bets with stakes from the mean and variance seen so far, and expected before.
+/// Bets with stakes that follow from mean and variance of the past observations, and from those
+/// expected before the first.
 ///
-/// Most of the money follows the stake that is best where observations hardly spread; what a rare
-/// observation near 1 does to that is not seen by mean and variance, and may be ruin. The rest
-/// follows a stake that gains on average whatever the distribution, once mean and variance are
-/// known. Wealth is what both have together.
+/// The money is divided. Most of it follows the bold stake, which is best if observations hardly
+/// spread. A rare observation near 1, which mean and variance do not show, can ruin it. The rest
+/// follows the careful stake, which gains on average for every distribution with this mean and
+/// variance. The wealth is the sum of both.
 #[derive(Debug, Clone)]
 pub struct Betting {
     rate: f64,
-    /// Logarithms of what a unit put on the bold and on the careful stake has become, and of the
-    /// largest wealth so far.
+    /// Logarithms of the wealth of one unit of money on the bold and on the careful stake.
     now: [f64; 2],
     best: f64,
     past: Moments,
@@ -64,7 +64,7 @@ pub struct Betting {
     sum: f64,
 }
 
-/// Sums over observations, with some made-up ones before the first.
+/// Sums over observations, including imaginary ones before the first.
 #[derive(Debug, Clone, Copy)]
 struct Moments {
     n: f64,
@@ -93,20 +93,20 @@ impl Moments {
     }
 }
 
-/// Weight of what was expected, in observations.
+/// Weight of the expectation, in observations.
 const EXPECTATION: f64 = 64.0;
 /// Share of the money on the bold stake.
 const BOLD: f64 = 0.9;
 
 impl Betting {
-    /// Knows nothing: one made-up observation at r, so that the first stake is zero and the second
-    /// not reckless. Fails unless `rate` is inside (0, 1).
+    /// Expects nothing. One imaginary observation at r makes the first stake zero and keeps the
+    /// second one small. Fails unless `rate` is inside (0, 1).
     pub fn new(rate: f64) -> Result<Self> {
         Self::starting(rate, Moments::expecting(1.0, rate, rate * (1.0 - rate)))
     }
 
     /// Expects observations of this mean and variance, estimated from samples that the certificate
-    /// does not use. A wrong expectation costs time, not validity.
+    /// does not use. With a wrong expectation the certificate takes longer, but stays valid.
     pub fn expecting(rate: f64, mean: f64, variance: f64) -> Result<Self> {
         Self::starting(rate, Moments::expecting(EXPECTATION, mean, variance))
     }
@@ -117,7 +117,7 @@ impl Betting {
     }
 
     /// The stakes for the next observations. Bold: $\mathrm{gap}/(\mathrm{var} + \mathrm{gap}^2)$,
-    /// short of what one observation of 1 would lose altogether. Careful: at most half of that
+    /// limited so that one observation of 1 does not lose everything. Careful: at most half of that
     /// limit, where $\ln(1+y) \ge y - ky^2$ with $k = 4\ln 2 - 2$, and at most
     /// $\mathrm{gap}/(2k(\mathrm{var} + \mathrm{gap}^2))$, which maximises that bound's mean.
     fn stakes(&self) -> [f64; 2] {
@@ -135,7 +135,7 @@ impl Betting {
 
 impl Bet for Betting {
     fn observe_all(&mut self, observations: &[f64]) {
-        // So few at a time that the wealth's factor cannot underflow.
+        // In small chunks, so that the wealth's factor cannot underflow.
         for some in observations.chunks(128) {
             let [bold, careful] = self.stakes();
             let mut factors = [1.0; 2];
@@ -168,7 +168,7 @@ impl Bet for Betting {
 /// Shares of r that [`Mixture`] bets on, with equal money on each.
 const ALTERNATIVES: [f64; 9] = [0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.94, 0.97];
 
-/// Likelihood ratios of rates below r against r, mixed; for observations that are 0 or 1.
+/// A mixture of likelihood ratios of rates below r against r, for observations that are 0 or 1.
 #[derive(Debug, Clone)]
 pub struct Mixture {
     /// Logarithms of the factors for a 1 and for a 0, for each alternative, and the money on it.
@@ -189,7 +189,7 @@ impl Mixture {
     }
 
     /// Puts most of the stake on a mean estimated from samples that the certificate does not use.
-    /// A wrong one costs time, not validity.
+    /// With a wrong mean the certificate takes longer, but stays valid.
     pub fn expecting(rate: f64, mean: f64) -> Result<Self> {
         const ON_IT: f64 = 0.75;
         let mut mixture = Self::new(rate)?;
@@ -301,14 +301,14 @@ impl UpperBound {
 }
 
 /// A lower bound on the mean of independent `observations` in [0, 1] that fails with probability
-/// `delta`: a bet that is settled once.
+/// `delta`. It is a bet that is evaluated once.
 ///
 /// With $Y = 1 - X$, $W(m) = \prod_i (1 + m - Y_i)$ has a mean of at most 1 where $E[Y] \ge m$, so
 /// that $P(W(m) \ge 1/\delta) \le \delta$ by Markov's inequality. $W$ grows with $m$: the $m$ at
 /// which it is $1/\delta$ is above the true mean with that probability at most.
 pub(crate) fn mean_at_least(observations: &[f64], delta: f64) -> f64 {
     let wins = |m: f64| {
-        // So few at a time that a product cannot underflow.
+        // In small chunks, so that a product cannot underflow.
         let log = |some: &[f64]| libm::log(some.iter().map(|x| m + x).product::<f64>());
         observations.chunks(64).map(log).sum::<f64>() >= -libm::log(delta)
     };
@@ -323,9 +323,9 @@ pub(crate) fn mean_at_least(observations: &[f64], delta: f64) -> f64 {
     1.0 - won
 }
 
-/// A lower bound on a probability that fails with probability `delta`, where this `share` of `n`
-/// independent draws came out: Chernoff's bound in Hoeffding's form,
-/// $P(\hat p \ge q) \le e^{-n\,\mathrm{KL}(q \Vert p)}$ for $q \ge p$.
+/// A lower bound on a probability that fails with probability `delta`, given the `share` of
+/// successes among `n` independent draws: Chernoff's bound in Hoeffding's form, $P(\hat p \ge q)
+/// \le e^{-n\,\mathrm{KL}(q \Vert p)}$ for $q \ge p$.
 pub(crate) fn share_at_least(share: f64, n: usize, delta: f64) -> f64 {
     let allowed = -libm::log(delta) / n as f64;
     let part = |q: f64, p: f64| if q > 0.0 { q * libm::log(q / p) } else { 0.0 };

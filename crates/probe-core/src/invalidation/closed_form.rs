@@ -1,9 +1,9 @@
 //! Theorem 1 of Pawelczyk et al. (ICLR 2023, arXiv:2203.06768): $\Delta = \bar\Phi\big((s +
 //! g^\top\mu)/\sqrt{g^\top\Sigma g}\big)$.
 //!
-//! Exact for affine scores under Gaussian noise; for any other model it is the first-order
-//! approximation, and says so through [`Estimate::exact`], an interval from 0 to 1 and a standard
-//! error that is not a number. With no noise along the gradient the rate is 0 or 1, ties refused.
+//! Exact for affine scores under Gaussian noise. For any other model it is the first-order
+//! approximation; [`Estimate::exact`] is then false, the interval is from 0 to 1, and the standard
+//! error is NaN. Without noise along the gradient the rate is 0 or 1, and a tie is a rejection.
 
 use super::shift::ShiftedClosedForm;
 use super::{Estimate, InvalidationRate, Query};
@@ -43,7 +43,7 @@ impl InvalidationRate for ClosedForm {
         })?;
         let found = first_order(model, gaussian, query.active, query.point)?;
         let (rate, exact) = (found.rate, found.exact);
-        // Nothing is known of how far a first-order approximation is off.
+        // The error of a first-order approximation is unknown.
         let (std_error, lower, upper) =
             if exact { (0.0, rate, rate) } else { (f64::NAN, 0.0, 1.0) };
         Ok(Estimate { rate, std_error, lower, upper, exact })

@@ -1,6 +1,6 @@
-//! The rate under observed residuals, which are finitely many: the share of them that lead to a
-//! refusal, $\Delta = \frac1n \#\{i : s(x + e_i) \le 0\}$. Exact for any model, at one score per
-//! residual; other noise is refused.
+//! The rate under observed residuals: the share of them that lead to a rejection, $\Delta = \frac1n
+//! \#\{i : s(x + e_i) \le 0\}$. Exact for any model, at one score per residual. Other noise is not
+//! supported.
 
 use super::{Estimate, InvalidationRate, Query, n_refused};
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ pub(super) const ENTRY: Entry<dyn InvalidationRate> = Entry {
     item: &Enumeration,
 };
 
-/// The share of refused residuals.
+/// The share of rejected residuals.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Enumeration;
 

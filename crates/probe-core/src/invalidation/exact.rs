@@ -1,9 +1,9 @@
-//! The true rate, by whatever gives it: Theorem 1 for linear models under Gaussian noise, the sum
-//! over residuals for observed noise, and boxes for trees under noise that misses each feature on
-//! its own (Theorem 2 of Pawelczyk et al., ICLR 2023, arXiv:2203.06768).
+//! The exact rate, by one of three methods: Theorem 1 for linear models under Gaussian noise, the
+//! sum over residuals for observed noise, and boxes for trees under noise that is independent over
+//! features (Theorem 2 of Pawelczyk et al., ICLR 2023, arXiv:2203.06768).
 //!
-//! Boxes of an ensemble may be too many. The estimate then is an interval that holds the rate for
-//! certain, with [`Estimate::exact`] false.
+//! An ensemble may have too many boxes. The estimate is then an interval that certainly contains
+//! the rate, and [`Estimate::exact`] is false.
 
 use super::boxes::{Boxes, Interval};
 use super::{ClosedForm, Enumeration, Estimate, InvalidationRate, MonteCarlo, Query};
@@ -17,16 +17,16 @@ pub(super) const ENTRY: Entry<dyn InvalidationRate> = Entry {
     item: &Exact { boxes: 1 << 18 },
 };
 
-/// An interval at most this wide counts as a number.
+/// An interval at most this wide counts as an exact rate.
 const CLOSED: f64 = 1e-9;
 
-/// What may be left open where boxes suffice.
+/// The width of the interval at which boxes are no longer divided.
 const OPEN: f64 = 1e-12;
 
 /// The true rate.
 #[derive(Debug, Clone, Copy)]
 pub struct Exact {
-    /// How many boxes an ensemble of trees may take.
+    /// The largest number of boxes for an ensemble.
     pub boxes: usize,
 }
 
@@ -53,8 +53,7 @@ impl InvalidationRate for Exact {
         })?;
         let mut boxes = Boxes::new(model, query.noise).ok_or_else(|| Error::Unsupported {
             what: format!("the exact rate of trees under {} noise", query.noise.name()),
-            why: "it needs features that are missed independently of one another; use monte-carlo"
-                .to_owned(),
+            why: "it needs noise that is independent over features; use monte-carlo".to_owned(),
         })?;
         let Interval { lower, upper, .. } =
             boxes.interval(query.point, query.active, self.boxes, OPEN);
@@ -64,11 +63,11 @@ impl InvalidationRate for Exact {
     }
 }
 
-/// The true rate where few boxes give it, and Monte Carlo elsewhere; [`Estimate::exact`] says
-/// which.
+/// The exact rate if it is known or few boxes are enough, else Monte Carlo; [`Estimate::exact`]
+/// says which.
 #[derive(Debug, Clone, Copy)]
 pub struct ExactOrSampled {
-    /// How many boxes are tried.
+    /// The largest number of boxes to try.
     pub boxes: usize,
     /// Number of draws.
     pub samples: usize,

@@ -1,27 +1,28 @@
-//! The rate of an affine score where changes may fail, each by itself.
+//! The rate of an affine score if changes of category may fail, independently of each other.
 //!
-//! A change $k$ that fails, with probability $p_k$, shifts the score $s$ by $d_k$ wherever that is.
-//! With $S = \sum_k B_k d_k$, independent $B_k \sim \text{Bernoulli}(p_k)$ and Gaussian noise of
-//! mean $\mu$ and deviation $\sigma$ along the score, the rate is $E[\bar\Phi((s + S + \mu) /
-//! \sigma)]$: one sum over the values of $S$. There may be $2^n$ of them, so beyond [`MOST`] values
-//! that lie close together are counted as the lowest of them. The rate falls with the score, so
-//! what comes out is an upper bound, and the exact rate where no values were joined.
+//! If change $k$ fails, which has probability $p_k$, the score $s$ shifts by $d_k$, the same
+//! everywhere. With $S = \sum_k B_k d_k$, independent $B_k \sim \text{Bernoulli}(p_k)$ and Gaussian
+//! noise of mean $\mu$ and deviation $\sigma$ along the score, the rate is $E[\bar\Phi((s + S +
+//! \mu) / \sigma)]$: a sum over the values of $S$. There may be $2^n$ of them. If there are more
+//! than [`MOST`], neighbouring values are joined and replaced by the lowest of them. The rate falls
+//! as the score rises, so that the result is an upper bound; it is exact if no values were joined.
 
 use crate::error::Result;
 use crate::math::normal::upper_quantile;
 use crate::schema::Actions;
 use crate::theory::affine_rate;
 
-/// Values of the shift that are told apart.
+/// The largest number of distinct values of the shift.
 const MOST: usize = 1 << 14;
-/// No shift of a score is more than this, so that sums of them are numbers.
+/// Shifts are clipped to this, so that their sums are finite.
 const MOST_SCORE: f64 = 1e300;
-/// Steps that look for the score of a rate, and how close they come.
+/// Most steps of the search for the score of a rate.
 const STEPS: usize = 200;
+/// Relative precision of that search.
 const CLOSE: f64 = 1e-15;
-/// Deviations by which a score is surely rejected, and by which errors never reject it: the normal
-/// distribution has no double beyond them.
+/// A score this many deviations below zero is rejected with a probability of 1 in `f64`.
 const SURELY: f64 = 9.0;
+/// The normal distribution has no mass in `f64` beyond this many deviations.
 const NEVER: f64 = 40.0;
 
 /// How changes that fail shift an affine score.
@@ -32,11 +33,11 @@ pub(crate) struct Shifts {
 }
 
 impl Shifts {
-    /// Of changes that fail with a probability, and then shift the score by so much.
+    /// From the probabilities and the shifts of changes that may fail.
     pub(crate) fn new(changes: &[(f64, f64)]) -> Self {
         let mut shifts = Self { values: vec![(0.0, 1.0)] };
         for &(p_fail, by) in changes {
-            // What is not a number is rejected.
+            // A shift that is NaN counts as a rejection.
             shifts.add(
                 p_fail,
                 if by.is_nan() { -MOST_SCORE } else { by.clamp(-MOST_SCORE, MOST_SCORE) },
@@ -46,8 +47,8 @@ impl Shifts {
         shifts
     }
 
-    /// Of all changes from `from` to `to` that may fail, where `score` is the score of a row;
-    /// `None` where none may.
+    /// From all changes between `from` and `to` that may fail. `score` computes the score of a row.
+    /// `None` if no change may fail.
     pub(crate) fn between(
         actions: &Actions,
         (from, to): (&[f64], &[f64]),
@@ -62,7 +63,7 @@ impl Shifts {
         Ok((!changes.is_empty()).then(|| Self::new(&changes)))
     }
 
-    /// One more change: two sorted lists become one, and equal values one value.
+    /// Adds a change: merges two sorted lists, and joins equal values.
     fn add(&mut self, p_fail: f64, by: f64) {
         let n = self.values.len();
         let mut both: Vec<(f64, f64)> = Vec::with_capacity(2 * n);
@@ -85,9 +86,10 @@ impl Shifts {
         self.values = both;
     }
 
-    /// Joins neighbours, as the lowest of them, where there are more than `most`. Each group lowers
-    /// the mean by at most $2R/m^2$, with $R$ the range of values and $m$ = `most`. A group and the
-    /// next value take more than that, so that by Cauchy and Schwarz there are at most $m + 1$.
+    /// If there are more than `most` values, joins neighbours and keeps the lowest of them. Each
+    /// group lowers the mean by at most $2R/m^2$, with $R$ the range of values and $m$ = `most`. A
+    /// group and the next value take more than that, so that by Cauchy and Schwarz there are at
+    /// most $m + 1$.
     fn join(&mut self, most: usize) {
         if self.values.len() <= most {
             return;
@@ -111,12 +113,13 @@ impl Shifts {
         self.values = joined;
     }
 
-    /// The rate of a point that scores `score` where everything succeeds.
+    /// The rate of a point whose score is `score` if every change succeeds.
     pub(crate) fn rate(&self, score: f64, noise: (f64, f64)) -> f64 {
         self.rate_within(score, noise, NEVER)
     }
 
-    /// The same, but for errors of more than `far` deviations that would reject what is accepted.
+    /// The same, without errors of more than `far` deviations that would turn an accepted score
+    /// into a rejected one.
     fn rate_within(&self, score: f64, (mean, sd): (f64, f64), far: f64) -> f64 {
         let surely = self.values.partition_point(|(by, _)| score + by + mean <= -SURELY * sd);
         let maybe = self.values.partition_point(|(by, _)| score + by + mean <= far * sd);
@@ -125,14 +128,13 @@ impl Shifts {
         refused + rest.map(|(by, p)| p * affine_rate(score + by, mean, sd)).sum::<f64>()
     }
 
-    /// How many values are told apart.
+    /// Number of distinct values.
     pub(crate) fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// The least score, where everything succeeds, of a point of this rate. Without noise all
-    /// scores
-    /// above it have the rate.
+    /// The least score, if every change succeeds, of a point with this rate. Without noise all
+    /// higher scores have the same rate.
     pub(crate) fn score_of(&self, rate: f64, (mean, sd): (f64, f64)) -> f64 {
         if sd == 0.0 {
             let mut refused = 0.0;
@@ -142,7 +144,7 @@ impl Shifts {
             });
             return last.map_or(f64::NEG_INFINITY, |(by, _)| -by - mean);
         }
-        // Between what the best and the worst outcome ask for.
+        // Between the scores that the best and the worst outcome need.
         let alone = upper_quantile(rate) * sd - mean;
         let ends = self.values.iter().map(|(by, _)| alone - by);
         let (mut low, mut high) =
@@ -158,7 +160,7 @@ impl Shifts {
                 break;
             }
             let line = low + (high - low) * above / (above - below);
-            // The line's guess falls on one side again and again; halving moves the other one.
+            // Interpolation can stay on one side of the root; halving moves the other end.
             let halve = step % 3 == 2 || !(low < line && line < high);
             let next = if halve { 0.5 * (low + high) } else { line };
             let seen = excess(next);

@@ -1,5 +1,5 @@
 //! The invalidation rate $\Delta(x) = P(s(x + \varepsilon) \le 0)$: how often a noisy
-//! implementation of $x$ is refused.
+//! implementation of $x$ is rejected.
 //!
 //! $\Delta$ is a probability at every point, favourable or not. (The paper's Definition 1 is
 //! negative at an unfavourable point, which would count as robust.) Whether the point itself is

@@ -1,4 +1,4 @@
-//! The share of noisy implementations that are refused (the paper's $\tilde\Delta_{MC}$), with its
+//! The share of noisy implementations that are rejected (the paper's $\tilde\Delta_{MC}$), with its
 //! exact binomial interval.
 //!
 //! Mean squared error $\Delta(1-\Delta)/K$, at most the paper's $1/(4K)$ (Proposition 5).
@@ -60,7 +60,7 @@ impl InvalidationRate for MonteCarlo {
     }
 }
 
-/// What `refused` of `n` independent draws say.
+/// The estimate from `refused` rejections among `n` independent draws.
 pub(super) fn estimate_of(refused: u64, n: u64, confidence: f64) -> Estimate {
     let rate = refused as f64 / n as f64;
     let (lower, upper) = clopper_pearson(refused, n, confidence);

@@ -1,20 +1,21 @@
-//! The paper's differentiable estimate: refusals softened by a logistic function $S$ of temperature
-//! $t$.
+//! The paper's differentiable estimate: rejections are smoothed by a logistic function $S$ of
+//! temperature $t$.
 //!
 //! $$\hat\Delta_{MC}(x; t) = \frac1K \sum_k S\big(-t\,s(x + \varepsilon_k)\big), \qquad
 //! \nabla\hat\Delta_{MC} = -\frac tK \sum_k S(t s_k)\,S(-t s_k)\,\nabla s(x + \varepsilon_k) .$$
 //!
 //! Source: PROBE, arXiv:2203.06768, the differentiable approximation of $\tilde\Delta_{MC}$ that
-//! Algorithm 2 (PROBE-MC) descends. The paper fixes $t$ in units of the score and names no value
-//! (its figure shows 1 to 100). What matters is $\tau = tq$, $q$ the standard deviation of the
-//! score under the noise: the bias is [`sigmoid_bias`](crate::theory::sigmoid_bias)$(\tau,
-//! \Delta)$, positive below one half, 0.004 at $\tau = 10$ and a rate of 0.1; the variance of the
-//! gradient grows about linearly in $\tau$. So [`Temperature::Noise`] gives $\tau$ and takes $q$
-//! from the draws; [`Temperature::Score`] is the paper's.
+//! Algorithm 2 (PROBE-MC) descends. The paper gives $t$ in units of the score, without a value (its
+//! figure shows 1 to 100). What matters is $\tau = tq$, where $q$ is the standard deviation of the
+//! score under the noise. The bias is [`sigmoid_bias`](crate::theory::sigmoid_bias)$(\tau,
+//! \Delta)$, which is positive for rates below one half, and 0.004 at $\tau = 10$ and a rate of
+//! 0.1. The variance of the gradient grows about linearly in $\tau$. [`Temperature::Noise`]
+//! therefore sets $\tau$, with $q$ estimated from the draws. [`Temperature::Score`] sets $t$, as in
+//! the paper.
 //!
 //! The estimate's `std_error` is that of the smoothed mean and does not cover the bias. Its
-//! interval does: it is the exact binomial interval of the indicators on the same draws, stretched
-//! where the smoothed mean lies outside.
+//! interval does: it is the exact binomial interval of the indicators on the same draws, extended
+//! to include the smoothed mean.
 
 use super::{Estimate, InvalidationRate, Query, n_refused};
 use crate::error::{Error, Result, require};
@@ -40,8 +41,8 @@ pub enum Temperature {
 }
 
 impl Temperature {
-    /// $t$, given scores under the noise; infinite where a temperature in noise units meets scores
-    /// that do not vary. Fails unless the temperature is positive and finite.
+    /// $t$, given scores under the noise. Infinite for a temperature in noise units if the scores
+    /// do not vary. Fails unless the temperature is positive and finite.
     pub fn resolve(self, scores: &[f64]) -> Result<f64> {
         let (Self::Score(value) | Self::Noise(value)) = self;
         require(value > 0.0 && value.is_finite(), "temperature", "positive and finite", value)?;
@@ -60,7 +61,7 @@ fn standard_deviation(values: &[f64]) -> f64 {
     if values.len() > 1 { (squares / (n - 1.0)).sqrt() } else { 0.0 }
 }
 
-/// $S(-ts)$ and its derivative by $s$. An infinite $t$ gives the indicator, a tie refused.
+/// $S(-ts)$ and its derivative by $s$. An infinite $t$ gives the indicator; a tie is a rejection.
 fn softened(t: f64, score: f64) -> (f64, f64) {
     let y = t * score;
     if y.is_nan() {
@@ -123,8 +124,8 @@ impl InvalidationRate for SmoothedMonteCarlo {
     }
 }
 
-/// The smoothed estimate as a function of the point, on draws that stay the same: smooth, and so
-/// fit to be descended.
+/// The smoothed estimate as a function of the point, on fixed draws. It is smooth, so that gradient
+/// descent can minimise it.
 pub struct SmoothedRate<'a> {
     model: &'a dyn Differentiable,
     errors: Rows<'a>,
@@ -134,8 +135,8 @@ pub struct SmoothedRate<'a> {
 }
 
 impl<'a> SmoothedRate<'a> {
-    /// On the draws `errors`, one $\varepsilon_k$ per row, zero where the noise does not act. Fails
-    /// without draws and on draws of another number of features than the model's.
+    /// Uses the draws `errors`, one $\varepsilon_k$ per row, with zeros for features without noise.
+    /// Fails without draws and on draws of another number of features than the model's.
     pub fn new(model: &'a dyn Differentiable, errors: Rows<'a>) -> Result<Self> {
         let (d, k) = (model.n_features(), errors.n_rows());
         if errors.n_cols() != d {

@@ -1,17 +1,17 @@
-//! The share of refused implementations over scrambled Sobol' points instead of random ones.
+//! The share of rejected implementations over scrambled Sobol' points instead of random ones.
 //!
-//! Each of $R$ independent scrambles of $n = 2^k$ points gives an unbiased estimate $\hat\Delta_i$;
-//! the estimate is their mean, and its standard error $\sqrt{\sum_i (\hat\Delta_i -
-//! \hat\Delta)^2/(R(R-1))}$ needs no knowledge of how much the even spread helped. The interval is
-//! $\hat\Delta \pm t_{R-1}\,\mathrm{se}$, Student's quantile at the confidence, cut to [0, 1]: it
-//! takes means over scrambles for normal, so it is approximate, unlike the binomial interval of
-//! plain Monte Carlo. Where all scrambles agree (no refusal at all, say), that interval would be a
-//! point, and the exact binomial one of the pooled counts takes its place; it is too wide where the
-//! points help and is not proved where they do not.
+//! Each of $R$ independent scrambles of $n = 2^k$ points gives an unbiased estimate $\hat\Delta_i$.
+//! The estimate is their mean. Its standard error $\sqrt{\sum_i (\hat\Delta_i -
+//! \hat\Delta)^2/(R(R-1))}$ does not depend on how much the even spread helps. The interval is
+//! $\hat\Delta \pm t_{R-1}\,\mathrm{se}$, with Student's quantile at the confidence, clipped to [0,
+//! 1]. It is approximate, because it assumes that the means of scrambles are normal; the binomial
+//! interval of plain Monte Carlo is exact. If all scrambles agree, for example because nothing is
+//! rejected, this interval would be a point. The binomial interval of the pooled counts is used
+//! instead, which is usually too wide for evenly spread points.
 //!
-//! Points go through the quantile function of each feature, and for a full covariance through its
-//! factor; noise without either is rejected. See L'Ecuyer, *Randomized quasi-Monte Carlo: an
-//! introduction for practitioners* (MCQMC 2016), for the method.
+//! Points are mapped through the quantile function of each feature or, for a full covariance,
+//! through its Cholesky factor. Other noise is not supported. See L'Ecuyer, *Randomized quasi-Monte
+//! Carlo: an introduction for practitioners* (MCQMC 2016), for the method.
 
 use super::{Estimate, InvalidationRate, Query, n_refused};
 use crate::error::{Error, Result, require};
@@ -29,7 +29,7 @@ pub(super) const ENTRY: Entry<dyn InvalidationRate> = Entry {
     item: &SobolMonteCarlo { points: 1024, scrambles: 16 },
 };
 
-/// Scrambles that a number of samples is split over.
+/// Number of scrambles over which samples are split.
 const SCRAMBLES: usize = 16;
 
 /// Monte Carlo over scrambled Sobol' points.
@@ -102,8 +102,8 @@ impl InvalidationRate for SobolMonteCarlo {
         Ok(Estimate { rate, std_error, lower, upper, exact: false })
     }
 
-    /// At least `samples` points over sixteen scrambles, or over more where those would be too
-    /// long.
+    /// At least `samples` points over sixteen scrambles, or over more if each would have too many
+    /// points.
     fn with_samples(&self, samples: usize) -> Option<Box<dyn InvalidationRate>> {
         let points = samples.div_ceil(SCRAMBLES).clamp(2, MAX_POINTS).next_power_of_two();
         Some(Box::new(Self { points, scrambles: samples.div_ceil(points).max(SCRAMBLES) }))

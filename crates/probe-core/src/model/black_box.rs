@@ -1,15 +1,15 @@
-//! Any score: a function of rows, of which nothing else is known.
+//! Any function of rows as a model.
 
 use super::Model;
 use crate::error::{Error, Result};
 use crate::rows::Rows;
 use std::sync::Arc;
 
-/// What scores rows.
+/// A function that scores rows.
 type Score = dyn Fn(Rows<'_>, &mut [f64]) -> Result<()> + Send + Sync;
 
-/// A model that is a function of rows. It is asked for every noisy row of a search and of a
-/// certificate, some hundred thousand for each person, so that it should take many rows at once.
+/// A model that is a function of rows. Searches and certificates call it for several hundred
+/// thousand noisy rows per person, many rows at a time.
 ///
 /// ```
 /// use probe_core::{BlackBox, Model, Rows};
@@ -29,9 +29,9 @@ pub struct BlackBox {
 }
 
 impl BlackBox {
-    /// A model of `n_features` columns whose `score` writes one number a row, favourable above
-    /// zero. It must give the same number for the same row, however rows are put together. Fails
-    /// without features.
+    /// A model of `n_features` columns. `score` writes one number per row; positive numbers are
+    /// favourable. It must give the same number for the same row in every batch. Fails without
+    /// features.
     pub fn new(
         n_features: usize,
         score: impl Fn(Rows<'_>, &mut [f64]) -> Result<()> + Send + Sync + 'static,
@@ -46,9 +46,10 @@ impl BlackBox {
         Ok(Self { n_features, score: Arc::new(score), negate: false, threshold: 0.0 })
     }
 
-    /// The same function with another decision: `negate` its numbers, and another cut-off on them.
+    /// The same function with another decision: its numbers negated if `negate`, and another
+    /// cut-off on them.
     pub fn with_decision(&self, negate: bool, threshold: Option<f64>) -> Self {
-        // What is cut off was on the scale of the numbers as they were.
+        // The old cut-off is on the scale of the numbers before negation.
         let own = if negate { -self.threshold } else { self.threshold };
         Self { negate: self.negate != negate, threshold: threshold.unwrap_or(own), ..self.clone() }
     }

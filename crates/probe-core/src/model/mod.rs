@@ -30,13 +30,13 @@ pub trait Model: Send + Sync {
     /// Scores each row of `x` into `out`.
     fn score_batch(&self, x: Rows<'_>, out: &mut [f64]) -> Result<()>;
 
-    /// The cut-off that was taken off the margin: margin = score + threshold.
+    /// The cut-off that was subtracted from the margin: margin = score + threshold.
     fn threshold(&self) -> f64 {
         0.0
     }
 
-    /// The margin where the probability of the favourable class is `probability`: its log-odds,
-    /// unless the margin has another scale.
+    /// The margin at which the favourable class has this `probability`: the log-odds, unless the
+    /// margin has another scale.
     fn margin_at(&self, probability: f64) -> f64 {
         log_odds(probability)
     }
@@ -48,8 +48,7 @@ pub trait Model: Send + Sync {
         Ok(out[0])
     }
 
-    /// Why a missing value (NaN) of `feature` is refused; `None` where the model knows what to do
-    /// with it.
+    /// Why a missing value (NaN) of `feature` is rejected; `None` if the model accepts it.
     fn refuses_missing(&self, feature: usize) -> Option<&'static str> {
         let _ = feature;
         Some("only models of kind trees, with default directions, take missing values")
@@ -60,12 +59,12 @@ pub trait Model: Send + Sync {
         None
     }
 
-    /// Weights, where the score is affine in the input: then rates and recourses are exact.
+    /// The weights, if the score is affine in the input.
     fn as_linear(&self) -> Option<&Linear> {
         None
     }
 
-    /// Layers, where the model is a fully connected network.
+    /// The layers, if the model is a fully connected network.
     fn as_mlp(&self) -> Option<&Mlp> {
         None
     }
@@ -75,7 +74,7 @@ pub trait Model: Send + Sync {
         None
     }
 
-    /// The function, where nothing else is known of the model.
+    /// The function, if the model is only known as a function of rows.
     fn as_black_box(&self) -> Option<&BlackBox> {
         None
     }

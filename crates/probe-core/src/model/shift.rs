@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result, require};
 
-/// The largest size.
+/// The largest size of a change.
 const MOST: f64 = 1e100;
 
 /// A change of a model's weights, in scaled space: of the weights that act on scaled features.
@@ -13,7 +13,8 @@ pub enum ModelShift {
     /// As [`ModelShift::Gaussian`], with $\tau$ this share of the root mean square of the layer's
     /// weights.
     Relative(f64),
-    /// The weights, not the bias, move by at most $\rho$ in $\ell_2$; the worst such change counts.
+    /// The weights, without the bias, move by at most $\rho$ in $\ell_2$. The worst such change
+    /// counts.
     Bounded(f64),
 }
 
@@ -49,8 +50,7 @@ impl ModelShift {
         Ok(shift)
     }
 
-    /// Fails unless the size is positive and small enough that its square is a number, whatever it
-    /// is multiplied by.
+    /// Fails unless the size is positive and at most 1e100, so that its square does not overflow.
     pub fn check(self) -> Result<()> {
         let (Self::Gaussian(size) | Self::Relative(size) | Self::Bounded(size)) = self;
         Ok(require(

@@ -1,8 +1,8 @@
 //! Decision trees and their ensembles: single trees, random forests, gradient boosting.
 //!
-//! Whatever rule a file splits by (`<` or `<=`, compared as `f64` or after rounding to `f32`), here
-//! every split is $x_j \le c$ on `f64` with a cut $c$ that takes the same branch for every $x_j$,
-//! to the bit.
+//! A file may split by `<` or `<=`, and compare values as `f64` or after rounding to `f32`. Here
+//! every split is $x_j \le c$ on `f64`, with a cut $c$ for which every $x_j$ takes the same branch
+//! as in the file.
 
 mod missing;
 mod reach;
@@ -13,30 +13,30 @@ use crate::rows::Rows;
 use crate::schema::Space;
 use std::str::FromStr;
 
-/// One tree as files hold it: arrays indexed by node, node 0 the root.
+/// One tree as in files: arrays indexed by node. Node 0 is the root.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tree {
     /// Feature that a node splits on; ignored at a leaf.
     pub feature: Vec<usize>,
-    /// Where it splits; ignored at a leaf.
+    /// The threshold of a split; ignored at a leaf.
     pub threshold: Vec<f64>,
     /// Child on the left, −1 at a leaf.
     pub left: Vec<i64>,
     /// Child on the right, −1 at a leaf.
     pub right: Vec<i64>,
-    /// What a leaf says; ignored elsewhere.
+    /// The value of a leaf; ignored at a split.
     pub value: Vec<f64>,
-    /// Whether a missing value goes left; empty where the tree does not say.
+    /// Whether a missing value goes left; empty if the tree has no default directions.
     pub default_left: Vec<bool>,
 }
 
 /// When the left branch is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Split {
-    /// Where the value is at most the threshold.
+    /// If the value is at most the threshold.
     #[default]
     AtMost,
-    /// Where it is below.
+    /// If the value is below the threshold.
     Below,
 }
 
@@ -46,9 +46,9 @@ pub enum Aggregate {
     /// Base plus the sum of the leaves: gradient boosting.
     #[default]
     Sum,
-    /// Mean of the leaves, each a probability, less one half: forests by mean probability.
+    /// Mean of the leaves, which are probabilities, minus one half: forests by mean probability.
     Mean,
-    /// Share of the trees whose leaf is above one half, less one half: forests by vote.
+    /// Share of the trees whose leaf is above one half, minus one half: forests by vote.
     Vote,
 }
 
@@ -117,13 +117,13 @@ pub struct TreeRules {
 /// A node with its split on `f64`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Node {
-    /// The left branch is taken where the feature is at most this.
+    /// The left branch is taken if the feature is at most this.
     pub cut: f64,
     pub feature: u32,
     /// Children, from the same array; the node itself at a leaf.
     pub left: u32,
     pub right: u32,
-    /// What a leaf adds to the score.
+    /// The term of a leaf in the score.
     pub adds: f64,
     default_left: Option<bool>,
 }
@@ -154,13 +154,13 @@ pub struct Trees {
     threshold: f64,
     nodes: Vec<Node>,
     roots: Vec<u32>,
-    /// By feature.
+    /// For each feature, whether the model accepts missing values.
     takes_missing: Vec<bool>,
 }
 
 impl Trees {
-    /// Fails unless every tree is one, every split names a feature and is finite, and every leaf is
-    /// finite; the error names tree and node.
+    /// Fails unless the arrays form trees, and features, thresholds and leaves are valid. The error
+    /// names tree and node.
     pub fn new(
         n_features: usize,
         trees: Vec<Tree>,
@@ -208,7 +208,7 @@ impl Trees {
         &self.trees
     }
 
-    /// What they share.
+    /// The rules that all trees share.
     pub fn rules(&self) -> TreeRules {
         self.rules
     }
@@ -240,7 +240,7 @@ impl Trees {
     }
 
     /// The same score as a function of scaled inputs, for a model that takes raw ones: $x_j = o_j +
-    /// d_j y_j$ with $d_j > 0$. Cuts are rounded as a value is that is scaled.
+    /// d_j y_j$ with $d_j > 0$. Cuts are rounded like values that are scaled.
     pub fn rescaled(&self, space: &Space) -> Self {
         let mut scaled = self.clone();
         for node in &mut scaled.nodes {
@@ -249,14 +249,14 @@ impl Trees {
         scaled
     }
 
-    /// Whether `x` goes left at a split; a missing value goes where the split says, if it does, and
-    /// right otherwise.
+    /// Whether `x` goes left at a split. A missing value takes the default direction, if there is
+    /// one, else it goes right.
     #[inline(always)]
     pub(crate) fn goes_left(node: &Node, x: f64) -> bool {
         x <= node.cut || (x.is_nan() && node.default_left == Some(true))
     }
 
-    /// What the leaf of tree `number` says for `x`.
+    /// The value of the leaf that `x` reaches in tree `number`.
     fn leaf(&self, number: usize, x: &[f64]) -> f64 {
         let mut at = self.roots[number];
         loop {
@@ -273,7 +273,7 @@ impl Trees {
         }
     }
 
-    /// The score from what the trees' leaves say, in order.
+    /// The score from the values of the trees' leaves, in order.
     pub(crate) fn aggregate(&self, leaves: impl Iterator<Item = f64>) -> f64 {
         let margin = match self.rules.aggregate {
             Aggregate::Sum => leaves.fold(self.rules.base, |sum, leaf| sum + leaf),
@@ -301,7 +301,7 @@ impl TreeRules {
                 Split::Below => threshold.next_down(),
             };
         }
-        // The largest f32 that takes it.
+        // The largest f32 that takes the left branch.
         let nearest = threshold as f32;
         let takes = |x: f32| match self.split {
             Split::AtMost => f64::from(x) <= threshold,

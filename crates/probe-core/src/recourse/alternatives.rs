@@ -15,10 +15,10 @@ use std::sync::Arc;
 
 /// What an essential feature costs at least, as a share of the most expensive change.
 const ESSENTIAL: f64 = 0.1;
-/// Searches for each way that is asked for.
+/// Number of searches per requested alternative.
 const SEARCHES: usize = 12;
 
-/// A solver that gives several ways.
+/// A solver that finds several alternatives.
 pub(crate) struct Alternatives {
     inner: Box<dyn Solver>,
     task: Arc<Task>,
@@ -53,17 +53,17 @@ struct AlternativesWorker<'a> {
     task: Posed,
     inner: Box<dyn Worker + 'a>,
     n: usize,
-    /// Whose ways are known.
+    /// The person whose alternatives are known.
     person: Vec<f64>,
-    /// A goal, and what any point that meets it costs at least, where that is proven.
+    /// A goal with a proven lower bound on the cost of any point that meets it.
     least: Option<(Goal, f64)>,
-    /// What each way leaves as it is.
+    /// The columns that each alternative holds fixed.
     held: Vec<Vec<bool>>,
-    /// What was essential to each way that was asked for, in the end.
+    /// The essential columns of each alternative that was returned.
     given: Vec<Vec<bool>>,
 }
 
-/// A search that was made.
+/// The result of a search.
 struct Candidate {
     cost: f64,
     held: Vec<bool>,
@@ -86,7 +86,7 @@ impl Worker for AlternativesWorker<'_> {
                 self.find_holding(ask, held, proposal)?;
                 self.differs(ask, proposal)
             }
-            // Also where there is not even one: then the search itself says why.
+            // If there is no answer at all, the search itself gives the reason.
             None if alternative == 0 => {
                 self.find_holding(ask, Vec::new(), proposal)?;
                 true
@@ -134,7 +134,7 @@ impl AlternativesWorker<'_> {
         let ask = Ask { alternative: 0, restriction: Some(&restriction), budget: &budget, ..*ask };
         self.inner.find(&ask, proposal)?;
         if restricts {
-            // There may be others that change what is held.
+            // This proves nothing about points that change the held features.
             (proposal.proven, proposal.lower_bound) = (false, 0.0);
         }
         Ok(())
@@ -157,8 +157,8 @@ impl AlternativesWorker<'_> {
         essential
     }
 
-    /// Whether a proposal does without something essential to every way given before. It need not,
-    /// at another rate than it was found for.
+    /// Whether a proposal avoids an essential change of every alternative before it. This can fail
+    /// at another rate than the one that the alternatives were found for.
     fn differs(&mut self, ask: &Ask<'_>, proposal: &Proposal) -> bool {
         let (factual, alternative) = (ask.factual, ask.alternative);
         let changed = self.task.actions.changed_columns(factual, &proposal.point);
@@ -171,7 +171,7 @@ impl AlternativesWorker<'_> {
         differs
     }
 
-    /// Finds out what each way leaves as it is.
+    /// Finds which features each alternative holds fixed.
     fn explore(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
         let factual = ask.factual;
         self.held.clear();
@@ -213,8 +213,8 @@ impl AlternativesWorker<'_> {
             let without = match taken.iter().find(|earlier| covers(&changed, earlier)) {
                 Some(earlier) => earlier.clone(),
                 None => {
-                    // The first way is free to end elsewhere at another rate; the others keep to
-                    // their own features.
+                    // The first alternative may change other features at another rate; the others
+                    // keep to their own.
                     let others = changed.iter().map(|changed| !changed).collect();
                     self.held.push(if taken.is_empty() { held.clone() } else { others });
                     taken.push(essential.clone());

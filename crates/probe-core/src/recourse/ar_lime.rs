@@ -2,23 +2,24 @@
 //!
 //! Around a point the model is replaced by an affine surrogate (`lime` beside this file), for which
 //! [`super::ar`] solves its integer program (Ustun, Spangher and Liu 2019, arXiv:1809.06514, with
-//! LIME as they propose for other models). The model itself says what the action is worth.
+//! LIME as they propose for other models). The model itself then scores the action.
 //!
-//! A surrogate is seldom right where its action leads. So the first one, around the person, is
-//! followed by others around the last action, as in Newton's method: each has the model's own score
-//! at its centre, so that an action that the model refused is not proposed again. Where a surrogate
-//! has no favourable action, the one that gains the most is taken. What the model accepts is taken
-//! back on the grid as far as it still does. All that is repeated for draws of several spreads,
-//! since a narrow surrogate of trees is flat and a wide one of networks is blurred, and the
-//! cheapest action that the model accepts is the answer. While there is none, the same is tried
-//! with at most one change, two, four and so on, so that who has an answer under a limit on the
-//! changes has one without it.
+//! A surrogate is seldom accurate where its action leads. The first one, around the person, is
+//! therefore followed by others around the last action, as in Newton's method. Each has the model's
+//! own score at its centre, so that an action that the model rejected is not proposed again. If a
+//! surrogate has no favourable action, the one that gains most is used. An action that the model
+//! accepts is shortened on the grid as far as the model still accepts it. All this is repeated for
+//! draws of several spreads, because a narrow surrogate of trees is flat and a wide one of networks
+//! is inaccurate. The answer is the cheapest action that the model accepts. If there is none, the
+//! search is repeated with at most one change, two, four and so on, so that everybody who has an
+//! answer under a limit on changes also has one without it.
 //!
-//! Constraints and grid: those of `ar`; only what may change is drawn. Any model is served.
+//! Constraints and grid: those of `ar`; only features that may change are drawn. Works with any
+//! model.
 //!
-//! `version=library` takes one surrogate, of the probability and as the recourse library CARLA has
-//! it (`lime`), and the first of up to 100 actions, by the cost of [`super::ar`]'s
-//! `version=library`, that the model accepts.
+//! `version=library` uses one surrogate, of the probability, as implemented in the recourse library
+//! CARLA (`lime`). Its answer is the first of up to 100 actions that the model accepts, in
+//! ascending order of the cost of [`super::ar`]'s `version=library`.
 //!
 //! Settings: `version` (`paper`, `library`); `step`, a share of the range; `tries`, surrogates one
 //! after the other for one spread; `samples` of a surrogate; `spread` (a list), in deviations of
@@ -40,7 +41,7 @@ use std::sync::Arc;
 const NAME: &str = "ar-lime";
 /// Chosen on people of the training rows (`probe reproduce settings`).
 const SPREADS: [f64; 4] = [0.1, 0.3, 1.0, 3.0];
-/// Actions that the library lists.
+/// Number of actions in the list of `version=library`.
 const LISTED: usize = 100;
 
 pub(super) const ENTRY: Entry<dyn RecourseMethod> = Entry {
@@ -102,13 +103,13 @@ impl Solver for Prepared {
     }
 }
 
-/// One person's question.
+/// One person's problem.
 struct Person<'a> {
     factual: &'a [f64],
-    /// The same, brought inside the reach.
+    /// The person, moved inside the reach.
     start: &'a [f64],
     reach: &'a Reach,
-    /// What may change.
+    /// The features that may change.
     features: Vec<usize>,
     groups: Vec<(&'a Group, Vec<usize>)>,
 }

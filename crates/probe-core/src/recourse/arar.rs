@@ -4,21 +4,22 @@
 //! $$\min_{x'}\ \max_{\lVert e\rVert_2 \le \epsilon}\ \ell\big(s(x' + e)\big) + \lambda\,d_c(x,
 //! x')$$
 //!
-//! Source: Dominguez-Olmedo, Karimi and Schölkopf 2022, arXiv:2112.11313, with independently
-//! manipulable features (their causal model is not ours to know): whatever is uncertain in the
-//! person is so in the recourse. For affine scores the inner maximum is $s(x') - \epsilon\lVert
-//! w\rVert_2$. Else projected gradient steps from $-\epsilon\nabla s/\lVert\nabla s\rVert$ on, and
-//! the gradient at the worst error is the objective's (Danskin's theorem). $\lambda$ falls until
-//! the worst case is favourable, as in the paper; its values are those of PROBE's experiments,
-//! largest first. The descent is in `minimax` beside this file.
+//! Source: Dominguez-Olmedo, Karimi and Schölkopf 2022, arXiv:2112.11313, with features that can be
+//! changed independently, because no causal model is known. The error in the person's data is then
+//! the same in the recourse. For affine scores the inner maximum is $s(x') - \epsilon\lVert
+//! w\rVert_2$. For other scores it is found by projected gradient steps that start at
+//! $-\epsilon\nabla s/\lVert\nabla s\rVert$; the gradient at the worst error is that of the
+//! objective (Danskin's theorem). $\lambda$ falls until the worst case is favourable, as in the
+//! paper; its values are those of PROBE's experiments, largest first. The descent is in `minimax`
+//! beside this file.
 //!
 //! Constraints: the paper has immutables, bounds and directions. Here each step is clipped to them;
-//! errors are not, as they happen to the person. One-hot groups stay as they are; a limit on the
-//! number of changes is refused.
+//! errors are not, because they are not chosen. One-hot groups stay as they are; a limit on the
+//! number of changes is not supported.
 //!
-//! `version=library` takes plain steps of 0.1 from the person on, $\lambda$ from 1 on and nine
-//! tenths of it after every 50 steps, and the first point whose worst case is favourable. Its loss
-//! takes the probability for a score.
+//! `version=library` takes plain steps of 0.1 from the person. $\lambda$ starts at 1 and is
+//! multiplied by 0.9 after every 50 steps. The answer is the first point whose worst case is
+//! favourable. Its loss uses the probability as if it were a score.
 //!
 //! Settings: `epsilon`, `version` (`paper`, `library`), `lambda` (a list), `kink` (`shortest`,
 //! `plain`; see `walk`), `inner-steps`, `learning-rate`, `steps` (for one $\lambda$).
@@ -83,7 +84,7 @@ impl Solver for Prepared {
         let adversary = Displaced {
             task: &self.task,
             epsilon: self.params.epsilon,
-            // An affine score is worst after the first step.
+            // The first step finds the worst error of an affine score.
             inner_steps: if self.task.model.as_linear().is_some() { 1 } else { self.inner_steps },
             error: vec![0.0; n],
             point: vec![0.0; n],
@@ -117,7 +118,8 @@ impl Adversary for Displaced<'_> {
             if !(length > 0.0 && length.is_finite()) {
                 break;
             }
-            // The first step goes all the way; later ones half of it, and back onto the ball.
+            // The first step has full length; later ones have half of it, and are projected back
+            // onto the ball.
             let size = if step == 0 { self.epsilon } else { 0.5 * self.epsilon };
             for (e, g) in self.error.iter_mut().zip(&self.gradient) {
                 *e -= size * g / length;

@@ -23,8 +23,8 @@ pub struct Ask<'q> {
     pub cost: Option<&'q Cost>,
     /// A further restriction of what the person may change. Only the solvers of `probe` support it.
     pub restriction: Option<&'q Restriction>,
-    /// A score that the point must have besides, where the score is affine; −∞ for none. Only the
-    /// solvers of `probe` are asked with one.
+    /// A score that the point must also reach, for affine scores; −∞ for none. Only the solvers of
+    /// `probe` support it.
     pub least_score: f64,
     /// How thorough the search is.
     pub effort: SearchEffort,

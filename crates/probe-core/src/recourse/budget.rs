@@ -56,7 +56,7 @@ pub struct Budget<'p> {
     spent: Cell<u64>,
     /// The budget of which this is a part.
     whole: Option<&'p Budget<'p>>,
-    /// Nothing is left once this is set.
+    /// The work ends once this is set.
     cancelled: Option<&'p AtomicBool>,
 }
 

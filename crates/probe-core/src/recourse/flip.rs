@@ -1,8 +1,8 @@
-//! What methods share that look for a change of the decision alone.
+//! The common part of methods that only change the decision.
 //!
-//! They know neither noise nor rate: what they find is judged as it is, and a rate above the target
-//! is reported with reason `rate-ignored`. Hence any noise is served, a budget is not, and all
-//! rates of a frontier have one answer.
+//! They use neither noise nor rate. The engine judges what they find, and reports a rate above the
+//! target with the reason `rate-ignored`. They therefore support any noise, but no budget, and give
+//! the same answer for all rates of a frontier.
 
 use super::reach::Reach;
 use super::{Ask, Goal, Proposal, Reason, Task, Verdict, Worker, infeasibility};
@@ -11,8 +11,8 @@ use crate::model::Model;
 
 /// A search for a favourable point, one person after another.
 pub(super) trait Search {
-    /// Writes the best point it meets inside `reach` to `point`, which comes as the person's own
-    /// brought inside; `Err` holds the reason where that is not favourable.
+    /// Writes the best point inside `reach` to `point`, which initially is the person moved inside.
+    /// `Err` holds the reason if that point is not favourable.
     fn search(
         &mut self,
         ask: &Ask<'_>,
@@ -25,7 +25,7 @@ pub(super) trait Search {
         1
     }
 
-    /// Whether one-hot groups may change too; then `reach` tells of the other features only.
+    /// Whether one-hot groups may change, too; `reach` then covers the other features only.
     fn moves_groups(&self) -> bool {
         false
     }
@@ -54,7 +54,7 @@ impl<'a, S: Search> Flip<'a, S> {
             Ok(()) => {
                 self.reach.confine(&mut proposal.point);
                 let start = proposal.point.clone();
-                // What a search did not find may be proven not to be there.
+                // If the search found nothing, it may be provable that there is nothing.
                 self.search.search(ask, &self.reach, &mut proposal.point)?.map_err(|reason| {
                     match reason {
                         Reason::NotFound => {
@@ -65,8 +65,7 @@ impl<'a, S: Search> Flip<'a, S> {
                 })
             }
         };
-        // What the rate comes to is the engine's to say: where it is low enough the reason is
-        // dropped.
+        // The engine computes the rate, and drops this reason if the rate is low enough.
         proposal.verdict = Verdict::Short(outcome.err().unwrap_or(Reason::RateIgnored));
         Ok(())
     }
@@ -79,8 +78,7 @@ impl<S: Search> Worker for Flip<'_, S> {
         match goal {
             Goal::Rate(_) => self.propose(ask, proposal),
             Goal::Budget(_) => Err(Error::Unsupported {
-                what: "a budget with a method that looks for a change of the decision alone"
-                    .to_owned(),
+                what: "a budget with a method that only changes the decision".to_owned(),
                 why: "use method probe".to_owned(),
             }),
         }

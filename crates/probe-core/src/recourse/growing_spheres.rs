@@ -1,25 +1,25 @@
 //! `growing-spheres`: the nearest favourable point among random ones, layer by layer outward.
 //!
-//! Points are drawn in a ball around the person; while one is favourable the ball's radius $\eta$
-//! is halved. Then layers $[a, a + \eta]$ are searched outward, the nearest favourable point of the
-//! first layer that has one is taken, and changed features are put back to the person's values,
-//! smallest change first, while the decision stays.
+//! Points are drawn in a ball around the person; while one of them is favourable, the radius $\eta$
+//! of the ball is halved. Then layers $[a, a + \eta]$ are searched outward, up to the first one
+//! with a favourable point. In the nearest of its favourable points, changed features are reset to
+//! the person's values, smallest change first, as long as the decision stays favourable.
 //!
 //! Source: Laugel, Lesot, Marsala, Renard and Detyniecki 2017, arXiv:1712.08443, Algorithms 1 and
-//! 2: uniform in the volume of a layer, distances in `l2`, whatever the cost of the task. What
-//! differs: radii are in scaled space, where the paper leaves units open; the number of layers is
-//! limited, since without a favourable point spheres would grow for ever.
+//! 2: uniform in the volume of a layer, distances in `l2`, independently of the task's cost. What
+//! differs: radii are in scaled space (the paper does not say), and the number of layers is
+//! limited, because without a favourable point the search would not end.
 //!
 //! Constraints: the paper has none. Here immutables and one-hot groups are left out of the draw,
-//! and draws are clipped to bounds and directions; a limit on the number of changes is refused.
-//! Needs no gradient: any model is served.
+//! and draws are clipped to bounds and directions; a limit on the number of changes is not
+//! supported. Needs no gradient, so that it works with any model.
 //!
 //! Settings: `radius` (the first $\eta$), `samples` (of a layer), `layers` (at most), `sparsify`
-//! (`yes`, `no`), `version` (`paper`, `library`). `version=library` searches as the recourse
-//! library CARLA does, with which PROBE's numbers were made: layers of width `radius` (0.2) from
-//! the person on and no smaller ones, lengths even within a layer, a coin tossed for every feature
-//! that is 0 or 1 in all reference rows, and nothing put back. Tossed features jump, so that its
-//! answers lie beyond the boundary.
+//! (`yes`, `no`), `version` (`paper`, `library`). `version=library` searches as implemented in the
+//! recourse library CARLA, with which PROBE's numbers were computed: layers of constant width
+//! `radius` (0.2) that start at the person, distances uniform within a layer, a coin toss for every
+//! feature that is 0 or 1 in all reference rows, and no reset of features. Tossed features jump, so
+//! that its answers lie beyond the boundary.
 //!
 //! Cost: `samples` scores per layer, and one per changed feature.
 
@@ -35,7 +35,7 @@ use crate::seed::{Key, Purpose, Stream};
 use std::sync::Arc;
 
 const NAME: &str = "growing-spheres";
-/// Halvings after which the boundary is as good as here.
+/// After this many halvings, the person is practically on the boundary.
 const HALVINGS: usize = 40;
 
 pub(super) const ENTRY: Entry<dyn RecourseMethod> =
@@ -219,7 +219,7 @@ impl Search for Spheres<'_> {
             step *= 0.5;
             halvings += 1;
         }
-        // Beyond the farthest corner every draw is clipped, and farther ones are no different.
+        // Beyond the farthest corner every draw is clipped, so that further layers add nothing.
         let farthest = self
             .open
             .iter()

@@ -1,11 +1,11 @@
-//! Why a person has no answer, where that can be proven of the model whatever was tried.
+//! Proofs that a person has no answer, from bounds on the model's score.
 
 use super::reach::Reach;
 use super::{Reason, Task};
 use crate::model::{Activation, Linear, Mlp, Model as _, Trees};
 use crate::schema::{Actions, Group};
 
-/// Why nobody at `factual` can get a yes, where that is proven.
+/// Why no admissible change of a person at `factual` is favourable, if that is proven.
 pub(crate) fn infeasible(task: &Task, factual: &[f64]) -> Option<Reason> {
     let mut reach = Reach::new(factual.len());
     if let Err(reason) = reach.turn_to(&task.actions, factual) {
@@ -19,8 +19,8 @@ pub(crate) fn infeasible(task: &Task, factual: &[f64]) -> Option<Reason> {
     }
 }
 
-/// For somebody at `factual`, or at `start` once brought inside `reach`, for whom nothing was
-/// found.
+/// The reason to report for a person at `factual` for whom nothing was found. `start` is the person
+/// moved inside `reach`.
 pub(super) fn proven(task: &Task, reach: &Reach, (factual, start): (&[f64], &[f64])) -> Reason {
     let open = (0..factual.len()).any(|j| reach.is_open(j));
     if start == factual && !open && !allows_an_option(&task.actions, factual) {
@@ -47,7 +47,7 @@ fn allows_an_option(actions: &Actions, factual: &[f64]) -> bool {
     actions.max_changes() != Some(0) && actions.groups().iter().enumerate().any(may)
 }
 
-/// What each feature and group can add to an affine score at most is known.
+/// For affine scores: sums what each feature and group can add at most.
 fn of_linear(
     task: &Task,
     model: &Linear,
@@ -85,14 +85,14 @@ fn of_linear(
     }
 }
 
-/// What an affine score can be at most within a person's ranges, whatever is chosen with what.
+/// For affine scores: bounds the score over a person's ranges, and ignores rules between features.
 pub(super) fn of_affine(model: &Linear, person: &[f64], actions: &Actions) -> Reason {
     let (weights, mut most, mut moves) = (model.weights(), model.score_row(person), false);
     for (j, (low, high)) in ranges(person, actions).into_iter().enumerate() {
         if weights[j] != 0.0 && low < high {
             let gain = weights[j] * (if weights[j] > 0.0 { high } else { low } - person[j]);
             moves |= gain > 0.0;
-            // Somebody outside their bounds may stay.
+            // A person outside their bounds may stay there.
             most += gain.max(0.0);
         }
     }
@@ -104,7 +104,7 @@ pub(super) fn of_affine(model: &Linear, person: &[f64], actions: &Actions) -> Re
     }
 }
 
-/// What trees can say at most within a person's ranges is bounded by their leaves.
+/// For trees: their leaves bound the score over a person's ranges.
 pub(super) fn of_trees(trees: &Trees, person: &[f64], actions: &Actions) -> Reason {
     match trees.most_within(&ranges(person, actions)) {
         (_, false) => Reason::NoAdmissibleMove,
@@ -113,14 +113,14 @@ pub(super) fn of_trees(trees: &Trees, person: &[f64], actions: &Actions) -> Reas
     }
 }
 
-/// Bounds on every unit over all that the person may become: no point is favourable if even the
-/// upper one is not.
+/// For networks: bounds on every unit over a person's ranges. If the upper bound of the score is
+/// not favourable, no point is.
 pub(super) fn of_network(network: &Mlp, person: &[f64], actions: &Actions) -> Reason {
     let mut ends = ranges(person, actions);
     if ends.iter().all(|(low, high)| low == high) {
         return Reason::NoAdmissibleMove;
     }
-    // Without an end there is no bound to name.
+    // If no range ends, the bounds of features are not the reason.
     if !ends.iter().any(|(low, high)| low < high && (low.is_finite() || high.is_finite())) {
         return Reason::NotFound;
     }
@@ -161,7 +161,7 @@ fn image(activation: Activation, (low, high): (f64, f64)) -> (f64, f64) {
     (from, ends.0.max(ends.1))
 }
 
-/// What each feature may be for a person; a category's columns anything.
+/// The range of each feature for a person; columns of a category may have any of their values.
 pub(super) fn ranges(person: &[f64], actions: &Actions) -> Vec<(f64, f64)> {
     let range = |(j, &x): (usize, &f64)| match actions.interval(j, x) {
         _ if actions.max_changes() == Some(0) => (x, x),

@@ -1,11 +1,12 @@
 //! An affine surrogate of the score around a point, for methods made for linear models.
 //!
-//! Draws around the point, scores them with the model and fits a ridge regression in which near
-//! draws weigh more: LIME (Ribeiro, Singh and Guestrin 2016, arXiv:1602.04938), with its kernel of
-//! width $0.75\sqrt d$ and penalty 1. Numbers are drawn with `spread` times each feature's
-//! deviation in the reference rows, or that of a uniform law over its range where there are none;
-//! of a category another option is drawn half of the time. The response is the score, not the
-//! probability, so that the surrogate is a linear model of the same kind.
+//! Draws points around the given one, scores them with the model, and fits a ridge regression in
+//! which near draws have more weight: LIME (Ribeiro, Singh and Guestrin 2016, arXiv:1602.04938),
+//! with its kernel of width $0.75\sqrt d$ and penalty 1. Numbers are drawn with `spread` times each
+//! feature's deviation in the reference rows, or, without reference rows, that of a uniform
+//! distribution over its range. For a category, another option is drawn half of the time. The
+//! response is the score, not the probability, so that the surrogate is a linear model of the same
+//! kind.
 
 use super::{MethodOptions, Task};
 use crate::error::Result;
@@ -17,12 +18,12 @@ use crate::seed::{Key, Purpose};
 
 /// Names of the settings.
 pub(super) const NAMES: [&str; 2] = ["samples", "spread"];
-/// Tells these draws from others made for the same person.
+/// Distinguishes these draws from others for the same person.
 const STREAM: u64 = 0x4c49_4d45;
 const KERNEL_WIDTH: f64 = 0.75;
 const PENALTY: f64 = 1.0;
 
-/// Settings and what all people share.
+/// Settings, and data that all people share.
 #[derive(Debug, Clone)]
 pub(super) struct Lime {
     samples: usize,
@@ -54,7 +55,7 @@ pub(super) fn spreads(options: &MethodOptions, default: &[f64]) -> Result<Vec<f6
     options.numbers("spread", default, "positive and finite", |v| v > 0.0 && v.is_finite())
 }
 
-/// What is drawn around a point, and how far.
+/// Which features are drawn around a point, and how widely.
 pub(super) struct Draw<'a> {
     pub(super) centre: &'a [f64],
     pub(super) spread: f64,
@@ -81,9 +82,9 @@ impl Lime {
         )
     }
 
-    /// The surrogate as the recourse library CARLA has it: of the probability, in units of each
-    /// feature's deviation from its mean, and then used as if it were a score in the features' own
-    /// units. It is there to compare with numbers that were made so.
+    /// The surrogate as implemented in the recourse library CARLA: fitted to the probability, in
+    /// units of each feature's deviation from its mean, and then used as if it were a score in the
+    /// features' own units. It is for comparisons with published numbers.
     pub(super) fn of_probability(&self, task: &Task, factual: &[f64]) -> Result<Affine> {
         let features: Vec<usize> = (0..factual.len()).collect();
         let draw = Draw { centre: factual, spread: 1.0, features: &features, groups: &[] };
@@ -94,7 +95,7 @@ impl Lime {
         Ok(Affine { weights, bias: surrogate.score(&self.mean) })
     }
 
-    /// The surrogate of what is drawn; other features have no slope.
+    /// The surrogate for the drawn features; all others have no slope.
     pub(super) fn near(&self, task: &Task, draw: &Draw<'_>) -> Result<Affine> {
         let key = Key::default().word(STREAM).values(draw.centre).values(&[draw.spread]).finish();
         self.fit(task, draw, (key, |s| s))
@@ -172,8 +173,8 @@ fn ridge(x: &[f64], y: &[f64], weight: &[f64], n: usize) -> (Vec<f64>, f64) {
             gram[j * n + i] = gram[i * n + j];
         }
     }
-    // A penalised Gram matrix has a factor, but for scores that are no numbers: then nothing can be
-    // told.
+    // A penalised Gram matrix always has a Cholesky factor, unless scores are NaN. The slopes are
+    // then zero.
     let slopes =
         semidefinite(&gram, n).map_or_else(|| vec![0.0; n], |factor| solve(&factor, side, n));
     let offset = dot(&slopes, &mean);

@@ -2,12 +2,11 @@
 //!
 //! $$\min_{x'}\ \max_{\text{adversary}}\ \ell\big(s(x')\big) + \lambda\,d_c(x, x')$$
 //!
-//! with the logistic loss $\ell(s) = \ln(1 + e^{-s})$, which falls with the score, so that the
-//! adversary's best is the least score. $\lambda$ takes the values of a list until the worst case
-//! of what is found is favourable. The answer to one $\lambda$ is the best iterate, and steps go on
-//! until the objective has not fallen for a while. The minimum lies beyond the boundary, where one
-//! more unit of score is worth less than it costs: these methods pay for safety whether it is asked
-//! for or not.
+//! with the logistic loss $\ell(s) = \ln(1 + e^{-s})$, which falls as the score rises, so that the
+//! adversary seeks the least score. $\lambda$ takes the values of a list until the worst case of
+//! the result is favourable. The result for one $\lambda$ is the best iterate; steps end when the
+//! objective has not fallen for a while. The minimum lies beyond the boundary, where one more unit
+//! of score costs more than it reduces the loss. These methods therefore always pay for safety.
 
 use super::descent::Loss;
 use super::flip::Search;
@@ -19,10 +18,10 @@ use crate::error::Result;
 
 /// Steps without a lower objective after which a descent ends.
 const PATIENCE: usize = 100;
-/// What counts as lower.
+/// The least decrease that counts.
 const PROGRESS: f64 = 1e-6;
 
-/// Who makes the score worse.
+/// An adversary, who makes the score worse.
 pub(super) trait Adversary {
     /// Called once per person.
     fn begin(&mut self, _factual: &[f64]) -> Result<()> {
@@ -33,16 +32,16 @@ pub(super) trait Adversary {
     fn worst(&mut self, point: &[f64], gradient: &mut [f64]) -> Result<f64>;
 }
 
-/// Names of the settings that both methods have.
+/// Names of the settings of both methods.
 pub(super) const NAMES: [&str; 6] =
     ["epsilon", "version", "lambda", "kink", "learning-rate", "steps"];
 
-/// How a method's search goes in the library (see [`Version`]): plain steps from the person on
-/// through all values of $\lambda$, to the first point that will do.
+/// A method's search as implemented in CARLA (see [`Version`]): plain steps that start at the
+/// person, through all values of $\lambda$, up to the first acceptable point.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Program {
     pub(super) learning_rate: f64,
-    /// The first $\lambda$, what the next one is a part of it, and how many there are.
+    /// The first $\lambda$, the ratio of each to the one before, and their number.
     pub(super) lambda: (f64, f64, i32),
     /// Steps for each $\lambda$.
     pub(super) steps: usize,
@@ -52,21 +51,21 @@ pub(super) struct Program {
 /// Where the library's search ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// At the first point whose objective is nearly that of the point before, favourable or not.
+    /// At the first point whose objective is nearly that of the previous point, favourable or not.
     SmallChange,
-    /// At the first point whose worst case is favourable, wherever the objective goes from there.
+    /// At the first point whose worst case is favourable.
     FirstSafe,
 }
 
-/// The logistic loss of the probability in the place of the score, which is what the library's ARAR
-/// descends on, and its slope.
+/// The loss of ARAR in CARLA, and its slope: the logistic loss with the probability in place of the
+/// score.
 fn twice(score: f64) -> (f64, f64) {
     let probability = 1.0 / (1.0 + libm::exp(-score));
     let (loss, slope) = Loss::Bce.at(probability);
     (loss, slope * probability * (1.0 - probability))
 }
 
-/// A change of the objective that is small to the library.
+/// The largest change of the objective at which the library's search ends.
 const SMALL: f64 = 1e-3;
 
 /// Settings of both methods.
@@ -74,7 +73,7 @@ const SMALL: f64 = 1e-3;
 pub(super) struct Params {
     /// How far the adversary may go.
     pub(super) epsilon: f64,
-    /// The library's way, where it is asked for.
+    /// The search of `version=library`, if it was chosen.
     ends: Option<Ends>,
     /// Weights of the cost, tried in this order.
     pub(super) lambda: Vec<f64>,
@@ -85,7 +84,7 @@ pub(super) struct Params {
 }
 
 impl Params {
-    /// Fails on numbers outside their domain; unknown names are the caller's to refuse.
+    /// Fails on numbers outside their domain. The caller checks for unknown names.
     pub(super) fn new(options: &MethodOptions, lambda: &[f64], program: Program) -> Result<Self> {
         let library = Version::new(options)? == Version::Library;
         let (first, part, count) = program.lambda;
@@ -113,7 +112,7 @@ impl Params {
 }
 
 impl Params {
-    /// Whether the search is the library's.
+    /// Whether `version=library` was chosen.
     pub(super) fn is_library(&self) -> bool {
         self.ends.is_some()
     }
@@ -161,7 +160,7 @@ impl<'a, A: Adversary> Minimax<'a, A> {
         Ok(worst_of_best)
     }
 
-    /// The library's way; leaves where it ends in `point`.
+    /// The search of `version=library`; leaves its last point in `point`.
     fn run(&mut self, factual: &[f64], reach: &Reach, ends: Ends, point: &mut [f64]) -> Result<()> {
         self.walk.begin(factual, reach);
         let mut before = 0.0;
@@ -219,7 +218,7 @@ impl<A: Adversary> Search for Minimax<'_, A> {
                 break;
             }
         }
-        // The adversary may know a surrogate of the model only.
+        // The adversary may only know a surrogate of the model.
         let favourable = self.task.model.score(point)? > 0.0;
         Ok(if favourable { Ok(()) } else { Err(Reason::NotFound) })
     }

@@ -51,30 +51,29 @@ pub trait RecourseMethod: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Fails on settings that the method does not have or that are outside their domain. A method
-    /// without settings refuses any.
+    /// without settings rejects all of them.
     fn check_options(&self, options: &MethodOptions) -> Result<()> {
         options.only(self.name(), &[])
     }
 
-    /// Whether the method can spend a budget, and not only reach a rate. Where it cannot the engine
-    /// refuses one before anybody is asked for.
+    /// Whether the method supports a budget instead of a rate. If not, the engine rejects a budget
+    /// when it is built.
     fn serves_budgets(&self) -> bool {
         false
     }
 
-    /// Whether the method keeps relations between features. Where it does not the engine refuses
-    /// them.
+    /// Whether the method supports relations between features. If not, the engine rejects them.
     fn serves_relations(&self) -> bool {
         false
     }
 
-    /// Whether the method can leave features alone and so find several ways
+    /// Whether the method can find alternatives by holding features fixed
     /// ([`crate::Setup::alternatives`]).
     fn serves_alternatives(&self) -> bool {
         false
     }
 
-    /// Does the work that all people share. Fails if the method cannot serve this task.
+    /// Does the work that all people share. Fails if the method does not support this task.
     fn prepare(&self, task: &Arc<Task>) -> Result<Box<dyn Solver>>;
 }
 
@@ -83,18 +82,18 @@ pub trait Solver: Send + Sync {
     /// A worker with buffers of its own.
     fn worker(&self) -> Box<dyn Worker + '_>;
 
-    /// What came of the preparations, where users should know.
+    /// Results of the preparation that users should know.
     fn notes(&self) -> Option<Notes> {
         None
     }
 }
 
-/// What came of a method's preparations.
+/// Results of a method's preparation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notes {
-    /// In a sentence.
+    /// A sentence about them.
     pub text: String,
-    /// In numbers, by name.
+    /// Named numbers.
     pub values: Vec<(&'static str, f64)>,
 }
 
@@ -103,12 +102,13 @@ pub trait Worker {
     /// Writes the cheapest point for the ask's goal into `proposal`, in scaled space.
     fn find(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()>;
 
-    /// About the rate of `to` for a person at `from`, as the search sees it on so many lines, or as
-    /// many samples as are worth them. Methods that look at no rates fail.
+    /// An estimate of the rate of `to` for a person at `from`, from the search's own samples:
+    /// `lines` lines, or as many other samples as have the same cost. Fails for methods that do not
+    /// compute rates.
     fn rate_at(&mut self, _from: &[f64], _to: &[f64], _lines: usize) -> Result<f64> {
         Err(Error::Unsupported {
             what: "changes of category that may fail with this method".to_owned(),
-            why: "its search looks at no rates".to_owned(),
+            why: "its search computes no rates".to_owned(),
         })
     }
 
@@ -118,13 +118,14 @@ pub trait Worker {
         0
     }
 
-    /// Whether [`Ask::cost`] is taken into account: methods may be prepared for one set of costs.
+    /// Whether [`Ask::cost`] is used. Some methods are prepared for one set of costs.
     fn serves_own_costs(&self) -> bool {
         false
     }
 
-    /// Whether the engine may ask again with a lower rate where the printed answer did not hold. A
-    /// method that is to be seen as it is says no: it is asked once, for the target rate itself.
+    /// Whether the engine may ask again with a lower rate if the printed answer misses the target.
+    /// Methods that are compared as published say no: they are asked once, for the target rate
+    /// itself.
     fn retries(&self) -> bool {
         true
     }

@@ -1,15 +1,15 @@
-//! `probe-mc`: the paper's Algorithm 2, with the rate of a sigmoid in place of the decision.
+//! `probe-mc`: the paper's Algorithm 2, with a sigmoid in place of the decision.
 //!
-//! The rate and its gradient are those of [`SmoothedRate`] on $K$ draws; any noise that can be
-//! drawn from will do, unless it depends on the move. `temperature` is the paper's $t$. The default
-//! is `tau` = 10, the same in units of the score's deviation under the noise around the person,
-//! since with one $t$ for all models a score that hardly varies would be asked for far more than
-//! the target. See `descent` beside this file for the loop.
+//! The rate and its gradient are those of [`SmoothedRate`] on $K$ draws; any noise works that does
+//! not depend on the change. `temperature` is the paper's $t$. The default is `tau` = 10, the same
+//! in units of the score's deviation under the noise around the person, because with one $t$ for
+//! all models, a score that hardly varies would have to rise far more than the target requires. See
+//! `descent` beside this file for the loop.
 //!
 //! What differs from the paper and why: the $K$ draws belong to the person and are the same in
 //! every step, so that the objective is one function. The estimate is biased
-//! ([`crate::theory::sigmoid_bias`]) and the loop stops where it first looks good; whether the true
-//! rate holds is for the engine to say.
+//! ([`crate::theory::sigmoid_bias`]), and the loop stops when it is first low enough. The engine
+//! then checks the true rate.
 
 use super::descent::{self, Descent, Local, NAMES, Params, RateSource};
 use super::{MethodOptions, RecourseMethod, Solver, Task, Worker};
@@ -44,7 +44,7 @@ impl Sampling {
         let temperature = match (options.get("temperature"), options.get("tau")) {
             (Some(_), Some(_)) => {
                 return Err(Error::Unsupported {
-                    what: "option 'tau' beside 'temperature'".to_owned(),
+                    what: "option 'tau' together with 'temperature'".to_owned(),
                     why: "one follows from the other".to_owned(),
                 });
             }
@@ -74,7 +74,7 @@ impl RecourseMethod for ProbeMc {
         if task.noise.at(&vec![0.0; n], &vec![1.0; n])?.is_some() {
             return Err(Error::Unsupported {
                 what: format!("method {NAME} under {} noise", task.noise.name()),
-                why: "its draws must not depend on the move".to_owned(),
+                why: "its draws must not depend on the change".to_owned(),
             });
         }
         self.check_options(&task.options)?;
@@ -137,7 +137,7 @@ impl RateSource for SigmoidRate<'_> {
         self.errors.resize(self.draws.len(), 0.0);
         let mut stream = task.seed.stream(Purpose::Search, Key::default().values(factual).finish());
         task.noise.sample_into(&mut stream, RowsMut::new(&mut self.draws, n)?);
-        // What changes is not known yet: whatever may.
+        // It is not known yet which features change, so that noise acts on all that may.
         let noise_on =
             if task.noise_on == NoiseOn::Changed { NoiseOn::Mutable } else { task.noise_on };
         let mut active = vec![false; n];
@@ -146,7 +146,7 @@ impl RateSource for SigmoidRate<'_> {
         let mut rate = SmoothedRate::new(self.model()?, Rows::new(&self.errors, n)?)?;
         let (Temperature::Score(given) | Temperature::Noise(given)) = self.sampling.temperature;
         let t = rate.temperature(factual, self.sampling.temperature)?;
-        // A score that is flat around the person has no units of its own.
+        // A score that is flat around the person has no standard deviation to use as a unit.
         self.sharpness = if t.is_finite() { t } else { given };
         Ok(())
     }

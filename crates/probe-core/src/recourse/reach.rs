@@ -1,5 +1,5 @@
-//! What each feature may become for one person, for methods that move numbers and leave one-hot
-//! groups as they are.
+//! The values that each feature may take for one person, for methods that move numbers and leave
+//! one-hot groups unchanged.
 
 use super::Reason;
 use crate::schema::Actions;
@@ -15,7 +15,7 @@ impl Reach {
         Self { ends: vec![(0.0, 0.0); n_features] }
     }
 
-    /// Turns to a person; fails with the reason where no point is admissible.
+    /// Starts a person; fails with the reason if no point is admissible.
     pub(super) fn turn_to(&mut self, actions: &Actions, factual: &[f64]) -> Result<(), Reason> {
         for (j, ends) in self.ends.iter_mut().enumerate() {
             *ends = if actions.is_grouped(j) {
@@ -28,7 +28,7 @@ impl Reach {
         if one_hot { Ok(()) } else { Err(Reason::NotOneHot) }
     }
 
-    /// The same, no farther out than `ranges` or where the person is already.
+    /// The same within `ranges`, but always including the person's own values.
     pub(super) fn within(&self, ranges: &[[f64; 2]], factual: &[f64]) -> Self {
         let one = |((&(low, high), range), x): ((&(f64, f64), &[f64; 2]), &f64)| {
             // Where the search begins.
@@ -38,7 +38,7 @@ impl Reach {
         Self { ends: self.ends.iter().zip(ranges).zip(factual).map(one).collect() }
     }
 
-    /// Whether some feature may be other than it is.
+    /// Whether some feature may change.
     pub(super) fn allows_a_move(&self, factual: &[f64]) -> bool {
         self.ends.iter().zip(factual).any(|((low, high), x)| low < x || high > x)
     }

@@ -1,4 +1,4 @@
-//! What is known of people in general, for methods that need more than the one who asks.
+//! Reference data about people in general, for methods that need it.
 
 use crate::error::{Error, Result, require};
 use crate::rows::Rows;

@@ -4,21 +4,21 @@
 //! \delta_b\big) + \lambda\,d_c(x, x')$$
 //!
 //! Source: Upadhyay, Joshi and Lakkaraju 2021, arXiv:2102.13620. For affine scores the inner
-//! maximum is closed: under the default `norm=linf` every weight and the intercept give way by
-//! $\epsilon$, $s(x') - \epsilon(\lVert x'\rVert_1 + 1)$; under `norm=l2` the loss is
-//! $\epsilon\sqrt{\lVert x'\rVert_2^2 + 1}$. Other models are replaced by an affine surrogate
-//! around the person, as in the paper: LIME (`surrogate=lime`, see `lime` beside this file), or the
-//! gradient (`surrogate=gradient`). The surrogate is made once; what is found for it is judged by
-//! the model itself, and where that still says no, there is no answer. The descent is in `minimax`
-//! beside this file, $\lambda$ 0.1 and then smaller until the worst case is favourable.
+//! maximum is closed: under the default `norm=linf` every weight and the intercept change by
+//! $\epsilon$ in the harmful direction, $s(x') - \epsilon(\lVert x'\rVert_1 + 1)$; under `norm=l2`
+//! the loss is $\epsilon\sqrt{\lVert x'\rVert_2^2 + 1}$. Other models are replaced by an affine
+//! surrogate around the person, as in the paper: LIME (`surrogate=lime`, see `lime` beside this
+//! file), or the gradient (`surrogate=gradient`). The surrogate is fitted once. The model itself
+//! scores the result; if it rejects it, there is no answer. The descent is in `minimax` beside this
+//! file, $\lambda$ 0.1 and then smaller until the worst case is favourable.
 //!
-//! Constraints: the paper has none but features left out of the search. Immutables, bounds and
+//! Constraints: the paper only has features that are left out of the search. Immutables, bounds and
 //! directions are kept by clipping each step; one-hot groups stay as they are; a limit on the
-//! number of changes is refused.
+//! number of changes is not supported.
 //!
 //! `version=library` takes $\lambda$ = 0.01, plain steps of 0.01, and the first point at which the
 //! objective changes by no more than 0.001 from one step to the next. For models that are not
-//! linear its surrogate is one of the probability, which it takes for a score (`lime`).
+//! linear its surrogate is fitted to the probability, which it uses as if it were a score (`lime`).
 //!
 //! Settings: `epsilon`, `version` (`paper`, `library`), `norm` (`linf`, `l2`), `lambda` (a list),
 //! `kink` (`shortest`, `plain`; see `walk`), `learning-rate`, `steps` (for one $\lambda$),
@@ -61,8 +61,8 @@ enum Surrogate {
     Gradient,
 }
 
-/// Narrower than LIME's 1: on the paper's credit data a surrogate from farther away tells nobody
-/// how to be accepted.
+/// Narrower than LIME's 1: on the paper's credit data no action from a wider surrogate is accepted
+/// by the model.
 fn spread(options: &MethodOptions) -> Result<f64> {
     options.number("spread", 0.1, "positive and finite", |v| v > 0.0 && v.is_finite())
 }

@@ -113,7 +113,8 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// What may be said where it is not proven: nothing about points that were not seen.
+    /// The reason to report if it is not proven. It claims nothing about points that the search did
+    /// not see.
     pub fn unproven(self) -> Self {
         match self {
             Self::NoAdmissibleMove
@@ -168,8 +169,8 @@ pub struct Proposal {
     /// Whether the verdict is proven: no admissible point that meets the goal costs less than this
     /// one (to 1e-9), or none meets it. False where a search just did not find more.
     pub proven: bool,
-    /// No admissible point that meets the goal costs less than this, at the costs of the search; 0
-    /// where nothing better is known. Of no use where the verdict is proven.
+    /// No admissible point that meets the goal costs less than this, at the costs of the search. 0
+    /// if nothing better is known. Not used if the verdict is proven.
     pub lower_bound: f64,
 }
 
@@ -187,7 +188,8 @@ impl Proposal {
         }
     }
 
-    /// Says nothing but what is true of every point: for workers that prove nothing.
+    /// Resets everything that a worker may leave unset, so that nothing is claimed from the last
+    /// person.
     pub(crate) fn forget(&mut self) {
         (self.aim, self.source) = (None, "");
         (self.proven, self.lower_bound) = (false, 0.0);

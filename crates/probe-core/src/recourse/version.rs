@@ -1,6 +1,6 @@
-//! Whose search: as a method's paper has it and carried through, or as the recourse library CARLA
-//! (Pawelczyk et al. 2021, arXiv:2108.00783) has it, with which PROBE's numbers were made. The
-//! latter is there to compare with those numbers.
+//! Which version of a method to use: as in its paper, or as implemented in the recourse library
+//! CARLA (Pawelczyk et al. 2021, arXiv:2108.00783), with which PROBE's numbers were computed. The
+//! latter is for comparisons with those numbers.
 
 use super::MethodOptions;
 use crate::error::Result;

@@ -2,23 +2,22 @@
 //!
 //! $$\min_{x'}\ \ell\big(s(x')\big) + \lambda\,d_c(x, x')$$
 //!
-//! Source: Wachter, Mittelstadt and Russell 2017, arXiv:1711.00399, equations 1 and 2; they weigh
-//! the loss and raise its weight until the decision changes, which is to lower $\lambda$. Here
-//! $\lambda$ is searched from both sides: raised while the decision changes, lowered while it does
-//! not, then halved in between (in logarithms); the cheapest favourable point of all steps, drawn
-//! back along the line to the person as far as the boundary, is the answer. $d_c$ is the cost of
-//! the task, so that weights of the schema stand in the place of the paper's scaling by absolute
-//! deviations.
+//! Source: Wachter, Mittelstadt and Russell 2017, arXiv:1711.00399, equations 1 and 2; they raise
+//! the weight of the loss until the decision changes, which is the same as lowering $\lambda$. Here
+//! $\lambda$ is searched from both sides: it is raised while the decision changes and lowered while
+//! it does not, then bisected (in logarithms). The answer is the cheapest favourable point of all
+//! steps, moved along the line to the person up to the boundary. $d_c$ is the cost of the task, so
+//! that weights of the schema replace the paper's scaling by absolute deviations.
 //!
 //! For affine scores $\lambda \to 0$ has a closed form, which is the default there: the cheapest
 //! point with score $s^*$. Under `l2` that is $x + (s^* - s(x))\,w/\lVert w\rVert^2$ (Pawelczyk et
 //! al. 2022, arXiv:2106.09992), whose rate is $\bar\Phi(s^*/\sigma\lVert w\rVert)$ (PROBE,
-//! Proposition 1). The paper's $s^* = 0$ lies on the boundary, where the decision is still no; ours
-//! lies a hair beyond.
+//! Proposition 1). The paper's $s^* = 0$ lies on the boundary, where the decision is still
+//! unfavourable; ours lies slightly beyond.
 //!
 //! Constraints: the paper has none beyond leaving variables out of the search. Immutables, bounds
 //! and directions are kept by clipping each step (closed form: by caps); one-hot groups stay as
-//! they are; a limit on the number of changes is refused.
+//! they are; a limit on the number of changes is not supported.
 //!
 //! Settings: `solver` (`auto`, `gradient`, `closed-form`), `loss` (`bce`, `mse` of the probability,
 //! `score-mse`), `target-score` ($s^*$: 0 in closed form, 1 for `score-mse`), `lambda` (the first
@@ -49,7 +48,7 @@ pub(super) const ENTRY: Entry<dyn RecourseMethod> = Entry {
 struct Wachter;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum SolverKind {
     Auto,
     Gradient,
     ClosedForm,
@@ -57,9 +56,9 @@ enum Way {
 
 #[derive(Debug, Clone)]
 struct Params {
-    way: Way,
+    solver: SolverKind,
     loss: Loss,
-    /// Where the closed form lands.
+    /// The score that the closed form aims at.
     target: f64,
     lambda: f64,
     searches: usize,
@@ -82,8 +81,11 @@ impl Params {
         ];
         options.only(NAME, &known)?;
         let positive = |v: f64| v > 0.0 && v.is_finite();
-        let ways =
-            [("auto", Way::Auto), ("gradient", Way::Gradient), ("closed-form", Way::ClosedForm)];
+        let solvers = [
+            ("auto", SolverKind::Auto),
+            ("gradient", SolverKind::Gradient),
+            ("closed-form", SolverKind::ClosedForm),
+        ];
         let at_least_zero = |v: f64| v >= 0.0 && v.is_finite();
         let target = |default: f64| {
             options.number("target-score", default, "at least 0 and finite", at_least_zero)
@@ -91,7 +93,7 @@ impl Params {
         let losses =
             [("bce", Loss::Bce), ("mse", Loss::Mse), ("score-mse", Loss::ScoreMse(target(1.0)?))];
         Ok(Self {
-            way: options.word("solver", Way::Auto, &ways)?,
+            solver: options.word("solver", SolverKind::Auto, &solvers)?,
             loss: options.word("loss", Loss::Bce, &losses)?,
             target: target(0.0)?,
             lambda: options.number("lambda", 0.1, "positive and finite", positive)?,
@@ -121,14 +123,14 @@ impl RecourseMethod for Wachter {
         descent::check(NAME, task)?;
         let mut params = Params::new(&task.options)?;
         let affine = task.model.as_linear().is_some();
-        if params.way == Way::ClosedForm && !affine {
+        if params.solver == SolverKind::ClosedForm && !affine {
             return Err(Error::Unsupported {
                 what: format!("option 'solver=closed-form' on a {} model", task.model.name()),
                 why: "only affine scores have one; use solver=gradient".to_owned(),
             });
         }
-        if params.way == Way::Auto {
-            params.way = if affine { Way::ClosedForm } else { Way::Gradient };
+        if params.solver == SolverKind::Auto {
+            params.solver = if affine { SolverKind::ClosedForm } else { SolverKind::Gradient };
         }
         Ok(Box::new(Prepared { task: Arc::clone(task), params }))
     }
@@ -142,8 +144,8 @@ struct Prepared {
 impl Solver for Prepared {
     fn worker(&self) -> Box<dyn Worker + '_> {
         let (task, params, n) = (&*self.task, &self.params, self.task.model.n_features());
-        match (params.way, task.model.as_linear(), task.model.as_differentiable()) {
-            (Way::Gradient, _, Some(model)) => Box::new(Flip::new(
+        match (params.solver, task.model.as_linear(), task.model.as_differentiable()) {
+            (SolverKind::Gradient, _, Some(model)) => Box::new(Flip::new(
                 task,
                 Gradient {
                     task,
@@ -185,12 +187,12 @@ impl Search for ClosedForm<'_> {
         let mut items: Vec<(usize, f64, Item)> = Vec::new();
         for (j, &w) in weights.iter().enumerate() {
             let (low, high) = reach.ends(j);
-            let (end, way) = if w > 0.0 { (high, 1.0) } else { (low, -1.0) };
-            let (start, cap) = (way * (point[j] - factual[j]), way * (end - factual[j]));
+            let (end, sign) = if w > 0.0 { (high, 1.0) } else { (low, -1.0) };
+            let (start, cap) = (sign * (point[j] - factual[j]), sign * (end - factual[j]));
             if w != 0.0 && start >= 0.0 && cap > start {
                 base[j] = factual[j];
-                let weight = self.task.cost.weight(j, way);
-                items.push((j, way, Item { gain: w.abs(), weight, start, cap }));
+                let weight = self.task.cost.weight(j, sign);
+                items.push((j, sign, Item { gain: w.abs(), weight, start, cap }));
             }
         }
         items.sort_by(|(_, _, a), (_, _, b)| (a.weight * b.gain).total_cmp(&(b.weight * a.gain)));
@@ -202,12 +204,12 @@ impl Search for ClosedForm<'_> {
         norm.prepare(&found, &mut scratch);
         let enough = norm.cheapest(&found, &scratch, needed, &mut moves);
         point.copy_from_slice(&base);
-        for ((j, way, item), u) in items.iter().zip(moves) {
-            // The end itself, to the bit.
+        for ((j, sign, item), u) in items.iter().zip(moves) {
+            // Uses the end itself, so that its bits are kept.
             let (low, high) = reach.ends(*j);
             point[*j] = if u < item.cap {
-                (factual[*j] + way * u).clamp(low, high)
-            } else if *way > 0.0 {
+                (factual[*j] + sign * u).clamp(low, high)
+            } else if *sign > 0.0 {
                 high
             } else {
                 low
@@ -232,14 +234,14 @@ struct Gradient<'a> {
 
 /// Steps without a higher score or, once favourable, a lower cost after which a search ends.
 const PATIENCE: usize = 100;
-/// By how much $\lambda$ is raised or lowered until both outcomes are known.
+/// The factor by which $\lambda$ is raised or lowered until both decisions have occurred.
 const FACTOR: f64 = 4.0;
-/// How near to each other the two are then brought.
+/// Bisection ends when the two values of $\lambda$ differ by less than this factor.
 const NEAR: f64 = 1.02;
 
 impl Gradient<'_> {
-    /// Descends for one $\lambda$; whether the decision changes. The cheapest favourable point of
-    /// all is kept.
+    /// Descends for one $\lambda$, keeps the cheapest favourable point, and returns whether the
+    /// decision changes.
     fn descend(&mut self, factual: &[f64], reach: &Reach, lambda: f64) -> Result<bool> {
         self.walk.begin(factual, reach);
         let (mut highest, mut cheapest, mut better_at) = (f64::NEG_INFINITY, f64::INFINITY, 0);

@@ -1,9 +1,9 @@
 //! Descent on a loss plus $\lambda$ times the cost, from the person and inside the reach.
 //!
-//! Steps are Adam's. Where the cost is a sum of moves it has a kink at the person's own value;
-//! there the shortest subgradient is taken, so that a feature stays put while the loss pulls less
-//! than the cost, and a step across the kink ends on it. Plain subgradients would tremble around
-//! the kink in every feature, and the person would pay for that; `kink=plain` shows it.
+//! Steps are Adam's. A cost that is a sum of moves has a kink at the person's own value. There the
+//! shortest subgradient is used: a feature does not move while the loss pulls less than the cost,
+//! and a step across the kink ends on it. Plain subgradients oscillate around the kink in every
+//! feature, which makes answers more expensive; `kink=plain` shows this.
 
 use super::MethodOptions;
 use super::reach::Reach;
@@ -11,12 +11,12 @@ use crate::cost::Cost;
 use crate::error::Result;
 use crate::math::adam::Adam;
 
-/// What is done at the kink of the cost.
+/// How to handle the kink of the cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kink {
     /// The shortest subgradient, and no step across.
     Shortest,
-    /// Nothing, as the programs published with the methods do.
+    /// Ignore the kink, as the programs published with the methods do.
     Plain,
 }
 
@@ -57,8 +57,8 @@ impl Walk {
         self.adam.reset();
     }
 
-    /// One step, given the loss's `gradient`, which is overwritten. False where nothing moved or
-    /// nothing can be told.
+    /// One step, given the loss's `gradient`, which is overwritten. False if nothing moved or the
+    /// gradient is not finite.
     pub(super) fn step(
         &mut self,
         cost: &Cost,

@@ -6,7 +6,7 @@
 //! here require those conditions, or their return type says what still holds.
 //! `docs/notation.md` lists the symbols and the errata with their tests.
 //!
-//! Throughout, the score has its cut-off folded in: favourable iff $s(x) > 0$, a tie is refused,
+//! Throughout, the cut-off is part of the score: favourable iff $s(x) > 0$, a tie is a rejection,
 //! and $\Delta(x) = P(s(x+\varepsilon) \le 0)$ is a probability at every point.
 
 mod ball;

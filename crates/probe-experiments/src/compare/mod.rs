@@ -2,9 +2,9 @@
 //!
 //! Recourse accuracy, average invalidation rate and average cost are those of section 6 of PROBE
 //! (arXiv:2203.06768): the average rate and cost are over people who got an answer, the accuracy
-//! over all who need one. The paper's rate of 10,000 draws comes with the true one, exact or by
-//! lines. Answers are measured from outside ([`probe_core::evaluation`]); what a method says of
-//! itself is not asked.
+//! over all who need one. The paper's rate of 10,000 draws is reported together with the true one,
+//! which is exact or from lines. Answers are measured independently ([`probe_core::evaluation`]); a
+//! method's own claims are not used.
 
 mod picture;
 
@@ -36,18 +36,18 @@ impl Contender {
     }
 }
 
-/// What one method did.
+/// The results of one method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     /// The method.
     pub method: String,
     /// Share of people in need who got a favourable point.
     pub accuracy: Summary,
-    /// Share refused of 10,000 noisy implementations, as in the paper.
+    /// Share of 10,000 noisy implementations that are rejected, as in the paper.
     pub sampled_rate: Summary,
     /// The true rate.
     pub rate: Summary,
-    /// Cost, by the norm of the question.
+    /// Cost, by the norm of the request.
     pub cost: Summary,
     /// Features changed.
     pub changed: Summary,
@@ -58,7 +58,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Of what was measured.
+    /// From the measured values.
     pub fn of(method: &str, measured: &[Measured], seed: Seed, seconds: f64) -> Self {
         let summary = |name: &'static str| {
             let values = measured.iter().find(|m| m.metric == name).map_or(&[][..], |m| &m.values);

@@ -59,8 +59,8 @@ impl Labels {
         });
     }
 
-    /// Keeps labels away from a point that will have a label itself, so that nobody takes another
-    /// label for its own.
+    /// Keeps labels away from a point that will have a label itself, so that no other label seems
+    /// to belong to it.
     pub fn mark(&mut self, at: (f64, f64), radius: f64) {
         self.avoid(at, radius);
         self.marks.push(at);

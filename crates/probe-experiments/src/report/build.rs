@@ -9,7 +9,7 @@ use probe_core::{Engine, Feature, Key, Purpose, Reason, Result, Rows, RowsMut, S
 /// Number of noisy implementations drawn for the cloud.
 const DRAWS: usize = 500;
 
-/// What a report on one person is made from.
+/// The input of a report on one person.
 pub struct PersonReport<'a> {
     /// The engine that answers.
     pub engine: &'a Engine,
@@ -126,7 +126,7 @@ impl PersonReport<'_> {
     }
 
     fn frontier(&self) -> Result<Frontier> {
-        // Just below one half: the cheapest yes, a coin's toss from a no.
+        // Just below one half: the cheapest change that flips the decision.
         const FLIP: f64 = 0.499;
         let mut rates = self.rates.to_vec();
         rates.push(FLIP);

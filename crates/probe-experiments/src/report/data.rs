@@ -31,7 +31,7 @@ pub struct Report {
     /// The same person scored by a network.
     #[serde(default)]
     pub network: Option<NetworkPart>,
-    /// What the person is written, as text.
+    /// The letter to the person, as text.
     #[serde(default)]
     pub letter: Option<String>,
 }
@@ -227,7 +227,7 @@ pub struct Cloud {
     pub region: Option<Region>,
     /// Draws, decided by the model on all features.
     pub samples: Vec<Sample>,
-    /// Whether features that are not drawn are noisy too: then a draw may look to be on the wrong
+    /// Whether features that are not drawn are noisy, too. A draw may then seem to lie on the wrong
     /// side.
     pub others_noisy: bool,
 }

@@ -13,15 +13,15 @@ pub(super) fn changes_caption(report: &Report) -> String {
     let mut parts = Vec::new();
     if changed().any(is_number) {
         parts.push(
-            "Bars are as long as the change is large in scaled units, so they can be compared; the \
-             texts are in the features' own units. The pale end of a bar is margin: by so much \
-             this one change could fall short, if all others are carried out exactly, \
+            "The length of a bar is the change in scaled units, so that bars can be compared; the \
+             texts are in the features' own units. The pale end of a bar is margin: this one \
+             change could fall short by so much, if all others are carried out exactly, \
              before the yes becomes a no.",
         );
     }
     if !changed().all(is_number) {
         parts.push(
-            "Another category has no length, and no bar; \
+            "A change of category has no length, and no bar; \
              its share of the cost is in the table of details.",
         );
     }
@@ -31,14 +31,14 @@ pub(super) fn changes_caption(report: &Report) -> String {
 /// Under the frontier.
 pub(super) fn frontier_caption(report: &Report) -> String {
     let mut text =
-        "Every point is the cheapest change that was found for its failure rate. Moving \
-         left buys safety, and safety has its price."
+        "Every point is the cheapest change that was found for its failure rate. Points \
+         further left are safer and cost more."
             .to_owned();
     let flip = report.frontier.as_ref().and_then(|f| f.cheapest_flip.as_ref());
     if let Some(odds) = flip.and_then(|f| Odds::of(f.rate)) {
         text.push_str(&format!(
-            " The cheapest yes of all stands on the very edge of the decision: about {odds} noisy \
-             attempts fall back into a no."
+            " The cheapest yes of all is right at the edge of the decision: about {odds} noisy \
+             attempts fail."
         ));
     }
     text
@@ -130,10 +130,10 @@ pub(super) fn how_to_read(report: &Report) -> String {
         noise.as_str(),
         "The model was taken as it is. A retrained model, another cut-off or a human decision may \
          differ, and the model itself is wrong for some people.",
-        "Features were treated as separate levers: \
-         that changing one may move another was not considered.",
-        "How long a change takes, whether it is in reach for this person, and what is not among \
-         the model's features were not considered beyond the limits given.",
+        "Features were treated as independent: \
+         it was not considered that changing one may change another.",
+        "It was not considered how long a change takes, and whether this person can make it, \
+         beyond the given limits.",
     ];
     format!(
         "<h3>Reading the numbers</h3>\n{}<h3>What the answer depends on, \

@@ -110,7 +110,7 @@ fn how_sure(report: &Report) -> String {
 fn refusal(report: &Report) -> Vec<String> {
     let answer = &report.answer;
     let first = if answer.reason == "rate-not-reachable" {
-        "There is no allowed change that is as safe as was asked."
+        "There is no allowed change that is as safe as required."
     } else if answer.proven {
         "There is no recourse: no allowed change makes this model say yes."
     } else {

@@ -59,11 +59,11 @@ pub(super) fn reason(reason: &str) -> String {
         "no-admissible-move" => "none of the features that matter may be changed".to_owned(),
         "infeasible-within-bounds" => "the allowed ranges end before the model says yes".to_owned(),
         "rate-not-reachable" => {
-            "the allowed ranges end before the answer is as safe as was asked".to_owned()
+            "the allowed ranges end before the answer is as safe as required".to_owned()
         }
-        "budget-exhausted" => "the search used up its budget before it found one".to_owned(),
+        "budget-exhausted" => "no change within the budget is as safe as required".to_owned(),
         "rate-ignored" => {
-            "the method looks for a yes alone; how easily it is lost was not its concern".to_owned()
+            "the method only looks for a yes, and does not consider how often it fails".to_owned()
         }
         "not-found" => {
             "the search ended before it found one; another method or a schema with ranges may"

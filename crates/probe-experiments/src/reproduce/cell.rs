@@ -1,5 +1,5 @@
-//! One method on the people of one data set and classifier: what tables and figures are made from,
-//! kept in a file each.
+//! One method on the people of one data set and classifier. Tables and figures are made from such
+//! cells, each of which is stored in a file.
 
 use crate::paper_data::Error;
 use probe_core::evaluation::{Measured, Summary};
@@ -76,14 +76,14 @@ impl Run {
     }
 }
 
-/// What came of a run: one number per person.
+/// The results of a run: one number per person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// Seconds of the search, for all people together.
     pub seconds: f64,
     /// Whether the person got a favourable point.
     pub accuracy: Vec<Option<f64>>,
-    /// Share refused of 10,000 draws.
+    /// Share of 10,000 draws that are rejected.
     pub sampled_rate: Vec<Option<f64>>,
     /// The true rate.
     pub rate: Vec<Option<f64>>,
@@ -139,7 +139,7 @@ pub(super) fn summary(values: &[Option<f64>]) -> Summary {
     Summary::of("", values.iter().copied(), Seed(0))
 }
 
-/// Of all that a kept thing depends on.
+/// A hash of everything that a stored item depends on.
 fn key(revision: u64, name: &str, parts: &[u64]) -> u64 {
     let version = env!("CARGO_PKG_VERSION").bytes().map(u64::from);
     let words = [revision].into_iter().chain(version).chain(parts.iter().copied());
@@ -153,7 +153,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// In a folder, which is made.
+    /// In a folder, which is created.
     pub(super) fn new(folder: Option<&Path>) -> Result<Self, Error> {
         if let Some(folder) = folder {
             std::fs::create_dir_all(folder).map_err(|source| Error::file(folder, source))?;
@@ -161,7 +161,7 @@ impl Store {
         Ok(Self { folder: folder.map(Path::to_owned) })
     }
 
-    /// Where a thing called `name` that depends on `parts` is kept.
+    /// The file of an item called `name` that depends on `parts`.
     pub(super) fn path(&self, name: &str, parts: &[u64]) -> Option<PathBuf> {
         let key = key(REVISION, name, parts);
         self.folder.as_ref().map(|folder| folder.join(format!("{name}-{key:016x}.json")))
@@ -173,7 +173,7 @@ impl Store {
         serde_json::from_str(&text).ok()
     }
 
-    /// Keeps a cell, whole or not at all.
+    /// Stores a cell, completely or not at all.
     pub(super) fn write(path: Option<&Path>, cell: &Cell) -> Result<(), Error> {
         use std::io::Write as _;
         let Some(path) = path else { return Ok(()) };

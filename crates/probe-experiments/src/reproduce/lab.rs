@@ -1,4 +1,4 @@
-//! Where runs are made: data, classifiers and people are prepared once, cells are made or found.
+//! Carries out runs: prepares data, classifiers and people once, and computes or loads cells.
 
 use super::Inputs;
 use super::cell::{Cell, Kind, Run, Size, Store};
@@ -15,7 +15,7 @@ use std::time::Instant;
 /// People of a table cell, at most, of a point of a figure, and to choose settings on; of the whole
 /// and of a quick reproduction.
 const PEOPLE: [[usize; 3]; 2] = [[1_000, 1_000, 200], [40, 10, 10]];
-/// People on whom a kept cell is tried before it is used.
+/// Number of people on whom a stored cell is checked before it is used.
 const TRIED: usize = 2;
 /// Training rows that methods which need data are given.
 const REFERENCE: usize = 2_000;
@@ -35,7 +35,7 @@ pub struct Subject {
     /// The same among the training rows.
     denied_in_training: Vec<f64>,
     reference: Arc<[f64]>,
-    /// Of all that answers depend on: weights, people and reference rows.
+    /// A hash of everything that answers depend on: weights, people and reference rows.
     fingerprint: u64,
 }
 
@@ -46,7 +46,7 @@ impl Subject {
     }
 }
 
-/// How far the work is.
+/// Progress of the work.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// What is done next.
@@ -55,7 +55,7 @@ pub struct Progress {
     pub share: f64,
 }
 
-/// All that experiments draw on.
+/// Everything that experiments use.
 pub struct Laboratory {
     /// Its settings.
     pub inputs: Inputs,
@@ -73,7 +73,7 @@ impl Laboratory {
         Ok(Self { inputs, store, data, subjects, cells })
     }
 
-    /// Makes or finds everything that `runs` and `subjects` ask for.
+    /// Computes or loads everything that `runs` and `subjects` need.
     pub fn prepare(
         &mut self,
         subjects: &[(&'static str, Kind)],
@@ -154,8 +154,8 @@ impl Laboratory {
         (0..n).map(|i| i * all / n).collect()
     }
 
-    /// Whether this program still finds what a kept cell says, tried on its first people and its
-    /// last.
+    /// Whether this program still computes the same numbers as a stored cell, checked on some of
+    /// its people.
     fn holds(&self, run: &Run, cell: &Cell) -> Result<bool, Error> {
         let places = self.places(run);
         let n = places.len();
@@ -247,7 +247,7 @@ impl Laboratory {
     }
 }
 
-/// Rows to which the model says no.
+/// Rows that the model rejects.
 fn unfavourable(model: &dyn Model, rows: &[f64], d: usize) -> Result<Vec<f64>, Error> {
     let mut scores = vec![0.0; rows.len() / d];
     model.score_batch(Rows::new(rows, d)?, &mut scores)?;

@@ -26,7 +26,7 @@ use probe_core::Seed;
 use probe_core::registry::{Entry, lookup};
 use std::path::PathBuf;
 
-/// What an experiment is made from.
+/// The input of an experiment.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
     /// Folder of the paper's data sets, for what needs them.
@@ -64,7 +64,7 @@ impl Table {
     }
 }
 
-/// What came of it.
+/// The result of an experiment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Made {
     /// To be printed.
@@ -87,7 +87,7 @@ pub trait Experiment: Send + Sync {
         Vec::new()
     }
 
-    /// Makes it, in a laboratory where those are prepared.
+    /// Makes it, in a laboratory in which its runs are prepared.
     fn make(&self, lab: &Laboratory) -> Result<Made, Error>;
 }
 

@@ -57,7 +57,7 @@ pub(super) struct Cell {
     pub source: Source,
     pub element: Element,
     steps: Steps,
-    /// Cut to a whole number: good for categories only.
+    /// Truncated to a whole number; allowed for categories only.
     pub truncated: bool,
     /// Missing values were replaced before.
     pub imputed: bool,
@@ -192,9 +192,9 @@ impl Cell {
         let single =
             self.steps.last().is_some_and(|(step, single)| *single || *step == Step::Round);
         let most = if single { f64::from(f32::MAX) } else { f64::MAX };
-        // All of the low values are on one side, and all of the others on the other one. What is
-        // too large for the column's type is its largest number, so that a threshold above all
-        // numbers has none above it.
+        // The steps are monotone, so that the values below some point are on one side and all
+        // others on the other side. Values that are too large for the column's type count as its
+        // largest number, so that nothing is above a threshold that exceeds all numbers.
         let low_side = |x: f64| (self.value(x).clamp(-most, most) <= threshold) != falls;
         let (mut low, mut high) = (ordered(-f64::MAX), ordered(f64::MAX));
         let at = if low_side(f64::MAX) {
@@ -226,7 +226,7 @@ pub(super) struct Cut {
     pub falls: bool,
 }
 
-/// Doubles as whole numbers in the same order; wide enough for their differences.
+/// Maps doubles to whole numbers in the same order, wide enough for their differences.
 fn ordered(x: f64) -> i128 {
     let bits = x.to_bits();
     let size = i128::from(bits & !(1 << 63));

@@ -32,8 +32,7 @@ pub(super) const FORMAT: Format = Format { name: NAME, is, read };
 
 const NAME: &str = "probe-pipeline";
 const VERSION: u64 = 1;
-/// More weights than a model of people has: what a document asks for must not outgrow it without
-/// limit.
+/// Limit on the number of weights, so that a small document cannot need unlimited memory.
 const MOST_WEIGHTS: usize = 1 << 25;
 /// Length limit of `source`, which is a single line.
 const MOST_SOURCE: usize = 300;

@@ -27,15 +27,15 @@ const MAJOR: std::ops::RangeInclusive<u64> = 1..=3;
 const OBJECTIVES: [&str; 3] = ["binary:logistic", "reg:logistic", RAW];
 /// The one whose base score is a margin itself.
 const RAW: &str = "binary:logitraw";
-/// Features that need no names in the file: each gets one, which takes memory that no byte of the
-/// file pays for.
+/// Limit on the number of features without names in the file. Each gets a name, which takes memory
+/// that does not depend on the size of the file.
 const MOST_UNNAMED: usize = 1_000_000;
 
 fn is_json(bytes: &[u8]) -> bool {
     content::first_key(bytes, &[b"learner", b"format"]).is_some_and(|(key, _)| key == b"learner")
 }
 
-/// JSON has no letter after the brace, UBJSON the marker of a length.
+/// After the brace, UBJSON has a letter (the marker of a length), and JSON has not.
 fn is_ubjson(bytes: &[u8]) -> bool {
     matches!(bytes, [b'{', b'i' | b'U' | b'I' | b'l' | b'L' | b'#' | b'$', ..])
 }
@@ -260,9 +260,8 @@ fn read_trees(
     Ok((trees, size))
 }
 
-/// The iteration that early stopping found best, where the file is one of the scikit-learn
-/// interface: loaded again, that predicts with the trees up to it, while a `Booster` predicts with
-/// all.
+/// The best iteration of early stopping, for files of the scikit-learn interface. That interface
+/// predicts with the trees up to it; a `Booster` predicts with all trees.
 fn best_iteration<'a>(learner: &Node<'a>) -> Result<Option<Node<'a>>> {
     match learner.get("attributes")? {
         Some(attributes) if attributes.get("scikit_learn")?.is_some() => {

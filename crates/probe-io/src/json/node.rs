@@ -119,7 +119,7 @@ impl<'a> Node<'a> {
                 self.error(format!("expected {n} numbers (one per {each}), found {}", array.len()))
             );
         }
-        // Paths are built for the failing item alone: weights come by the million.
+        // Builds the path of a failing item only, because there may be millions of weights.
         let number = |(i, value): (usize, &'a Value)| match value.as_f64().filter(|v| v.is_finite())
         {
             Some(number) => Ok(number),

@@ -1,8 +1,8 @@
 //! `"kind": "trees"`: trees as arrays indexed by node, with the rule that all of them split by and
 //! how leaves become a margin.
 //!
-//! What a node does not use is ignored, `null` included: `feature` and `threshold` at a leaf,
-//! `value` elsewhere.
+//! Values that a node does not use are ignored and may be `null`: `feature` and `threshold` at a
+//! leaf, `value` at a split.
 
 use super::Kind;
 use crate::error::{Error, Result};
@@ -78,7 +78,7 @@ fn read_tree(node: &Node<'_>, n_features: usize) -> Result<Tree> {
         let what = format!("node {i} has one child only: expected two, or -1 and -1 at a leaf");
         return Err(if is_leaf(i) { &lefts } else { &rights }.item(i).error(what));
     }
-    one_way_to_each(&lefts, &left, &rights, &right)?;
+    check_parents(&lefts, &left, &rights, &right)?;
     let splits_on =
         |value: &Value, i: usize| match value.as_u64().filter(|&j| j < n_features as u64) {
             Some(j) => Some(j as usize),
@@ -103,7 +103,7 @@ fn read_tree(node: &Node<'_>, n_features: usize) -> Result<Tree> {
     })
 }
 
-/// One entry per node; `read` says `None` to what is not `expected`.
+/// One entry per node; `read` returns `None` for a value that is not `expected`.
 fn each<T>(
     array: &Node<'_>,
     n: usize,
@@ -139,10 +139,9 @@ fn children(array: &Node<'_>, n: usize) -> Result<Vec<i64>> {
     each(array, n, &expected, |value, _| value.as_i64().filter(is_child))
 }
 
-/// Fails where a node is the child of two, which every cycle from the root has, and on cycles apart
-/// from the root. Other unreachable nodes are allowed: libraries that prune leave some
-/// behind.
-fn one_way_to_each(lefts: &Node<'_>, left: &[i64], rights: &Node<'_>, right: &[i64]) -> Result<()> {
+/// Fails if a node has two parents or if there is a cycle. Other nodes that the root does not reach
+/// are allowed, because libraries that prune leave some behind.
+fn check_parents(lefts: &Node<'_>, left: &[i64], rights: &Node<'_>, right: &[i64]) -> Result<()> {
     let mut parent: Vec<Option<usize>> = vec![None; left.len()];
     for i in 0..left.len() {
         for (array, child) in [(lefts, left[i]), (rights, right[i])] {
@@ -157,17 +156,17 @@ fn one_way_to_each(lefts: &Node<'_>, left: &[i64], rights: &Node<'_>, right: &[i
             }
         }
     }
-    // With one parent at most, all that does not hang from a node without one is on a cycle or
-    // hangs from it.
+    // Every node has at most one parent, so that nodes that cannot be reached from a node without a
+    // parent are on a cycle or below one.
     let mut todo: Vec<usize> = (0..left.len()).filter(|&i| parent[i].is_none()).collect();
-    let mut hangs = vec![false; left.len()];
+    let mut reached = vec![false; left.len()];
     while let Some(i) = todo.pop() {
-        hangs[i] = true;
+        reached[i] = true;
         todo.extend(
             [left[i], right[i]].into_iter().filter_map(|child| usize::try_from(child).ok()),
         );
     }
-    match (0..left.len()).find(|&i| !hangs[i] && left[i] != -1) {
+    match (0..left.len()).find(|&i| !reached[i] && left[i] != -1) {
         Some(i) => Err(lefts.item(i).error(format!("node {i} is on a cycle: this is not a tree"))),
         None => Ok(()),
     }

@@ -15,12 +15,11 @@ fn open_files() -> MutexGuard<'static, Option<BTreeSet<PathBuf>>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the temporary files of all outputs that are open, whoever writes them. Call it only to
-/// end
-/// the process right after: no output can be opened or committed any more.
+/// Removes the temporary files of all open outputs, in all threads. Call it only to end the process
+/// right after: no output can be opened or committed any more.
 pub fn abandon_outputs() {
     for path in open_files().take().unwrap_or_default() {
-        // Gone already, or beyond reach: there is nobody left to tell.
+        // The file may be gone already, and errors cannot be reported any more.
         let _ = fs::remove_file(path);
     }
 }
@@ -35,7 +34,7 @@ impl Known {
         builder: &tempfile::Builder<'_, '_>,
         directory: &Path,
     ) -> io::Result<(NamedTempFile, Self)> {
-        // Under the lock, so that no file is there that is not known.
+        // With the lock held, so that every existing file is registered.
         let mut files = open_files();
         let files = files.as_mut().ok_or(io::ErrorKind::Interrupted)?;
         let file = builder.tempfile_in(directory)?;
@@ -62,7 +61,7 @@ enum Sink {
     File {
         temporary: BufWriter<NamedTempFile>,
         target: PathBuf,
-        /// Last, so that the file is known until it is gone.
+        /// Last field, so that the file stays registered until it is removed.
         _known: Known,
     },
 }
@@ -107,7 +106,7 @@ impl AtomicOutput {
         &self.name
     }
 
-    /// A failed write as the crate's error; a closed pipe is [`Error::BrokenPipe`].
+    /// The error of a failed write; a closed pipe is [`Error::BrokenPipe`].
     pub fn error(&self, source: io::Error) -> Error {
         write_error(&self.name, source)
     }
@@ -168,7 +167,7 @@ fn open(path: &Path) -> io::Result<Sink> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        // The process's umask takes its share, as for any new file.
+        // The process's umask applies, as for any new file.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let (temporary, known) = Known::create(&builder, directory)?;
@@ -189,8 +188,8 @@ fn persist(temporary: BufWriter<NamedTempFile>, target: &Path) -> io::Result<()>
         }
         temporary.persist(target).map_err(|error| error.error)?;
     }
-    // The rename itself is durable once the directory is; not every file system allows that, so no
-    // error.
+    // The rename is durable once the directory is synchronised. Not every file system supports
+    // that, so that errors are ignored.
     if let Some(Ok(directory)) = target.parent().map(File::open) {
         let _ = directory.sync_all();
     }

@@ -66,8 +66,7 @@ pub enum Column<'c> {
     Integers(Vec<Option<i64>>),
     /// Floats.
     Floats(Vec<Cell<'c>>),
-    /// Floats that are nothing but numbers; one that is not finite is a gap. For columns by the
-    /// million.
+    /// Plain floats; values that are not finite are gaps. Fast, for columns with millions of rows.
     Numbers(Vec<f64>),
     /// Texts.
     Texts(Vec<Option<Cow<'c, str>>>),
@@ -86,7 +85,7 @@ impl<'c> Column<'c> {
         Self::Floats(values.into_iter().map(Into::into).collect())
     }
 
-    /// Floats that are nothing but numbers, with gaps.
+    /// Plain floats, with gaps.
     pub fn numbers(values: impl IntoIterator<Item = Option<f64>>) -> Self {
         Self::Numbers(values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
     }
@@ -209,7 +208,7 @@ impl JsonRows {
         if self.bytes.get(start) != Some(&b'{') || self.bytes.pop() != Some(b'}') {
             return Err(Error::Output {
                 column: "all".to_owned(),
-                what: "a row is no object".to_owned(),
+                what: "a row is not an object".to_owned(),
             });
         }
         if self.last.len() > 1 && self.bytes.len() > start + 1 {

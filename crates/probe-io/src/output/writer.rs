@@ -1,4 +1,4 @@
-//! A table being written: workers encode batches, one writer puts them down in order.
+//! A table being written: workers encode batches, and one writer writes them in order.
 
 use super::atomic::AtomicOutput;
 use super::batch::{Batch, check_columns};
@@ -12,14 +12,14 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Turns batches into what the writer puts down. Cheap to clone and to share between threads.
+/// Encodes batches for the writer. Cheap to clone and to share between threads.
 #[derive(Debug, Clone)]
 pub struct Encoder {
     style: Style,
     fields: Arc<[Field]>,
 }
 
-/// What rows are written as.
+/// The form in which rows are written.
 #[derive(Debug, Clone)]
 enum Style {
     Table(Format),

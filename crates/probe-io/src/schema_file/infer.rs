@@ -6,9 +6,9 @@ use probe_core::schema::Kind;
 use probe_core::{Coding, Feature, Schema};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Texts of more values than this are no category.
+/// A column of texts with more distinct values than this is not a category.
 const MOST_CATEGORIES: usize = 50;
-/// About so many steps from the lowest value to the highest.
+/// Approximate number of steps from the lowest value to the highest.
 const STEPS: f64 = 200.0;
 /// Words in names of features that people cannot change, or must not be asked to change.
 const FIXED: [&str; 22] = [
@@ -77,8 +77,8 @@ impl Cells {
     }
 }
 
-/// Guesses a schema from the columns of a table. Names in `immutable` are taken as given; so are
-/// those whose names sound as if nobody could change them.
+/// Guesses a schema from the columns of a table. Columns in `immutable` may not change, and neither
+/// may columns whose names suggest that nobody can change them.
 pub fn infer_schema(
     reader: TableReader,
     target: Option<&str>,
@@ -141,7 +141,7 @@ pub fn obvious_favourable(values: &BTreeSet<&str>) -> Option<&'static str> {
     obvious.filter(|_| values.len() == 2)
 }
 
-/// One column as a feature; `None` where it is of no use to a model.
+/// One column as a feature; `None` if it is of no use to a model.
 fn feature(
     name: &str,
     cells: &Cells,

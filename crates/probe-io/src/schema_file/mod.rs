@@ -69,7 +69,7 @@ pub(crate) fn from_value(node: &Node<'_>) -> Result<Schema> {
     Ok(schema)
 }
 
-/// Good messages for what is likely, before the deserialiser gives poorer ones.
+/// Checks for likely mistakes, with better messages than the deserialiser's.
 fn refuse_unknown(node: &Node<'_>) -> Result<()> {
     let Some(features) = node.get("feature")? else { return Ok(()) };
     for (i, feature) in features.items()?.iter().enumerate() {
@@ -104,7 +104,7 @@ fn parse_toml(bytes: &[u8], origin: &str) -> Result<Value> {
     to_json(toml::Value::Table(table), "$", origin)
 }
 
-/// TOML has infinities, NaN and dates, which no schema field takes.
+/// Rejects infinities, NaN and dates, which TOML allows but no schema field accepts.
 fn to_json(value: toml::Value, path: &str, origin: &str) -> Result<Value> {
     let refuse =
         |what: String| Error::Document { file: origin.to_owned(), path: path.to_owned(), what };

@@ -1,5 +1,4 @@
-//! Arrow in: batches that are in memory already. Slices of them are handed out, and decoded by
-//! whoever works on them.
+//! Arrow in: batches in memory. Slices of them are handed out, and decoded by the workers.
 
 use super::plan::ColumnPlan;
 use super::records::ChunkLimit;

@@ -13,13 +13,13 @@ pub struct Columns {
     pub features: Vec<String>,
     /// Columns that are carried through as they are.
     pub ids: Vec<String>,
-    /// Whether other columns are ignored instead of an error.
+    /// Whether other columns are ignored; otherwise they are an error.
     pub ignore_extra: bool,
     /// How features become columns, where some are categories: `features` are then those of the
     /// encoding.
     pub encoding: Option<Arc<Encoding>>,
-    /// By feature, why a missing value is refused; `None` where it is read, as NaN. Empty where no
-    /// reason is known and none is read.
+    /// For each feature, why a missing value is rejected; `None` if it is read as NaN. If this is
+    /// empty, missing values are rejected without a reason.
     pub missing: Vec<Option<&'static str>>,
 }
 
@@ -100,7 +100,7 @@ impl ColumnPlan {
         self.features.len()
     }
 
-    /// Numbers that a row becomes: one per feature, unless there are categories.
+    /// Number of columns that a row is converted to: one per feature, unless there are categories.
     pub fn n_columns(&self) -> usize {
         self.encoding.as_ref().map_or(self.features.len(), |encoding| encoding.n_columns())
     }
@@ -130,8 +130,7 @@ impl ColumnPlan {
         self.missing.get(j).is_some_and(Option::is_none)
     }
 
-    /// Why a missing value of feature `j` is refused, where there is more to say than that it is no
-    /// number.
+    /// Why a missing value of feature `j` is rejected, if a reason is known.
     pub(crate) fn refuses_missing(&self, j: usize) -> Option<&'static str> {
         self.missing.get(j).copied().flatten()
     }
@@ -186,8 +185,8 @@ pub(crate) fn check_distinct(header: &[String], file: &str) -> Result<()> {
     }
 }
 
-/// How alike names are, at least, of which one is taken for a slip of the pen: one letter in four
-/// may differ.
+/// The least similarity at which a name counts as a misspelling of another: one letter in four may
+/// differ.
 const ALIKE: f64 = 0.75;
 
 /// A guess at which column was meant: the unused one with the most similar name,

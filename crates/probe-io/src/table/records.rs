@@ -27,7 +27,7 @@ impl Default for ChunkLimit {
 }
 
 impl ChunkLimit {
-    /// Within what 32-bit offsets and sense allow.
+    /// Limits the values to what 32-bit offsets allow, and to at least one row.
     pub(crate) fn clamped(self) -> Self {
         Self { rows: self.rows.max(1), bytes: self.bytes.clamp(1, 64 << 20) }
     }

@@ -111,7 +111,7 @@ impl TypedCells {
         self.set_category(row, j, &texts, categories);
     }
 
-    /// What feature `j` holds is no category of it.
+    /// The value of feature `j` is not one of its categories.
     pub(crate) fn set_unknown(&mut self, row: usize, j: usize, text: String) {
         self.unknown.push((row * self.n_features + j, text));
     }
@@ -125,7 +125,7 @@ impl TypedCells {
         self.nulls.contains(&position)
     }
 
-    /// What a cell holds that is no category of its feature.
+    /// The value of a cell that is not one of the categories of its feature.
     pub(crate) fn unknown(&self, position: usize) -> Option<String> {
         self.unknown.iter().find(|(at, _)| *at == position).map(|(_, text)| text.clone())
     }

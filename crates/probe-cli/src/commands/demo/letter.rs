@@ -9,7 +9,7 @@ use std::path::Path;
 /// Names of the built-in data in German.
 const GERMAN: &str = include_str!("names-de.toml");
 
-/// Writes the letter as pages, and gives it as text.
+/// Writes the letter as pages, and returns it as text.
 pub(super) fn write(
     engine: &Engine,
     person: &[f64],

@@ -12,7 +12,7 @@ use probe_experiments::report::{
 use probe_service::Prepared;
 use probe_train::{TrainReport, credit};
 
-/// People that the methods are compared on: the paper's Algorithm 2 takes its time.
+/// Number of people in the comparison: few, because the paper's Algorithm 2 is slow.
 const PEOPLE: usize = 16;
 const METHODS: [(&str, &str); 3] = [
     ("probe", "cheapest change found that holds, tested"),
@@ -48,8 +48,8 @@ pub(super) fn train(args: &Demo, common: &Common, printer: &Printer) -> Result<T
     super::super::train::fit(&train, &common, printer)
 }
 
-/// A model of the demo with what it says to the chosen person.
-pub(super) struct Told<'a> {
+/// A model of the demo, with its answer to the chosen person.
+pub(super) struct Scored<'a> {
     pub(super) name: &'a str,
     pub(super) report: &'a TrainReport,
     pub(super) engine: &'a Engine,
@@ -57,7 +57,7 @@ pub(super) struct Told<'a> {
     pub(super) answer: &'a Answer,
 }
 
-impl Told<'_> {
+impl Scored<'_> {
     fn to_report(&self, person: &[f64]) -> Result<ModelAnswer> {
         let input = PersonReport {
             engine: self.engine,
@@ -84,8 +84,12 @@ impl Told<'_> {
 
 /// Both models' answers to one person, and the methods on the network for some of those whom it
 /// turned down.
-pub(super) fn part(told: &[Told<'_>; 2], person: &[f64], people: Rows<'_>) -> Result<NetworkPart> {
-    let engine = told[1].engine;
+pub(super) fn part(
+    answers: &[Scored<'_>; 2],
+    person: &[f64],
+    people: Rows<'_>,
+) -> Result<NetworkPart> {
+    let engine = answers[1].engine;
     let mut denied = Vec::new();
     let mut n_people = 0;
     for person in people.iter() {
@@ -99,7 +103,7 @@ pub(super) fn part(told: &[Told<'_>; 2], person: &[f64], people: Rows<'_>) -> Re
         .iter()
         .map(|(name, note)| method(engine, name, note, some))
         .collect::<Result<_>>()?;
-    let answers = told.iter().map(|told| told.to_report(person)).collect::<Result<_>>()?;
+    let answers = answers.iter().map(|answer| answer.to_report(person)).collect::<Result<_>>()?;
     Ok(NetworkPart { answers, n_people, methods })
 }
 

@@ -3,7 +3,7 @@
 use super::Case;
 use super::judge::{ExactJudge, Judge};
 use crate::engine::answer::Answer;
-use crate::engine::outcome::{Evidence, Judgement, Nearest, Outcome, Proof, Rate, Recourse};
+use crate::engine::outcome::{Evidence, Judgement, Nearest, Outcome, Proof, Rate};
 use crate::error::Result;
 use crate::noise::NoiseOn;
 use crate::recourse::{Goal, Reason, Verdict};
@@ -11,7 +11,7 @@ use crate::recourse::{Goal, Reason, Verdict};
 /// Shares of the target by which a lower rate is asked for, if rounding missed the target and
 /// steps of single ulps do not repair that.
 const LOWER: [f64; 4] = [1e-9, 1e-7, 1e-5, 1e-3];
-/// The share of a cost by which printing may raise it where nothing but rounding is done.
+/// Rounding numbers for printing may raise a cost by this share.
 const ROUNDING: f64 = 1e-9;
 
 /// What a method proved.
@@ -21,8 +21,9 @@ enum Solved {
     Printed,
     /// Nothing costs less than this.
     Least(f64),
-    /// There is no answer.
+    /// There is no answer, for this reason.
     None(Reason),
+    /// Nothing.
     Nothing,
 }
 
@@ -86,20 +87,9 @@ impl Case<'_, '_, ExactJudge<'_>> {
             return self.no_recourse(now, max_rate, (judgement, admissible, solved), answer);
         }
         let cost = self.rounding.cost(self.proposer.cost());
-        let told = judgement.meets(max_rate).then_some(cost);
-        let proof = self.proof(solved, (now.score, max_rate), told)?;
-        let recourse = Recourse {
-            row: self.rounding.row(),
-            judgement,
-            cost,
-            changed: self.rounding.n_changed(self.person),
-            outside_range: self.rounding.outside_range(self.person),
-            verdict: self.proposer.proposal.verdict,
-            claimed: self.proposer.proposal.claimed,
-            source: self.proposer.proposal.source,
-            evidence: Evidence::Exact,
-            proof,
-        };
+        let answer_cost = judgement.meets(max_rate).then_some(cost);
+        let proof = self.proof(solved, (now.score, max_rate), answer_cost)?;
+        let recourse = self.printed_recourse((judgement, cost), Evidence::Exact, proof);
         answer.fill(&self.asked(now.score, max_rate), Outcome::Recourse(recourse));
         Ok(())
     }
@@ -132,13 +122,13 @@ impl Case<'_, '_, ExactJudge<'_>> {
         Ok((judgement, solved))
     }
 
-    /// What the method proved with its last proposal, which was printed `as_proposed` but for the
-    /// rounding of numbers.
+    /// What the method proved with its last proposal. `as_proposed` says whether it was printed
+    /// without other changes than the rounding of numbers.
     #[inline(always)]
     fn solved(&self, as_proposed: bool) -> Solved {
         let proposal = &self.proposer.proposal;
-        let as_told = as_proposed && self.setup().preference.is_empty();
-        match as_told && proposal.proven && proposal.verdict == Verdict::Reached {
+        let same_costs = as_proposed && self.setup().preference.is_empty();
+        match same_costs && proposal.proven && proposal.verdict == Verdict::Reached {
             true => Solved::Printed,
             false => self.solved_otherwise(),
         }
@@ -160,39 +150,39 @@ impl Case<'_, '_, ExactJudge<'_>> {
         }
     }
 
-    /// What is proven of all answers to a person who scores `score`, given what the method proved;
-    /// `told` is the cost of the answer, where it meets the target.
+    /// What is proven about all answers to a person whose score is `score`, given what the method
+    /// proved. `answer_cost` is the cost of the answer, if it meets the target.
     #[inline]
     fn proof(
         &mut self,
         solved: Solved,
         (score, max_rate): (f64, f64),
-        told: Option<f64>,
+        answer_cost: Option<f64>,
     ) -> Result<Proof> {
-        match (solved, told) {
+        match (solved, answer_cost) {
             (Solved::Printed, Some(cost)) => Ok(Proof::certain(cost)),
-            _ => self.proof_of_more(solved, (score, max_rate), told),
+            _ => self.proof_of_more(solved, (score, max_rate), answer_cost),
         }
     }
 
-    /// [`Case::proof`] where the answer is not simply what was solved for.
+    /// [`Case::proof`] for answers that are not simply the proven optimum.
     #[cold]
     fn proof_of_more(
         &mut self,
         solved: Solved,
         (score, max_rate): (f64, f64),
-        told: Option<f64>,
+        answer_cost: Option<f64>,
     ) -> Result<Proof> {
-        Ok(match (solved, told) {
-            // The rest is rounding.
+        Ok(match (solved, answer_cost) {
+            // The difference is rounding.
             (Solved::Least(least), Some(cost)) if least >= cost * (1.0 - ROUNDING) => {
                 Proof::certain(cost)
             }
             (Solved::None(reason), _) => Proof::none(reason),
             (Solved::Least(least), _) => {
-                Proof::certain(least).and(&self.prove((score, max_rate), told)?)
+                Proof::certain(least).and(&self.prove((score, max_rate), answer_cost)?)
             }
-            (Solved::Printed | Solved::Nothing, _) => self.prove((score, max_rate), told)?,
+            (Solved::Printed | Solved::Nothing, _) => self.prove((score, max_rate), answer_cost)?,
         })
     }
 

@@ -46,7 +46,8 @@ fn carry_over(rates: &[f64], answers: &mut [Answer]) {
         if cost(&answers[i]) <= least {
             cheapest = Some(i);
         } else if let Some(at) = cheapest.filter(|_| answers[i].status != Status::Favourable) {
-            // A bound for the stricter rate is none for the looser one, which has its own.
+            // A lower bound for the stricter rate does not hold for the looser one, which has its
+            // own.
             let (cost_lower, cost) = (answers[i].cost_lower, cost(&answers[at]));
             answers[i] = answers[at].clone();
             (answers[i].cost_lower, answers[i].proven) = (cost_lower.min(cost), false);

@@ -15,14 +15,14 @@ use crate::recourse::Task;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct MarginBound {
     pub(super) margin: f64,
-    /// Whether it rests on no samples.
+    /// Whether it is exact, and not from samples.
     pub(super) certain: bool,
 }
 
 impl MarginBound {
-    /// Where the rate is at least this.
+    /// The bound that follows if the rate is at least `rate`.
     pub(super) fn of_rate(rate: f64, certain: bool) -> Self {
-        // Nearer to one a rate is lost in its rounding.
+        // A rate closer to 1 cannot be told from 1 in `f64`.
         let margin = upper_quantile(rate.clamp(0.0, 1.0 - 4.0 * f64::EPSILON));
         Self { margin, certain }
     }
@@ -34,8 +34,8 @@ pub(super) trait Judge {
     /// estimate if rates are sampled.
     fn rate(&mut self, change: Change<'_>, score: f64) -> Result<f64>;
 
-    /// The smoothed margin of a person at scaled `point` who changes nothing is at most this, but
-    /// for an error probability of `delta` where it is sampled.
+    /// An upper bound on the smoothed margin of a person at scaled `point` who changes nothing. If
+    /// it is sampled, it fails with probability `delta`.
     fn margin_at_most(&mut self, point: &[f64], delta: f64) -> Result<MarginBound>;
 
     /// Whether rates of changes are likely to be exact.

@@ -55,7 +55,7 @@ impl<'e> Proposer<'e> {
         self.budget = Budget::new(self.engine.setup.effort).until(self.cancelled);
     }
 
-    /// Fails if the work was to end meanwhile: what came of it is of no use.
+    /// Fails if the work was cancelled, because its result is then incomplete.
     pub(super) fn check(&self) -> Result<()> {
         if self.budget.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
@@ -146,7 +146,7 @@ impl<'e> Proposer<'e> {
         };
         if !self.worker.serves_own_costs() {
             return Err(Error::Unsupported {
-                what: "costs of a person's own with this method".to_owned(),
+                what: "personal costs with this method".to_owned(),
                 why: "it is prepared for one set of costs; use method probe".to_owned(),
             });
         }
@@ -164,8 +164,8 @@ impl<'e> Proposer<'e> {
         self.own_costs.as_ref().map_or(&self.engine.setup.cost, |own| &own.cost)
     }
 
-    /// What a point costs the person at least that costs so much in the search, which has
-    /// preferences.
+    /// A lower bound on the real cost of a point whose cost in the search, which includes
+    /// preferences, is `in_search`.
     pub(super) fn least_cost(&self, in_search: f64) -> f64 {
         let setup = &self.engine.setup;
         let movable = (0..setup.preference.len()).filter(|&j| setup.actions.room(j).mutable);

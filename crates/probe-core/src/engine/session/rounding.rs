@@ -31,7 +31,8 @@ pub(super) struct Rounding<'e> {
     weights: Option<&'e [f64]>,
     /// Whether ranges seen in training are known.
     knows_ranges: bool,
-    /// Whether every number is printed as it is proposed, but for its rounding.
+    /// Whether numbers are printed as proposed, except for rounding: there are no steps or
+    /// relations.
     plain: bool,
     /// The person, scaled.
     from: Vec<f64>,
@@ -84,7 +85,8 @@ impl<'e> Rounding<'e> {
         &self.row
     }
 
-    /// Whether every number is printed as it is proposed, but for its rounding.
+    /// Whether numbers are printed as proposed, except for rounding: there are no steps or
+    /// relations.
     pub(super) fn is_plain(&self) -> bool {
         self.plain
     }

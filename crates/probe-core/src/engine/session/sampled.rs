@@ -16,7 +16,7 @@ use super::Case;
 use super::certify::Attempt;
 use super::judge::SampledJudge;
 use crate::engine::answer::Answer;
-use crate::engine::outcome::{Evidence, Judgement, Nearest, Outcome, Recourse};
+use crate::engine::outcome::{Evidence, Judgement, Nearest, Outcome};
 use crate::error::Result;
 
 /// The printed row of a proposal.
@@ -91,18 +91,9 @@ impl Case<'_, '_, SampledJudge<'_>> {
         let rate = self.judge.sampler.report(max_rate)?;
         let cost = self.rounding.cost(self.proposer.cost());
         let proof = self.prove((score, max_rate), attempt.certified.then_some(cost))?;
-        let recourse = Recourse {
-            row: self.rounding.row(),
-            judgement: Judgement { score: printed.score, rate },
-            cost,
-            changed: self.rounding.n_changed(self.person),
-            outside_range: self.rounding.outside_range(self.person),
-            verdict: self.proposer.proposal.verdict,
-            claimed: self.proposer.proposal.claimed,
-            source: self.proposer.proposal.source,
-            evidence: Evidence::Sampled { certified: attempt.certified, upper: attempt.upper },
-            proof,
-        };
+        let judgement = Judgement { score: printed.score, rate };
+        let evidence = Evidence::Sampled { certified: attempt.certified, upper: attempt.upper };
+        let recourse = self.printed_recourse((judgement, cost), evidence, proof);
         answer.fill(&self.asked(score, max_rate), Outcome::Recourse(recourse));
         Ok(())
     }

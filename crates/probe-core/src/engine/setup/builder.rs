@@ -9,8 +9,8 @@ use crate::schema::Schema;
 use crate::seed::Seed;
 use std::sync::Arc;
 
-/// Builds a [`Setup`] and checks what belongs together. What is not set has the default of
-/// [`Setup::new`].
+/// Builds a [`Setup`] and checks that its parts fit together. Fields that are not set have the
+/// defaults of [`Setup::new`].
 #[derive(Clone)]
 #[must_use]
 pub struct SetupBuilder<'s> {
@@ -74,7 +74,7 @@ impl<'s> SetupBuilder<'s> {
         }
     }
 
-    /// Units and rules of the features. Without a schema every column is a free number.
+    /// Units and rules of the features. Without a schema every column is a number without limits.
     pub fn schema(mut self, schema: impl Into<Option<&'s Schema>>) -> Self {
         self.schema = schema.into();
         self
@@ -86,13 +86,13 @@ impl<'s> SetupBuilder<'s> {
         self
     }
 
-    /// Other noise, in the place of `sigma`.
+    /// Other noise, instead of `sigma`.
     pub fn noise(mut self, noise: Arc<dyn Noise>) -> Self {
         self.noise = Some(noise);
         self
     }
 
-    /// Features that people miss. Default: all without a schema, mutable with one.
+    /// The features that the noise acts on. Default: all without a schema, mutable with one.
     pub fn noise_on(mut self, noise_on: impl Into<Option<NoiseOn>>) -> Self {
         self.noise_on = noise_on.into();
         self
@@ -110,7 +110,7 @@ impl<'s> SetupBuilder<'s> {
         self
     }
 
-    /// A box on every feature in scaled space, beside the schema's bounds.
+    /// A box on every feature in scaled space, in addition to the schema's bounds.
     pub fn bounds(mut self, low: f64, high: f64) -> Self {
         self.bounds = Some((low, high));
         self
@@ -214,7 +214,7 @@ impl<'s> SetupBuilder<'s> {
     }
 
     /// The set-up. Fails on values outside their domain, on names that neither the model nor the
-    /// method knows, and on parts that are not about the same number of columns.
+    /// method knows, and on parts with different numbers of columns.
     pub fn build(self) -> Result<Setup> {
         self.check_parts()?;
         let mut setup = Setup::new(self.model, self.names, self.schema, self.sigma)?;
@@ -252,7 +252,7 @@ impl<'s> SetupBuilder<'s> {
         Ok(setup)
     }
 
-    /// What [`Setup`] itself cannot tell, because its fields are set one by one.
+    /// Checks that [`Setup`] itself cannot make, because its fields are set one by one.
     fn check_parts(&self) -> Result<()> {
         method(&self.method)?.check_options(&self.options)?;
         let expected = self.names.len();

@@ -192,8 +192,9 @@ impl Deep {
         }
     }
 
-    /// Observations of the refused mass of eight lines: the total size of the cells whose place is
-    /// refused. There is a place for each size, that of group number `group`.
+    /// The rejected masses of eight lines, estimated from one point in each stratum: the total size
+    /// of the strata whose point is rejected. `points` are those of all groups, stratum by stratum;
+    /// `group` is the number of this group.
     #[inline(always)]
     pub(super) fn shares<S: Simd>(
         &self,
@@ -217,7 +218,7 @@ impl Deep {
                     Some((scores, doubts)) => (scores[k].map(f64::from), doubts[k]),
                     None => ([0.0; LANES], [f64::INFINITY; LANES]),
                 };
-                // NaN is not decided.
+                // A comparison with NaN is false, so that NaN counts as undecided.
                 let known: [bool; LANES] = std::array::from_fn(|lane| {
                     (scores[lane] - bundle.rounding_error).abs() > doubts[lane]
                 });
@@ -239,8 +240,9 @@ impl Deep {
         refused
     }
 
-    /// The masses of eight lines as they are if each has one root, the nearest to where one is
-    /// expected that steps get to. If `sums` has room, the roots' slopes are added to it.
+    /// The masses of eight lines under the assumption that each has a single root: the one that
+    /// secant steps reach from the expected position. Unless `sums` is empty, the roots' slopes are
+    /// added to it.
     #[inline(always)]
     pub(super) fn rough_masses<S: Simd>(
         &self,
@@ -260,7 +262,7 @@ impl Deep {
         for lane in 0..LANES {
             let (below, density) = quick_cdf_and_pdf(roots[lane]);
             masses[lane] = below;
-            // A line without a root has no density, nor one that is flat.
+            // A line without a root, or flat at its root, has no density.
             let weight = -density / along[lane].abs();
             weights[lane] =
                 if roots[lane].abs() < NEAR && weight.is_finite() { weight } else { 0.0 };
@@ -279,8 +281,8 @@ impl Deep {
         masses
     }
 
-    /// Roots of lines that were placed, by the steps of the secant from where one is expected;
-    /// ±[`NEAR`] where there is none within. The last scores are at or next to them.
+    /// Roots of the placed lines, by secant steps from the expected position; ±[`NEAR`] for lines
+    /// without a root in between. The last computed scores are at the roots or next to them.
     #[inline(always)]
     fn roots<S: Simd>(&self, simd: S, bundle: &Bundle<'_>, scratch: &mut Scratch) -> Lanes {
         let mut lines = [Steps::new(bundle); LANES];
@@ -328,8 +330,8 @@ impl Deep {
         }
     }
 
-    /// Scores of the lines, each at its own position; if there will be `SLOPES`, derivatives are
-    /// kept.
+    /// Scores of the lines, each at its own position. With `SLOPES`, derivatives of the activations
+    /// are stored.
     #[inline(always)]
     fn scores<S: Simd, const SLOPES: bool>(
         &self,
@@ -354,7 +356,7 @@ impl Deep {
             (from, to) = (to, to + forwards.n_out);
             self.activate::<S, SLOPES>(simd, &mut values[from..to], &mut derivatives[from..to]);
         }
-        // Every other unit adds to a sum of its own: no addition waits for the one before it.
+        // Two sums that take turns, so that no addition waits for the previous one.
         let mut sums = [self.bias, 0.0].map(|x| Wide::<S>::splat(simd, x));
         for (i, (value, w)) in values[from..to].iter().zip(&self.output).enumerate() {
             let (value, w, sum) =
@@ -370,8 +372,8 @@ impl Deep {
         score
     }
 
-    /// The slopes along the lines where scores were last taken; those with respect to the image are
-    /// left in `slopes`.
+    /// The slopes along the lines at the positions of the last scores. The slopes with respect to
+    /// the image are left in `scratch.slopes`.
     #[inline(always)]
     fn slopes<S: Simd>(&self, simd: S, rate: &[f64], scratch: &mut Scratch) -> Lanes {
         let Scratch { derivatives, slopes, spare, active, .. } = scratch;

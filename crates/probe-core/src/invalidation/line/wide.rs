@@ -8,12 +8,12 @@
 use super::{LANES, Lanes};
 use pulp::Simd;
 
-/// Eight numbers in as many vector registers as they take: the first of these parts, the others are
-/// idle.
+/// Eight numbers in as many vector registers as they need. Only the first parts are used.
 #[derive(Clone, Copy)]
 pub(super) struct Wide<S: Simd>(pub(super) [S::f64s; LANES]);
 
-/// Which of `z` are beyond `bound`: above it for units of positive weight, below it for the others.
+/// Which of `z` are beyond `bound`: above it for units of positive weight, below it for units of
+/// negative weight.
 #[inline(always)]
 fn beyond<S: Simd, const UP: bool>(simd: S, z: S::f64s, bound: S::f64s) -> S::m64s {
     if UP { simd.greater_than_f64s(z, bound) } else { simd.less_than_f64s(z, bound) }
@@ -89,7 +89,7 @@ pub(super) fn place_units<S: Simd, const UP: bool>(
     }
 }
 
-/// What one unit adds to scores and slopes at the lines' positions.
+/// Adds one unit to scores and slopes at the lines' positions.
 #[inline(always)]
 fn add_unit<S: Simd, const UP: bool>(
     simd: S,
@@ -105,8 +105,8 @@ fn add_unit<S: Simd, const UP: bool>(
     }
 }
 
-/// What units of one sign add to scores and slopes at the lines' positions. Every other unit goes
-/// to sums of its own, so that no addition waits for the one before it.
+/// Adds the units of one sign to scores and slopes at the lines' positions. Two sums take turns, so
+/// that no addition waits for the previous one.
 #[inline(always)]
 pub(super) fn add_units<S: Simd, const UP: bool>(
     simd: S,
@@ -155,8 +155,8 @@ pub(super) fn add_weights<S: Simd, const UP: bool>(
     }
 }
 
-/// Places of a line whose scores are summed together: enough that no addition waits for the one
-/// before it.
+/// Points of a line whose scores are summed together: enough that no addition waits for the
+/// previous one.
 pub(super) const TOGETHER: usize = 8;
 
 /// Eight numbers of single precision.
@@ -192,7 +192,7 @@ impl<S: Simd> Short<S> {
     }
 }
 
-/// What units of one sign add to scores at several places of the lines. `back` is how far the
+/// Adds the units of one sign to scores at several points of the lines. `back` is how far the
 /// lines' bases lie behind the errors.
 #[inline(always)]
 fn add_scores<S: Simd, const UP: bool>(
@@ -228,9 +228,9 @@ pub(super) struct Around<'a> {
     pub bias: f32,
 }
 
-/// The total size of the cells whose place each line accepts for sure: places of group number
-/// `group`, cell by cell. `doubt` is a bound on the rounding of a score: what a place at 0 has,
-/// line by line, and what a unit of distance adds to it. NaN counts as a rejection.
+/// For each line, the total size of the strata whose point is accepted for certain. `group` is the
+/// number of the group of lines. `doubt` bounds the rounding error of a score: its value at
+/// position 0, line by line, and its increase per unit of distance. NaN counts as a rejection.
 #[inline(always)]
 pub(super) fn accepted<S: Simd>(
     simd: S,

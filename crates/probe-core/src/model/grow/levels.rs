@@ -1,5 +1,5 @@
-//! Columns by rank: the different values of each, and which of them every row has. Trees split by
-//! order alone.
+//! Columns as ranks: the distinct values of each column, and the index of each row's value among
+//! them. Trees only depend on the order of values.
 
 use crate::rows::Rows;
 use rayon::prelude::*;
@@ -7,9 +7,9 @@ use rayon::prelude::*;
 /// One column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Levels {
-    /// Its different values, ascending.
+    /// Its distinct values, ascending.
     pub values: Vec<f64>,
-    /// Which of them each row has.
+    /// The index of each row's value among them.
     pub codes: Vec<u32>,
 }
 

@@ -1,8 +1,8 @@
 //! Growing one tree: CART (Breiman, Friedman, Olshen and Stone 1984).
 //!
-//! Every split has the least Gini impurity among all cuts of the features drawn, midway between
-//! neighbouring values of the node's rows; a leaf says the share of its rows that is favourable.
-//! Forests are made of such trees, and a model is distilled into one.
+//! Every split has the least Gini impurity among all cuts of the drawn features. Cuts are midway
+//! between neighbouring values of the node's rows. The value of a leaf is the share of its rows
+//! that is favourable. Forests consist of such trees, and `probe-tree` distils a model into one.
 //!
 //! Rows are counted in whole numbers and everything drawn comes from one stream, so the same input
 //! gives the same bits.
@@ -14,7 +14,7 @@ pub use levels::Levels;
 use super::Tree;
 use crate::seed::Stream;
 
-/// What a tree grows on, and how far. There are fewer than $2^{32}$ rows.
+/// The data and limits of a tree. There are fewer than $2^{32}$ rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Cart<'a> {
     /// The columns.
@@ -150,7 +150,7 @@ impl<'a> Growing<'a> {
                 self.improve(feature, total, &mut best);
                 seen += 1;
             }
-            // As scikit-learn: on with the next feature until one can be split.
+            // As in scikit-learn: continue with the next feature until one can be split.
             if seen >= self.data.drawn && best.is_some() {
                 break;
             }
@@ -216,7 +216,7 @@ fn purity([no, yes]: [f64; 2]) -> f64 {
     (no * no + yes * yes) / (no + yes)
 }
 
-/// Rows that go left to the front; returns their number.
+/// Moves rows that go left to the front; returns their number.
 pub fn partition(rows: &mut [u32], goes_left: impl Fn(u32) -> bool) -> usize {
     let mut n = 0;
     for i in 0..rows.len() {

@@ -103,8 +103,7 @@ impl Layer {
     /// $Wx$ plus, if `biased`, $b$ for each row: inputs are `x_stride` numbers apart, outputs
     /// [`Layer::stride`].
     ///
-    /// Each output is summed over the inputs in order, whatever the other rows are: bits do not
-    /// depend on the batch.
+    /// Each output is summed over the inputs in order, so that its bits do not depend on the batch.
     #[inline(always)]
     pub(super) fn forward(&self, x: &[f64], x_stride: usize, out: &mut [f64], biased: bool) {
         let stride = self.stride();
@@ -179,8 +178,7 @@ fn tile<const M: usize>(
     }
 }
 
-/// The single row that two softmax logits come down to: $z_1 - z_0$. Fails where a difference
-/// overflows.
+/// The single row that replaces two softmax logits: $z_1 - z_0$. Fails if a difference overflows.
 pub(super) fn fold(last: &Layer, index: usize) -> Result<Dense> {
     match last.n_out() {
         1 => Ok(last.dense.clone()),

@@ -3,8 +3,8 @@
 //!
 //! Any depth and width, one activation between all layers and none after the last. One output is
 //! the margin itself; two are softmax logits, whose difference $z_1 - z_0$ is the margin: they are
-//! folded into one row when the model is built, and kept besides, so that a file is written back as
-//! it was read. A single layer is an affine score, and is treated as one.
+//! folded into one row when the model is built. The original layer is kept as well, so that a file
+//! is written back as it was read. A single layer is an affine score, and is treated as one.
 //!
 //! Scores cost $2 \sum_l n_l n_{l-1}$ operations a row, a gradient twice, a Hessian-vector product
 //! four times that.
@@ -50,8 +50,8 @@ pub struct Mlp {
 
 impl Mlp {
     /// A network of `layers`, the first of which takes the features. Fails, naming layer and index,
-    /// unless every layer takes what the one before gives, the last has 1 or 2 outputs and every
-    /// number is finite.
+    /// unless the sizes of successive layers match, the last has 1 or 2 outputs and every number is
+    /// finite.
     pub fn new(layers: Vec<Dense>, activation: Activation, threshold: f64) -> Result<Self> {
         require(threshold.is_finite(), "threshold", "finite", threshold)?;
         let Some(first) = layers.first() else {
@@ -134,8 +134,9 @@ impl Mlp {
         Self::new(layers, self.activation, threshold.unwrap_or(sign * self.threshold))
     }
 
-    /// The same score as a function of $y$, where $x_j = o_j + d_j y_j$: the first layer takes the
-    /// map in. Fails on lengths other than the number of features and on weights that overflow.
+    /// The same score as a function of $y$, where $x_j = o_j + d_j y_j$: the map becomes part of
+    /// the first layer. Fails on lengths other than the number of features and on weights that
+    /// overflow.
     pub fn with_input(&self, offset: &[f64], width: &[f64]) -> Result<Self> {
         let n = self.n_features();
         for found in [offset.len(), width.len()] {

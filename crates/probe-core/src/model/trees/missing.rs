@@ -3,7 +3,7 @@
 use super::{Node, Tree, Trees};
 
 impl Trees {
-    /// Whether a missing value of `feature` has a place to go at every split on it.
+    /// Whether every split on `feature` has a default direction for missing values.
     pub fn takes_missing(&self, feature: usize) -> bool {
         self.takes_missing[feature]
     }
@@ -19,9 +19,9 @@ impl Trees {
         takes
     }
 
-    /// What the trees are to people whose features marked `missing` are missing: every split on one
-    /// of them gives way to the branch that it sends them to, so that none is left. The score is
-    /// the same, to the bit, and no longer depends on these features. A split without a default
+    /// The trees as they act on people whose features marked `missing` are missing: every split on
+    /// one of these features is replaced by the branch that a missing value takes. The score is the
+    /// same, to the bit, and no longer depends on these features. A split without a default
     /// direction sends them right, as [`Trees::score`](crate::Model::score) does; see
     /// [`Trees::takes_missing`].
     pub fn without(&self, missing: &[bool]) -> Self {
@@ -61,7 +61,7 @@ impl Trees {
         Self { trees, nodes, roots, takes_missing, ..*self }
     }
 
-    /// The first node from `at` on that is no split on a missing feature.
+    /// The first node from `at` downwards that does not split on a missing feature.
     fn settled(&self, mut at: u32, missing: &[bool]) -> u32 {
         loop {
             let node = &self.nodes[at as usize];

@@ -1,4 +1,4 @@
-//! What an ensemble can say where features are within ranges.
+//! Bounds on the score of an ensemble if features are within ranges.
 
 use super::Trees;
 
@@ -6,11 +6,12 @@ use super::Trees;
 type Range = (f64, f64);
 
 impl Trees {
-    /// A bound of the score where each feature is within a range, both ends included, and whether
-    /// any tree varies there.
+    /// An upper bound on the score if each feature is within its range, both ends included. Also
+    /// whether the output of any tree varies there.
     pub(crate) fn most_within(&self, ranges: &[Range]) -> (f64, bool) {
         let mut varies = false;
-        // Sums in floating point rise with each of their terms.
+        // Floating-point sums are monotone in each term, so that the bound needs no allowance for
+        // rounding.
         let leaves = (0..self.roots.len()).map(|number| {
             let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
             self.for_each_leaf(number, ranges, &mut |_, says| {
@@ -22,9 +23,9 @@ impl Trees {
         (self.aggregate(leaves), varies)
     }
 
-    /// Visits the leaves of one tree that points within these ranges reach: the part of the ranges
-    /// that ends there, and what the leaf says. A cut is the end of what is on its left, and where
-    /// its right begins.
+    /// Visits the leaves of one tree that points within these ranges can reach, each with its part
+    /// of the ranges and its value. Parts include both ends, so that a cut belongs to both of its
+    /// sides.
     pub(crate) fn for_each_leaf(
         &self,
         number: usize,

@@ -5,16 +5,16 @@
 //! with $A(x)$ the actions that lead to grid points. Source: Ustun, Spangher and Liu 2019,
 //! arXiv:1809.06514: linear classifiers, actions discretised per feature, a mixed-integer program.
 //! The grid of a feature runs over its range in the reference rows (else of the schema, the bounds
-//! or [0, 1]) in steps of `step` times that range; beyond the range there are no actions, and
+//! or [0, 1]) in steps of `step` times that range; there are no actions beyond the range, so that
 //! people who would need one have no answer. The cost is the task's (`l1` or `linf`);
-//! `version=library` has the authors' own, shifts in percentiles (`percentile` beside this file),
-//! and features that are 0 or 1 in all reference rows jump. See `program` beside this file for the
-//! program and its solver.
+//! `version=library` has the authors' own cost, shifts in percentiles (`percentile` beside this
+//! file), and features that are 0 or 1 in all reference rows only take these values. See `program`
+//! beside this file for the program and its solver.
 //!
-//! Features that have steps in the schema keep to those. [`super::ar_lime`] does the same on a
+//! Features with steps in the schema use those steps. [`super::ar_lime`] does the same on a
 //! surrogate of other models.
 //!
-//! Constraints: all that the paper has, exactly: immutables, bounds, directions, one-hot groups
+//! Constraints: all those of the paper, exactly: immutables, bounds, directions, one-hot groups
 //! (with their allowed changes), a limit on the number of changes.
 //!
 //! Settings: `step`, a share of the range, from 1e-6 to 1; `version` (`paper`, `library`; the
@@ -51,7 +51,7 @@ pub(super) fn step(options: &MethodOptions) -> Result<f64> {
     })
 }
 
-/// Fails where no integer program can serve the task.
+/// Fails if the task cannot be written as an integer program.
 pub(super) fn check(method: &str, task: &Task) -> Result<()> {
     task.check()?;
     if task.cost.norm().is_linear() || !task.cost.norm().is_separable() {

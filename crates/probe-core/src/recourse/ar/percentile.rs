@@ -1,19 +1,20 @@
-//! Actions in the order of what their authors charge: the sum over the features of how far each
-//! shifts in percentiles of the reference rows.
+//! Actions in ascending order of the authors' own cost: the sum over the features of the shift in
+//! percentiles of the reference rows.
 //!
 //! $$\min_a \sum_j \big|F_j(x_j + a_j) - F_j(x_j)\big| \quad\text{such that}\quad w^\top(x + a) +
 //! b > 0$$
 //!
-//! Shifts are no linear function of steps, so this is no integer program of two variables per
-//! feature but a knapsack: with shifts rounded up to whole parts of [`PARTS`], `gain[b]` is the
-//! most score that a total shift of `b` parts can gain, feature after feature.
+//! Shifts are not linear in the number of steps, so that this is a knapsack problem instead of an
+//! integer program with two variables per feature. With shifts rounded up to whole parts of
+//! [`PARTS`], `gain[b]` is the most score that a total shift of `b` parts can gain, feature after
+//! feature.
 
 use super::program::{Grid, needed};
 use crate::recourse::Task;
 use crate::recourse::lime::Affine;
 use crate::recourse::reach::Reach;
 
-/// Parts of the whole order of people.
+/// Number of parts into which the whole range of percentiles is divided.
 const PARTS: f64 = 500.0;
 /// The largest total shift, in parts: that of four features from one end to the other.
 const MOST: usize = 2_000;
@@ -40,11 +41,11 @@ pub(in crate::recourse) struct Actions {
     needed: f64,
     /// The most score that each total shift gains.
     gain: Vec<f64>,
-    ways: Vec<Way>,
+    features: Vec<FeatureActions>,
 }
 
-/// What one feature can do.
-struct Way {
+/// The actions of one feature.
+struct FeatureActions {
     j: usize,
     /// All its grid points that gain score, least gain first.
     items: Vec<Item>,
@@ -85,7 +86,7 @@ impl Percentiles {
         start: &[f64],
     ) -> Actions {
         let mut gain = vec![0.0; MOST + 1];
-        let mut ways = Vec::new();
+        let mut features = Vec::new();
         for j in (0..start.len()).filter(|&j| reach.is_open(j) && model.weights[j] != 0.0) {
             let items = self.items(j, model.weights[j], &grids[j], (reach.ends(j), start[j]));
             let mut best = items.clone();
@@ -102,9 +103,9 @@ impl Percentiles {
                     }
                 }
             }
-            ways.push(Way { j, items, taken });
+            features.push(FeatureActions { j, items, taken });
         }
-        Actions { start: start.to_vec(), needed: needed(model, start), gain, ways }
+        Actions { start: start.to_vec(), needed: needed(model, start), gain, features }
     }
 
     /// Grid points that gain score, least gain first.
@@ -158,33 +159,35 @@ impl Actions {
     }
 
     /// The point of a total shift of `b` parts with its features. Of grid points that will do the
-    /// nearest is taken, feature after feature: what is beyond the boundary shifts nobody less.
+    /// nearest is taken, feature after feature. A point further beyond the boundary would not have
+    /// a smaller shift.
     fn point(&self, b: usize) -> (Vec<f64>, Vec<usize>) {
         let (mut chosen, mut left) = (Vec::new(), b);
-        for way in self.ways.iter().rev() {
-            if let Some(item) = way.taken[left] {
-                chosen.push((way, item));
+        for feature in self.features.iter().rev() {
+            if let Some(item) = feature.taken[left] {
+                chosen.push((feature, item));
                 left -= item.parts;
             }
         }
         let mut total: f64 = chosen.iter().map(|(_, item)| item.gain).sum();
         let mut at = 0;
         while at < chosen.len() {
-            let (way, item) = chosen[at];
+            let (feature, item) = chosen[at];
             let rest = total - item.gain;
             if rest >= self.needed && chosen.len() > 1 {
                 total = rest;
                 chosen.remove(at);
                 continue;
             }
-            if let Some(nearest) = way.items.iter().find(|item| rest + item.gain >= self.needed) {
+            if let Some(nearest) = feature.items.iter().find(|item| rest + item.gain >= self.needed)
+            {
                 total = rest + nearest.gain;
                 chosen[at].1 = *nearest;
             }
             at += 1;
         }
         let mut point = self.start.clone();
-        chosen.iter().for_each(|(way, item)| point[way.j] = item.to);
-        (point, chosen.iter().map(|(way, _)| way.j).collect())
+        chosen.iter().for_each(|(feature, item)| point[feature.j] = item.to);
+        (point, chosen.iter().map(|(feature, _)| feature.j).collect())
     }
 }

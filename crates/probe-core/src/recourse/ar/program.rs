@@ -1,12 +1,12 @@
 //! The integer program: the cheapest action on a grid with a favourable affine score.
 //!
-//! A feature that may help has a switch and a whole number: switched on, it goes to its first grid
-//! point in the direction that gains score, and so many steps further. An option of a one-hot group
-//! has a switch, at most one of a group is on. One inequality asks for the score, another counts
-//! changes.
+//! A feature that may help has a switch and a whole number. If the switch is on, the feature moves
+//! to its first grid point in the direction that gains score, and as many steps further as the
+//! number says. An option of a one-hot group has a switch; at most one per group is on. One
+//! inequality requires the score, another one limits the number of changes.
 //!
 //! The solver is `microlp` (branch and bound on the simplex method), stopped after a fixed number
-//! of nodes; nothing of it shows outside this file.
+//! of nodes; no other file depends on it.
 
 use crate::cost::Cost;
 use crate::error::{Error, Result};
@@ -17,22 +17,22 @@ use crate::recourse::reach::Reach;
 use crate::schema::Actions;
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, SolveOptions, Variable};
 
-/// Nodes after which the best action so far is taken.
+/// After this many nodes, the best action so far is the result.
 const NODES: u64 = 20_000;
-/// The finest grid, as a share of the range: numbers of steps stay far below what the solver's
-/// tolerances can tell apart.
+/// The finest grid, as a share of the range: with more steps, the solver's tolerances could not
+/// tell neighbouring steps apart.
 pub(in crate::recourse) const FINEST: f64 = 1e-6;
 
-/// What may be done: a numeric feature's way along its grid, or another option of a group.
+/// A possible change: a move of a numeric feature along its grid, or another option of a group.
 #[derive(Debug, Clone)]
 enum Choice {
-    /// Feature `j` at the grid's point `first`, or so many further in the direction of `way`.
+    /// Feature `j` moves to the grid point `first`, or further in the direction of `way`.
     Grid { j: usize, grid: Grid, ends: (f64, f64), first: f64, way: f64 },
     /// Option `to` of group `g`.
     Option { g: usize, to: usize },
 }
 
-/// A choice with what it gains and costs: at once, and per further step.
+/// A change with its gain and cost: for the first step, and per further step.
 #[derive(Debug, Clone)]
 struct Priced {
     choice: Choice,
@@ -61,7 +61,7 @@ pub(in crate::recourse) struct Program<'a> {
 /// Whether each choice is taken, and its further steps.
 type Action = (Vec<bool>, Vec<f64>);
 
-/// What came of looking for an action.
+/// The result of the search for an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::recourse) enum Found {
     Action,
@@ -131,7 +131,7 @@ impl<'a> Program<'a> {
         Self { cost, actions, model, start: start.to_vec(), choices, needed, max_changes, last }
     }
 
-    /// With no more changes than this.
+    /// Limits the number of changes.
     pub(in crate::recourse) fn with_max_changes(mut self, most: Option<usize>) -> Self {
         self.max_changes = most;
         self
@@ -139,7 +139,8 @@ impl<'a> Program<'a> {
 
     /// Writes the cheapest action's point.
     pub(in crate::recourse) fn cheapest(&mut self, point: &mut [f64]) -> Result<Found> {
-        // Rounding in the solver may leave the score a little short: ask for a little more.
+        // Rounding in the solver may leave the score slightly too low, so that a little more is
+        // required.
         for more in [0.0, 1e-7, 1e-6, 1e-5] {
             match self.solve(self.needed + more * self.needed.abs())? {
                 Ok(action) => self.last = action,
@@ -175,8 +176,8 @@ impl<'a> Program<'a> {
         self.last.0.contains(&true)
     }
 
-    /// Takes the last action back on the grid, the most expensive part first, wholly or as far as
-    /// `model` still says yes; it says yes to `point`.
+    /// Shortens the last action on the grid, most expensive changes first, as far as `model` still
+    /// accepts the result. It accepts `point`.
     pub(in crate::recourse) fn take_back(
         &mut self,
         model: &dyn Model,
@@ -213,7 +214,7 @@ impl<'a> Program<'a> {
             match priced.choice {
                 _ if !on => {}
                 Choice::Grid { j, grid, ends, first, way } => {
-                    // An end of the reach is met to the bit.
+                    // Ends of the reach keep their bits.
                     point[j] =
                         (grid.low + grid.step * (first + way * further)).clamp(ends.0, ends.1);
                 }
@@ -225,8 +226,8 @@ impl<'a> Program<'a> {
     /// Switches and further steps of the cheapest action that gains `needed`.
     fn solve(&self, needed: f64) -> Result<std::result::Result<Action, Found>> {
         let mut problem = Problem::new(OptimizationDirection::Minimize);
-        // Under `linf` the largest cost counts, which is a variable of its own, and the sum breaks
-        // ties; else the sum.
+        // Under `linf` a separate variable bounds all costs, and the sum breaks ties. Otherwise the
+        // sum is minimised.
         let summed = self.cost.norm().is_linear();
         let largest = (!summed).then(|| problem.add_var(1.0, (0.0, f64::INFINITY)));
         let price = |cost: f64| if summed { cost } else { 1e-6 * cost };
@@ -325,7 +326,7 @@ fn along_grid(
     let up = weight > 0.0;
     let at = |k: f64| (grid.low + step * k).clamp(low, high);
     // The nearest grid point beyond the person, and the last one inside reach and grid. A point
-    // within a thousandth of a step is where the person is; people outside the range may come back
+    // within a thousandth of a step counts as the person's own. People outside the range may return
     // to it.
     let index = |x: f64| (x - grid.low) / step;
     let (first, last) = if up {

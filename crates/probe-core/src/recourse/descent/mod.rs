@@ -5,21 +5,21 @@
 //!
 //! from $x' = x$, for one $\lambda_3$ after the other, until $\hat\Delta(x') \le r$ and $s(x') >
 //! 0$. They differ in $\hat\Delta$ only: [`super::probe_gradient`] has Theorem 1,
-//! [`super::probe_mc`] the sigmoid estimate, [`super::probe_tree`] Theorem 2 on a tree that stands
-//! for the model. They are here to be compared with, not to be used: each stops at its first
-//! acceptable iterate, whatever that costs, and its rate is not the true one.
+//! [`super::probe_mc`] the sigmoid estimate, [`super::probe_tree`] Theorem 2 on a tree distilled
+//! from the model. They are for comparisons: each stops at its first acceptable iterate, however
+//! expensive it is, and its rate is not the true one.
 //!
 //! Source: PROBE, arXiv:2203.06768, equation 3, Algorithms 1 and 2; defaults are those of the
 //! authors' released procedure ($\lambda_1 = 3$, squared error of the probability, Adam with
 //! AMSGrad at 0.07, 1,000 steps). What differs and why:
-//! - The loop goes on while the rate is too high *or* the score is not favourable, as the text has
-//!   it; printed, it ends at the first change of label. `loop=printed` is the printed one.
+//! - The loop continues while the rate is too high *or* the score is not favourable, as in the
+//!   paper's text. The printed algorithm ends at the first change of label; `loop=printed` does so.
 //! - $\lambda_3$ takes the values of the paper's grid, largest first, each starting from $x$; it
-//!   never goes below zero, where distance would be rewarded.
+//!   never becomes negative, which would reward distance.
 //! - The rate that ends the loop is the rate in the objective, compared with $r$ itself; there are
 //!   no fresh samples in between and no allowance.
-//! - Steps are counted, not timed, and where they end without success the answer says so.
-//! - Each iterate is brought back inside the action space; one-hot groups stay as they are.
+//! - Steps are counted, not timed. If they end without success, the answer says so.
+//! - Each iterate is projected onto the action space; one-hot groups stay as they are.
 //!
 //! `preset=paper-text` is the paper's appendix: $\lambda_1 = 2$, $\lambda_2 = 1$, squared error of
 //! the score to $s = 0$. Its loss pulls the score to the boundary while the hinge pushes it away;
@@ -57,13 +57,13 @@ pub(super) trait RateSource {
     fn evaluate(&mut self, point: &[f64], active: &[bool], local: &mut Local) -> Result<()>;
 }
 
-/// Fails where no descent along the model's gradient can serve the task.
+/// Fails if a descent along the model's gradient cannot solve the task.
 pub(super) fn check(method: &str, task: &Task) -> Result<()> {
     check_limits(method, task)?;
     differentiable(method, task).map(drop)
 }
 
-/// Fails where a limit is asked for that a method without one cannot keep.
+/// Fails if the task limits the number of changes, which the method does not support.
 pub(super) fn check_limits(method: &str, task: &Task) -> Result<()> {
     task.check()?;
     if task.actions.max_changes().is_some() {
@@ -115,7 +115,7 @@ impl<'a, S: RateSource> Descent<'a, S> {
         }
     }
 
-    /// Turns to a person; fails with the reason where there is nowhere or nowhere else to go.
+    /// Starts a person; fails with the reason if no change is admissible.
     fn make_room(&mut self, factual: &[f64]) -> Result<(), Reason> {
         self.reach.turn_to(&self.task.actions, factual)?;
         if self.reach.allows_a_move(factual) { Ok(()) } else { Err(Reason::NoAdmissibleMove) }
@@ -177,7 +177,7 @@ impl<'a, S: RateSource> Descent<'a, S> {
             }
             let flat = step == 0 && self.gradient.iter().all(|g| *g == 0.0);
             if flat || self.gradient.iter().any(|g| !g.is_finite()) {
-                // Nothing pulls at all, or nothing can be told.
+                // The gradient is zero, or not finite.
                 return Ok(());
             }
             if step < self.params.steps {
@@ -195,7 +195,7 @@ impl<S: RateSource> Worker for Descent<'_, S> {
         goal.check()?;
         let Goal::Rate(target) = goal else {
             return Err(Error::Unsupported {
-                what: "a budget with a method of descent".to_owned(),
+                what: "a budget with a method that descends to a rate".to_owned(),
                 why: "give a target rate instead, or use method probe".to_owned(),
             });
         };
@@ -233,7 +233,7 @@ impl<S: RateSource> Worker for Descent<'_, S> {
     }
 }
 
-/// What a search has met.
+/// What a search has found so far.
 #[derive(Default)]
 struct Seen {
     /// Score, rate and point of the most robust iterate: favourable with the lowest rate, else with

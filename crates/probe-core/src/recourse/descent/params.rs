@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::recourse::MethodOptions;
 
-/// $\ell$ of equation 3. Probabilities are those of the score with its cut-off taken off, so that
-/// 0.5 is the decision.
+/// $\ell$ of equation 3. Probabilities follow from the score after subtracting the cut-off, so that
+/// the decision is at 0.5.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Loss {
     /// $(S(s) - 1)^2$.
@@ -86,7 +86,7 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    /// Fails on numbers and words outside their domain; unknown names are the caller's to refuse.
+    /// Fails on numbers and words outside their domain. The caller checks for unknown names.
     pub(crate) fn new(options: &MethodOptions) -> Result<Self> {
         let presets = [("released", Preset::Released), ("paper-text", Preset::PaperText)];
         let preset = options.word("preset", Preset::Released, &presets)?;

@@ -5,28 +5,29 @@
 //!
 //! with $d$ the mean over the features of absolute differences in units of their median absolute
 //! deviation. Source: Mothilal, Sharma and Tan 2020, arXiv:1905.07697, equations 3 to 5, their
-//! gradient version: Adam from the person (the first point) and from random points in the features'
-//! ranges (the others), then changes that are small are taken back one after the other, wholly or
-//! as far as the decision holds (section 3.4). A change is small up to the `sparsity` quantile of
-//! the absolute deviations from the median. Deviations and ranges come from the reference rows;
-//! without them as if values were spread evenly over each range.
+//! gradient version: Adam, starting from the person (the first point) and from random points in the
+//! features' ranges (the others). Small changes are then undone one after the other, wholly or as
+//! far as the decision stays favourable (section 3.4). A change is small up to the `sparsity`
+//! quantile of the absolute deviations from the median. Deviations and ranges come from the
+//! reference rows. Without them, values count as spread evenly over each range.
 //!
-//! What differs: by default `sparsity` is 1, all changes within what is seen among people, where
-//! the published program has 0.1: the hinge ends at a score of 1, and the person pays for what is
-//! not taken back from there. While a point is not favourable at the end, $\lambda_1$ is divided by
-//! four and the descent repeated, where the paper leaves the choice of weights to the user. Changes
-//! of no use are avoided in the descent already (`walk` beside this folder).
+//! What differs: `sparsity` is 1 by default, so that all changes up to the largest deviation among
+//! people count as small; the published program has 0.1. The hinge ends at a score of 1, and a
+//! change that is not undone from there makes the answer more expensive. If a point is not
+//! favourable at the end, $\lambda_1$ is divided by four and the descent is repeated; the paper
+//! leaves the choice of weights to the user. The descent itself already avoids useless changes
+//! (`walk` beside this folder).
 //!
-//! `count` ($k$) is 1 by default, one answer per person, as PROBE's experiments have it. With more,
-//! each person has that many answers, cheapest first.
+//! `count` ($k$) is 1 by default, one answer per person, as in PROBE's experiments. With more, each
+//! person has that many answers, cheapest first.
 //!
 //! Constraints: the paper has features that may not vary and ranges. Here each step is clipped to
-//! immutables, bounds and directions, and to the ranges of the features, as the published program's
-//! are (who is outside may stay there); one-hot groups stay as they are; a limit on the number of
-//! changes is refused.
+//! immutables, bounds and directions, and to the ranges of the features, as in the published
+//! program (people outside a range may stay there). One-hot groups stay as they are; a limit on the
+//! number of changes is not supported.
 //!
-//! Settings: `count`, `proximity` ($\lambda_1$), `diversity` ($\lambda_2$), `sparsity` (0 takes
-//! nothing back), `learning-rate`, `steps`.
+//! Settings: `count`, `proximity` ($\lambda_1$), `diversity` ($\lambda_2$), `sparsity` (0 undoes
+//! nothing), `learning-rate`, `steps`.
 //!
 //! Cost: $k$ gradients and $k^2$ distances per step.
 
@@ -49,12 +50,12 @@ use std::sync::Arc;
 const NAME: &str = "dice";
 /// Steps without a lower loss after which a descent ends.
 const PATIENCE: usize = 100;
-/// What counts as lower.
+/// The least decrease that counts.
 const PROGRESS: f64 = 1e-5;
 /// How often $\lambda_1$ is divided by [`LESS`].
 const ROUNDS: usize = 8;
 const LESS: f64 = 4.0;
-/// More answers than this are a typing error.
+/// More answers than this are probably a typing error.
 const MOST: usize = 100;
 
 pub(super) const ENTRY: Entry<dyn RecourseMethod> =
@@ -150,7 +151,7 @@ struct Several<'a> {
     model: &'a dyn Differentiable,
     walks: Vec<Walk>,
     gradients: Vec<Vec<f64>>,
-    /// Whom the answers are for.
+    /// The person that the answers are for.
     person: Vec<f64>,
     /// Cheapest first.
     answers: Vec<Vec<f64>>,
@@ -172,8 +173,8 @@ impl Several<'_> {
         }
     }
 
-    /// The loss of all points, times their number, and how many are favourable; gradients but for
-    /// the proximity's.
+    /// The loss of all points, times their number, and how many are favourable. Fills in gradients,
+    /// without those of the proximity term.
     fn loss(&mut self, factual: &[f64], proximity: f64) -> Result<(f64, usize)> {
         let k = self.walks.len();
         let distance = &self.prepared.distance;
@@ -238,8 +239,8 @@ impl Several<'_> {
         Ok(most)
     }
 
-    /// Takes back small changes of one answer, smallest first, wholly or as far as the decision
-    /// holds.
+    /// Undoes small changes of one answer, smallest first, wholly or as far as the decision stays
+    /// favourable.
     fn take_back(&mut self, i: usize, start: &[f64]) -> Result<()> {
         let Scales { deviation, small } = &self.prepared.scales;
         let point = &mut self.answers[i];

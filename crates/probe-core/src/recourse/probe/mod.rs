@@ -20,7 +20,7 @@ use crate::noise::NoiseOn;
 use crate::registry::Entry;
 use std::sync::Arc;
 
-/// The rate that the solvers here are asked for where any favourable point will do.
+/// The solvers are asked for this rate if any favourable point is enough.
 const ANY_RATE: f64 = 1.0 - 1e-12;
 
 pub(super) const ENTRY: Entry<dyn RecourseMethod> = Entry {
@@ -61,8 +61,8 @@ impl RecourseMethod for Probe {
             })
         };
         let actions = &task.actions;
-        // The exact solver chooses categories itself, unless what comes of them depends on the
-        // choice.
+        // The exact solver chooses categories itself, unless the model may change, changes of
+        // category may fail, or there are relations.
         let chosen = !exact
             || task.shift.is_some()
             || actions.has_failures()
@@ -75,8 +75,8 @@ impl RecourseMethod for Probe {
     }
 }
 
-/// Fails where relations between features, or categories that may not be reached, go with something
-/// that no solver here takes.
+/// Fails if relations between features, or changes of category that may fail, are combined with
+/// something that no solver supports.
 fn check_relations(task: &Task) -> Result<()> {
     let actions = &task.actions;
     let refuse = |what: &str, why: &str| {

@@ -64,7 +64,7 @@ impl RecourseMethod for ProbeTree {
         if task.noise.as_independent().is_none() {
             return Err(Error::Unsupported {
                 what: format!("method {NAME} under {} noise", task.noise.name()),
-                why: "Theorem 2 needs noise that misses each feature on its own".to_owned(),
+                why: "Theorem 2 needs noise that is independent over features".to_owned(),
             });
         }
         self.check_options(&task.options)?;

@@ -1,21 +1,20 @@
-//! What may come of a move: changes of category that fail.
+//! Possible outcomes of a change, because changes of category may fail.
 
 use super::{Actions, same};
 use crate::schema::Group;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Outcomes that are told apart. All of them where at most ten changes may fail.
+/// The largest number of outcomes that are listed: all of them if at most ten changes may fail.
 const MOST: usize = 1 << 10;
 
-/// What may come of a move, each change failing by itself while everything else happens.
+/// The possible outcomes of a change. Changes of category fail independently of each other.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcomes {
-    /// Probabilities and points, the one where everything succeeds first; empty where nothing can
-    /// fail.
+    /// Probabilities and points, first the point if everything succeeds. Empty if nothing can fail.
     pub points: Vec<(f64, Vec<f64>)>,
-    /// Probability of the outcomes that are not among them: 0 unless very many changes may fail. To
-    /// stay on the safe side, count it as rejected.
+    /// Total probability of all other outcomes: 0 unless more than ten changes may fail. To stay on
+    /// the safe side, count it as rejected.
     pub rest: f64,
 }
 
@@ -27,12 +26,12 @@ impl Outcomes {
 }
 
 impl Actions {
-    /// Whether a group that may change may fail to.
+    /// Whether there is a group that may change and can fail to change.
     pub fn has_failures(&self) -> bool {
         (0..self.groups.len()).any(|g| self.groups[g].p_fail() > 0.0 && self.is_mutable_group(g))
     }
 
-    /// Groups that differ between `from` and `to`, and may fail to change.
+    /// The groups that differ between `from` and `to` and can fail to change.
     pub fn failing<'a>(
         &'a self,
         from: &'a [f64],
@@ -42,7 +41,7 @@ impl Actions {
         self.groups.iter().filter(|group| group.p_fail() > 0.0).filter(changes)
     }
 
-    /// What may come of a move from `from` to `to`: the most probable outcomes, a thousand at most.
+    /// The most probable outcomes of a change from `from` to `to`, at most 1,024.
     pub fn outcomes(&self, from: &[f64], to: &[f64]) -> Outcomes {
         let failing: Vec<&Group> = self.failing(from, to).collect();
         if failing.is_empty() {
@@ -71,7 +70,7 @@ fn undone(group: &Group, from: &[f64], point: &[f64]) -> Vec<f64> {
     failed
 }
 
-/// An outcome, as how it differs from the most probable one.
+/// An outcome, stored as its difference from the most probable one.
 #[derive(PartialEq)]
 struct Flips {
     probability: f64,
@@ -94,9 +93,9 @@ impl PartialOrd for Flips {
     }
 }
 
-/// The most probable outcomes, and what everything else comes to.
+/// The most probable outcomes, and the total probability of all others.
 fn most_probable(failing: &[&Group], from: &[f64], to: &[f64]) -> Outcomes {
-    // By how little it takes from the probability that one comes out as it rarely does.
+    // Sorted by how little the probability falls if a group has its less likely result.
     let odds = |group: &Group| {
         let p = group.p_fail();
         p.min(1.0 - p) / p.max(1.0 - p)
@@ -107,9 +106,9 @@ fn most_probable(failing: &[&Group], from: &[f64], to: &[f64]) -> Outcomes {
     let most: f64 = groups.iter().map(|group| group.p_fail().max(1.0 - group.p_fail())).product();
     let mut heap = BinaryHeap::from([Flips { probability: most, places: Vec::new() }]);
     let mut points = vec![(success, to.to_vec())];
-    let mut told = success;
-    // One flip more, or the last one moved on by a place: every set comes once, after a more
-    // probable one.
+    let mut listed = success;
+    // The successors of a set have one more flip, or its last flip moved by one place. Every set is
+    // reached exactly once, and after a more probable one.
     while let Some(Flips { probability, places }) = heap.pop().filter(|_| points.len() < MOST) {
         let next = places.last().map_or(0, |last| last + 1);
         if let Some(group) = groups.get(next) {
@@ -122,16 +121,17 @@ fn most_probable(failing: &[&Group], from: &[f64], to: &[f64]) -> Outcomes {
                 heap.push(Flips { probability: p, places: moved });
             }
         }
-        // Which changes fail: those that usually do and are not flipped, and the other way round.
+        // A change fails if failure is its more likely result and it is not flipped, or the other
+        // way round.
         let fails = |place: usize| (groups[place].p_fail() > 0.5) != places.contains(&place);
         let failed: Vec<usize> = (0..groups.len()).filter(|&place| fails(place)).collect();
         if !failed.is_empty() {
             let point = |point: Vec<f64>, &place: &usize| undone(groups[place], from, &point);
             points.push((probability, failed.iter().fold(to.to_vec(), point)));
-            told += probability;
+            listed += probability;
         }
     }
-    Outcomes { points, rest: (1.0 - told).max(0.0) }
+    Outcomes { points, rest: (1.0 - listed).max(0.0) }
 }
 
 #[cfg(test)]
@@ -171,8 +171,8 @@ mod tests {
                 assert!((p - probability(point)).abs() < 1e-12, "case {case}");
                 assert!((p - expected).abs() < 1e-12, "case {case}: {p} {expected}");
             }
-            let told: f64 = seen.points.iter().map(|(p, _)| p).sum();
-            assert!((told + seen.rest - 1.0).abs() < 1e-12, "case {case}");
+            let listed: f64 = seen.points.iter().map(|(p, _)| p).sum();
+            assert!((listed + seen.rest - 1.0).abs() < 1e-12, "case {case}");
             let mut points: Vec<_> = seen.points.iter().map(|(_, point)| point.clone()).collect();
             points.sort_by(|a, b| a.partial_cmp(b).unwrap());
             points.dedup();

@@ -52,8 +52,7 @@ impl Point {
     }
 }
 
-/// All points, and the same as a file: data, classifier, method, what was varied, and what came of
-/// it.
+/// All points, and the same as a file: data, classifier, method, varied setting and results.
 fn collect(lab: &Laboratory, runs: &[Run]) -> Result<String, Error> {
     let mut rows = Vec::new();
     for run in runs {

@@ -45,8 +45,8 @@ pub(super) fn read(
     let each = "split";
     let features: Vec<usize> = section.array("split_feature", n_splits, each, "a whole number")?;
     let thresholds: Vec<f64> = section.array("threshold", n_splits, each, "a number")?;
-    // A split between missing values and all others is at infinity; one below everything splits
-    // nothing.
+    // A split between missing values and all others has the threshold infinity. A threshold below
+    // all values splits nothing.
     if let Some(threshold) = thresholds.iter().find(|t| t.is_nan() || **t == f64::NEG_INFINITY) {
         return Err(section.error("threshold", format!("has {threshold}, which splits nothing")));
     }
@@ -126,13 +126,13 @@ fn missing_goes_left(section: &Section<'_>, i: usize, kind: u8, threshold: f64) 
     }
 }
 
-/// The threshold for values of which none was turned into zero: every value takes the branch that
-/// it takes there.
+/// The threshold for original values. LightGBM replaces values near zero by zero; here every value
+/// takes the same branch without that.
 fn cut(threshold: f64) -> f64 {
     match threshold {
         below if (-ZERO..0.0).contains(&below) => (-ZERO).next_down(),
         above if (0.0..ZERO).contains(&above) => ZERO,
-        // Infinity is above every finite value, as the largest of them is not below any.
+        // Infinity and the largest finite number separate the same finite values.
         other => other.min(f64::MAX),
     }
 }

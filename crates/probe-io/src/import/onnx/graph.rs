@@ -15,9 +15,10 @@ use probe_core::schema::Coding;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Entries that may be made in all: what a file asks for must not outgrow it without limit.
+/// Limit on the number of entries that are computed, so that a small file cannot need unlimited
+/// memory.
 const BUDGET: usize = 1 << 25;
-/// Before it, operators joined tables and constants by rules of their own.
+/// Older operator sets combine tables and constants by other rules.
 const OLDEST_SET: i64 = 7;
 /// More columns than a model of people has.
 const MOST_COLUMNS: i64 = 1 << 16;
@@ -27,8 +28,8 @@ const MOST_COLUMNS: i64 = 1 << 16;
 pub(super) struct Layer {
     /// What its activation is applied to.
     pub before: Affine,
-    /// What `before` was made from, to know it again: the same activation of the same values is one
-    /// layer.
+    /// The source of `before`, by which it is recognised: the same activation of the same values is
+    /// one layer.
     root: Rc<Affine>,
     line: (f64, f64),
     pub activation: Activation,
@@ -48,7 +49,7 @@ pub(super) struct Graph {
     pub opset: i64,
     budget: usize,
     values: BTreeMap<String, Value>,
-    /// Where it is now, for messages.
+    /// The current operator, for messages.
     place: String,
 }
 

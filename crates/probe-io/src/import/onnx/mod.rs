@@ -4,9 +4,9 @@
 //! The graph is followed from its inputs with values that represent every row ([`value::Value`]):
 //! columns made of one input each, affine maps of the columns or of a layer's units, functions of
 //! each entry. Two affine maps in a row are one, so that scalers, batch normalisation and one-hot
-//! encoders end up in the first layer; cuts of trees are moved to the inputs. What an operator
-//! makes that is not among these is unknown, and refused by the operator's name if the score needs
-//! it.
+//! encoders end up in the first layer; cuts of trees are moved to the inputs. Other results of
+//! operators are unknown. If the score needs one, the file is rejected with the name of the
+//! operator.
 
 mod affine;
 mod build;

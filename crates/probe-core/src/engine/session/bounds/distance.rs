@@ -1,4 +1,4 @@
-//! What it costs at least to move so many standard deviations of the noise away.
+//! The least cost of moving a given distance, in standard deviations of the noise.
 //!
 //! The problem is to minimise $C(\delta)$ subject to $\sum_j (\delta_j/\sigma_j)^2 \ge d^2$ and
 //! $|\delta_j| \le$ cap. Let $v_j = (\delta_j/\sigma_j)^2 \le V_j = \min(\mathrm{cap}_j/\sigma_j,
@@ -12,26 +12,27 @@
 
 use crate::cost::Norm;
 
-/// Shares of squared distances below which what is missing is rounding.
+/// A squared distance that is short by less than this share counts as reached.
 const ROUNDING: f64 = 1e-8;
 
-/// How one feature or category may move away.
+/// What one feature or category can contribute to a distance.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Way {
-    /// The least total for each squared deviation.
+pub(super) struct Move {
+    /// Lower bound on the norm's total per squared deviation.
     slope: f64,
-    /// The least weighted move for each deviation.
+    /// Lower bound on the weighted move per deviation.
     price: f64,
-    /// The most squared deviations.
+    /// The largest possible squared distance, in squared deviations.
     most: f64,
 }
 
-impl Way {
-    /// No way at all.
+impl Move {
+    /// No possible move.
     pub(super) const NONE: Self = Self { slope: f64::INFINITY, price: f64::INFINITY, most: 0.0 };
 
-    /// A number that may move to `cap` deviations away, where one deviation is a weighted move of
-    /// `price`; it ends between the two distances of `steps` where it moves by steps.
+    /// A number that may move up to `cap` deviations, where one deviation is a weighted move of
+    /// `price`. If it moves by steps, `steps` has the last step before distance `d` and the first
+    /// one beyond.
     pub(super) fn of_number(
         norm: &dyn Norm,
         d: f64,
@@ -44,13 +45,13 @@ impl Way {
         }
     }
 
-    /// The better of two moves of so many deviations.
+    /// Either of two moves of these lengths, in deviations.
     fn of_ends(norm: &dyn Norm, d: f64, price: f64, ends: [f64; 2]) -> Self {
         let end = |u: f64| Self::of_choice(norm.add(0.0, price * u), price * u, u, d);
         end(ends[0]).or(end(ends[1]))
     }
 
-    /// A move of `distance` deviations that has this total, and is this weighted move.
+    /// A move of `distance` deviations with this total, which is a weighted move of `moved`.
     pub(super) fn of_choice(total: f64, moved: f64, distance: f64, d: f64) -> Self {
         let useful = distance.min(d);
         if useful > 0.0 {
@@ -60,7 +61,7 @@ impl Way {
         }
     }
 
-    /// Either of two ways.
+    /// Bounds that hold for both moves.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             slope: self.slope.min(other.slope),
@@ -70,30 +71,30 @@ impl Way {
     }
 }
 
-/// The least total with which `ways`, at most `max_changes` of them, together are `d` deviations
-/// away; `None` if they never are.
+/// The least total with which at most `max_changes` of these `moves` together reach a distance of
+/// `d` deviations; `None` if they cannot.
 pub(super) fn least_total(
     norm: &dyn Norm,
     d: f64,
-    ways: &mut [Way],
+    moves: &mut [Move],
     max_changes: Option<usize>,
 ) -> Option<f64> {
     let needed = d * d * (1.0 - ROUNDING);
-    let changes = max_changes.unwrap_or(ways.len()).min(ways.len());
-    ways.sort_by(|a, b| b.most.total_cmp(&a.most));
-    if ways[..changes].iter().map(|way| way.most).sum::<f64>() < needed {
+    let changes = max_changes.unwrap_or(moves.len()).min(moves.len());
+    moves.sort_by(|a, b| b.most.total_cmp(&a.most));
+    if moves[..changes].iter().map(|one| one.most).sum::<f64>() < needed {
         return None;
     }
-    Some(if norm.is_separable() { knapsack(needed, ways) } else { largest(needed, ways) })
+    Some(if norm.is_separable() { knapsack(needed, moves) } else { largest(needed, moves) })
 }
 
-/// Fills ways in ascending order of slope.
-fn knapsack(needed: f64, ways: &mut [Way]) -> f64 {
-    ways.sort_by(|a, b| a.slope.total_cmp(&b.slope));
+/// Makes moves in ascending order of slope.
+fn knapsack(needed: f64, moves: &mut [Move]) -> f64 {
+    moves.sort_by(|a, b| a.slope.total_cmp(&b.slope));
     let (mut rest, mut total) = (needed, 0.0);
-    for way in ways.iter().filter(|way| way.most > 0.0) {
-        let part = way.most.min(rest);
-        total += way.slope * part;
+    for one in moves.iter().filter(|one| one.most > 0.0) {
+        let part = one.most.min(rest);
+        total += one.slope * part;
         rest -= part;
         if rest <= 0.0 {
             break;
@@ -102,22 +103,23 @@ fn knapsack(needed: f64, ways: &mut [Way]) -> f64 {
     total
 }
 
-/// The largest move that everything needs to make.
-fn largest(needed: f64, ways: &mut [Way]) -> f64 {
-    let end = |way: &Way| way.price * way.most.sqrt();
-    ways.sort_by(|a, b| end(a).total_cmp(&end(b)));
-    let inverse = |way: &Way| if way.most > 0.0 { (way.price * way.price).recip() } else { 0.0 };
-    // The first ways have come to their ends; the others grow with the square of the move.
-    let mut growing: f64 = ways.iter().map(inverse).sum();
+/// The smallest largest move that is enough, if every feature moves as far as it allows.
+fn largest(needed: f64, moves: &mut [Move]) -> f64 {
+    let end = |one: &Move| one.price * one.most.sqrt();
+    moves.sort_by(|a, b| end(a).total_cmp(&end(b)));
+    let inverse = |one: &Move| if one.most > 0.0 { (one.price * one.price).recip() } else { 0.0 };
+    // Moves before this one have reached their ends; the others grow with the square of the largest
+    // move.
+    let mut growing: f64 = moves.iter().map(inverse).sum();
     let mut ended = 0.0;
-    for way in ways.iter().filter(|way| way.most > 0.0) {
+    for one in moves.iter().filter(|one| one.most > 0.0) {
         let t = ((needed - ended).max(0.0) / growing).sqrt();
-        if t <= end(way) {
+        if t <= end(one) {
             return t;
         }
-        (ended, growing) = (ended + way.most, growing - inverse(way));
+        (ended, growing) = (ended + one.most, growing - inverse(one));
     }
-    ways.iter().map(end).filter(|t| t.is_finite()).fold(0.0, f64::max)
+    moves.iter().map(end).filter(|t| t.is_finite()).fold(0.0, f64::max)
 }
 
 #[cfg(test)]
@@ -132,9 +134,9 @@ mod tests {
 
     fn least(name: &str, d: f64, numbers: &[(f64, f64)], k: Option<usize>) -> Option<f64> {
         let norm = norm(name);
-        let way = |number: &(f64, f64)| Way::of_number(norm, d, *number, None);
-        let mut ways: Vec<Way> = numbers.iter().map(way).collect();
-        least_total(norm, d, &mut ways, k).map(|total| norm.finish(total))
+        let way = |number: &(f64, f64)| Move::of_number(norm, d, *number, None);
+        let mut moves: Vec<Move> = numbers.iter().map(way).collect();
+        least_total(norm, d, &mut moves, k).map(|total| norm.finish(total))
     }
 
     #[test]
@@ -201,7 +203,7 @@ mod tests {
     fn steps_cost_what_the_next_one_does() {
         // Steps of two deviations: 3 of them take two steps, or one and the chord of the rest.
         let norm = norm("l1");
-        let way = Way::of_number(norm, 3.0, (1.0, f64::INFINITY), Some([2.0, 4.0]));
-        assert_eq!(way, Way { slope: 4.0 / 9.0, price: 1.0, most: 9.0 });
+        let way = Move::of_number(norm, 3.0, (1.0, f64::INFINITY), Some([2.0, 4.0]));
+        assert_eq!(way, Move { slope: 4.0 / 9.0, price: 1.0, most: 9.0 });
     }
 }

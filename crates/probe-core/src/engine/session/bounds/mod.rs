@@ -1,13 +1,13 @@
-//! What is proven of all admissible answers to a person: what each of them costs at least, or that
-//! there are none.
+//! What is proven about all admissible answers to a person: the least that any of them costs, or
+//! that there are none.
 //!
-//! An exact solver proves its own answers, and nothing here is run then. For all others each of
-//! [`BOUNDS`] adds what it can show, whatever the method was:
+//! An exact solver proves its own answers, so that nothing here runs. For all other answers, of any
+//! method, each of [`BOUNDS`] adds what it can show:
 //!
-//! - `reach`: the score of everything within reach is bounded; if even that is no yes, there is no
-//!   answer;
-//! - `noise`: under Gaussian noise no answer is nearer than the smoothed margin allows;
-//! - `rows`: where everything that may change is countable, all cheaper rows are looked at.
+//! - `reach`: an upper bound on the score over everything within reach; if even that is a
+//!   rejection, there is no answer;
+//! - `noise`: under Gaussian noise, the person's smoothed margin says how far away every answer is;
+//! - `rows`: if everything that may change is countable, all cheaper rows are judged.
 
 mod distance;
 mod noise;
@@ -22,13 +22,13 @@ use crate::engine::Engine;
 use crate::engine::outcome::Proof;
 use crate::error::Result;
 
-/// A way to prove something of all answers to one person after another.
+/// A way to prove something about all answers to a person.
 trait Bound {
-    /// Adds to `proof` what this way can show.
+    /// Adds to `proof` what can be shown in this way.
     fn prove(&mut self, person: &mut Person<'_, '_>, proof: &mut Proof) -> Result<()>;
 }
 
-/// Makes a bound for an engine; `None` where it would never show anything.
+/// Makes a bound for an engine; `None` if it could never show anything.
 type Make = for<'e> fn(&'e Engine) -> Option<Box<dyn Bound + 'e>>;
 
 /// All bounds, in the order in which they are tried.
@@ -49,17 +49,19 @@ struct Person<'p, 'e> {
     /// What changes cost.
     cost: &'p Cost,
     max_rate: f64,
-    /// The cost of an answer that meets the target: no more than that needs to be shown.
-    told: Option<f64>,
+    /// The cost of an answer that meets the target, if there is one. A higher bound than this is of
+    /// no use.
+    answer_cost: Option<f64>,
 }
 
 impl<'e, J: Judge> Case<'_, 'e, J> {
-    /// What is proven of all answers of at most `max_rate` to the person, who scores `score`;
-    /// `told` is the cost of one of them. The printed row stays as it is.
+    /// What is proven about all answers with a rate of at most `max_rate` to the person, whose
+    /// score is `score`. `answer_cost` is the cost of one of them, if one is known. The printed row
+    /// stays as it is.
     pub(super) fn prove(
         &mut self,
         (score, max_rate): (f64, f64),
-        told: Option<f64>,
+        answer_cost: Option<f64>,
     ) -> Result<Proof> {
         let Self { engine, person, proposer, rounding, judge, bounds } = self;
         let engine: &'e Engine = engine;
@@ -74,7 +76,7 @@ impl<'e, J: Judge> Case<'_, 'e, J> {
             judge: &mut **judge,
             cost: proposer.cost(),
             max_rate,
-            told,
+            answer_cost,
         };
         for bound in bounds {
             bound.prove(&mut person, &mut proof)?;

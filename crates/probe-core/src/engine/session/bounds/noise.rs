@@ -1,24 +1,24 @@
 //! No answer is nearer than the smoothed margin allows.
 //!
-//! With $M(x) = \Phi^{-1}(1 - \Delta(x))$ and Gaussian noise that acts on features $A$ whatever
-//! changes, $M(x + \delta) \le M(x) + \sqrt{\delta_A^\top\Sigma_{AA}^{-1}\delta_A}$ for every
-//! $\delta$ that changes features of $A$ alone, whatever the model: see [`crate::theory`], of which
-//! this is [`least_distance`] with the noise as the unit. An answer has $M \ge z_r$, so it is $d =
-//! z_r - M(x)$ away in that metric, and costs what `distance` says. Correlated noise: with $P =
-//! \Sigma_{AA}^{-1}$, $\delta^\top P\delta$ is convex and so largest at a corner of the ball of
-//! cost $C$, $C^2\max_j P_{jj}/c_j^2$ under `l1`, and at most $C^2$ times the sum (`linf`) or the
-//! largest row sum (`l2`) of $|P_{ij}|/(c_ic_j)$.
+//! With $M(x) = \Phi^{-1}(1 - \Delta(x))$ and Gaussian noise that acts on features $A$ regardless
+//! of what changes, $M(x + \delta) \le M(x) + \sqrt{\delta_A^\top\Sigma_{AA}^{-1}\delta_A}$ for
+//! every $\delta$ that changes features of $A$ alone, for any model: see [`crate::theory`], of
+//! which this is [`least_distance`] with the noise as the unit. An answer has $M \ge z_r$, so that
+//! it is at least $d = z_r - M(x)$ away in that metric. `distance` computes the least cost of going
+//! that far. Correlated noise: with $P = \Sigma_{AA}^{-1}$, $\delta^\top P\delta$ is convex and so
+//! largest at a corner of the ball of cost $C$, $C^2\max_j P_{jj}/c_j^2$ under `l1`, and at most
+//! $C^2$ times the sum (`linf`) or the largest row sum (`l2`) of $|P_{ij}|/(c_ic_j)$.
 //!
-//! A feature or a category without noise may change the margin by any amount: an answer that
-//! changes one costs at least the cheapest such change, and the bound is the smaller of the two.
-//! Nothing is claimed for noise on changed features only, where $M$ depends on what changes, and
-//! for noise that is not Gaussian.
+//! A change of a feature or a category without noise may change the margin by any amount. An answer
+//! with such a change costs at least as much as the cheapest one, and the bound is the smaller of
+//! the two. There is no bound for noise on changed features only, because $M$ then depends on what
+//! changes, and none for noise that is not Gaussian.
 //!
-//! Where the margin is sampled, the bound is one on fresh, independent samples around the person,
-//! which fails with the error probability of a certificate. The same samples may serve a
-//! certificate: each of the two statements holds with its own confidence.
+//! If the margin is sampled, an upper bound on it is computed from fresh, independent samples
+//! around the person. It fails with the error probability of a certificate. A certificate may use
+//! the same samples, because each of the two statements holds with its own confidence.
 
-use super::distance::{Way, least_total};
+use super::distance::{Move, least_total};
 use super::{Bound, Make, Person};
 use crate::engine::outcome::Proof;
 use crate::error::Result;
@@ -28,11 +28,12 @@ use crate::recourse::{Reason, Task};
 use crate::schema::Grid;
 use crate::theory::least_distance;
 
-/// What rounding may add to a distance.
+/// Distances are reduced by this, to be on the safe side of rounding: as a share and in deviations.
 const ROUNDING: f64 = 1e-9;
-/// A distance in deviations at which noise is none.
+/// Beyond this distance, in deviations, the noise is too small for a useful bound.
 const FAR: f64 = 1e100;
-/// The least pivot of a correlation matrix that is inverted, and what rounding may add then.
+/// A correlation matrix with a smaller pivot is not inverted; the share by which rounding may be
+/// off in the others.
 const LEAST_PIVOT: f64 = 1e-6;
 const ROUNDING_OF_INVERSE: f64 = 1e-6;
 
@@ -46,7 +47,7 @@ pub(super) const MAKE: Make = |engine| {
         true => None,
         false => Some(precision(gaussian, &sd)?),
     };
-    Some(Box::new(Noise { task, sd, precision, ways: Vec::new() }))
+    Some(Box::new(Noise { task, sd, precision, moves: Vec::new() }))
 };
 
 struct Noise<'e> {
@@ -56,7 +57,7 @@ struct Noise<'e> {
     /// The inverse of the covariance, for correlated noise: 0 in rows and columns of features
     /// without noise.
     precision: Option<Vec<f64>>,
-    ways: Vec<Way>,
+    moves: Vec<Move>,
 }
 
 impl Bound for Noise<'_> {
@@ -80,7 +81,7 @@ impl Bound for Noise<'_> {
             (Some(away), Some(exactly)) => away.min(exactly),
             (Some(total), None) | (None, Some(total)) => total,
             (None, None) => {
-                // Only a margin that is no guess proves it; a sampled one bounds no cost either.
+                // A sampled margin does not prove that there is no answer.
                 proof.none = known.certain.then_some(Reason::RateNotReachable);
                 return Ok(());
             }
@@ -127,8 +128,10 @@ impl Noise<'_> {
         least
     }
 
-    /// Whether noise acts on every column that a change of category changes. A correlated inverse
-    /// is not asked about categories, and one that may fail is not where it was meant to be.
+    /// Whether noise acts on every column that a change of category changes. Under correlated noise
+    /// every change of category counts as one without noise, because [`Noise::least_correlated`]
+    /// looks at numbers only. Changes that may fail need no special case: a failed change leaves
+    /// the point nearer to the person.
     fn is_noisy(&self, g: usize, from: usize, to: usize) -> bool {
         let group = &self.task.actions.groups()[g];
         let values = group.values(from).iter().zip(group.values(to));
@@ -140,15 +143,15 @@ impl Noise<'_> {
     fn least_independent(&mut self, person: &Person<'_, '_>, d: f64) -> Option<f64> {
         let (actions, cost, from) = (&self.task.actions, person.cost, person.rounding.from());
         let norm = cost.norm();
-        let mut ways = std::mem::take(&mut self.ways);
-        ways.clear();
+        let mut moves = std::mem::take(&mut self.moves);
+        moves.clear();
         for (j, &x) in from.iter().enumerate() {
             let sd = self.sd[j];
             if !(sd > 0.0 && actions.is_mutable_numeric(j)) {
                 continue;
             }
             let Some((low, high)) = actions.interval(j, x) else { continue };
-            let mut both = Way::NONE;
+            let mut both = Move::NONE;
             for (way, end) in [(1.0, high), (-1.0, low)] {
                 let cap = way * (end - x);
                 if cap > 0.0 {
@@ -158,17 +161,17 @@ impl Noise<'_> {
                             .map(|step| step.min(cap) / sd)
                     });
                     let price = cost.weight(j, way) * sd;
-                    both = both.or(Way::of_number(norm, d, (price, cap / sd), steps));
+                    both = both.or(Move::of_number(norm, d, (price, cap / sd), steps));
                 }
             }
-            ways.push(both);
+            moves.push(both);
         }
         for (g, group) in actions.groups().iter().enumerate() {
             let Some(current) = group.option_of(from).filter(|_| actions.is_mutable_group(g))
             else {
                 continue;
             };
-            let mut any = Way::NONE;
+            let mut any = Move::NONE;
             for option in (0..group.n_options()).filter(|&o| o != current) {
                 if group.allows(current, option) && self.is_noisy(g, current, option) {
                     let moved = |k: usize| group.values(option)[k] - group.values(current)[k];
@@ -178,17 +181,17 @@ impl Noise<'_> {
                     };
                     let squares: f64 = group.columns().iter().enumerate().map(square).sum();
                     let total = cost.of_choice(group, current, option);
-                    any = any.or(Way::of_choice(total, total, squares.sqrt(), d));
+                    any = any.or(Move::of_choice(total, total, squares.sqrt(), d));
                 }
             }
-            ways.push(any);
+            moves.push(any);
         }
-        let least = least_total(norm, d, &mut ways, actions.max_changes());
-        self.ways = ways;
+        let least = least_total(norm, d, &mut moves, actions.max_changes());
+        self.moves = moves;
         least
     }
 
-    /// The same where the noise is correlated, without regard to how far features may move.
+    /// [`Noise::least_independent`] for correlated noise. It ignores how far features may move.
     fn least_correlated(&self, person: &Person<'_, '_>, d: f64) -> Option<f64> {
         let precision = self.precision.as_ref()?;
         let (actions, cost, n) = (&self.task.actions, person.cost, self.sd.len());
@@ -205,7 +208,7 @@ impl Noise<'_> {
             (row_sum, sum) = (row_sum.max(row), sum + row);
             largest = largest.max(precision[i * n + i] / (w_i * w_i));
         }
-        // The square of the distance that a cost of one buys at most.
+        // The largest squared distance that a cost of 1 can buy.
         let bought = match (norm.is_linear(), norm.is_separable()) {
             (true, _) => largest,
             (false, true) => row_sum,
@@ -216,22 +219,24 @@ impl Noise<'_> {
     }
 }
 
-/// How far the next step at least `far` away is, going up or down as the sign of `way` says.
+/// The distance to the next step that is at least `far` away, upwards or downwards by the sign of
+/// `way`.
 fn step_beyond(grid: Grid, x: f64, way: f64, far: f64) -> f64 {
     let at = x + way * far;
     let distance = way * (if way > 0.0 { grid.above(at) } else { grid.below(at) } - x);
-    // A value is taken for the step that is next to it, and where a person is now is no step away.
+    // Values almost at a step count as being on it, and a step at the person's own value does not
+    // count.
     if distance >= far.max(1e-9 * grid.step) { distance } else { distance + grid.step }
 }
 
-/// How far the last step less than `far` away is; 0 if there is none.
+/// The distance to the last step that is less than `far` away; 0 if there is none.
 fn step_before(grid: Grid, x: f64, way: f64, far: f64) -> f64 {
     let at = x + way * far;
     (way * (if way > 0.0 { grid.below(at) } else { grid.above(at) } - x)).max(0.0)
 }
 
-/// The inverse of the covariance of the features that have noise; `None` where it is too close to
-/// none.
+/// The inverse of the covariance of the features that have noise; `None` if the matrix is nearly
+/// singular.
 fn precision(gaussian: &Gaussian, sd: &[f64]) -> Option<Vec<f64>> {
     let (n, noisy): (usize, Vec<usize>) =
         (sd.len(), (0..sd.len()).filter(|&j| sd[j] > 0.0).collect());

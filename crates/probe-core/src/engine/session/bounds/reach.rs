@@ -1,4 +1,4 @@
-//! No answer where the score of everything within reach is no yes.
+//! There is no answer if the model rejects everything within reach.
 
 use super::{Bound, Make, Person};
 use crate::engine::Engine;
@@ -12,8 +12,8 @@ struct Reach<'e>(&'e Engine);
 
 impl Bound for Reach<'_> {
     fn prove(&mut self, person: &mut Person<'_, '_>, proof: &mut Proof) -> Result<()> {
-        // A method that found a yes, and a person who has one, show that there are some.
-        if person.told.is_none() && person.score <= 0.0 {
+        // An accepted answer, or an accepted person, shows that something within reach is accepted.
+        if person.answer_cost.is_none() && person.score <= 0.0 {
             proof.none = infeasible(self.0.task(), person.rounding.from());
         }
         Ok(())

@@ -1,8 +1,8 @@
-//! All rows there are, where everything that may change is countable.
+//! All possible rows, if everything that may change is countable.
 //!
-//! Rows are printed and judged as answers are, in ascending order of what they cost. A row is no
-//! answer if it is not admissible, if it is no yes, or if its exact rate is above the target. The
-//! first row that may be one is a bound on the cost of answers; if there is none, there is no
+//! Rows are printed and judged like answers, in ascending order of cost. A row is not an answer if
+//! it is not admissible, if it is rejected, or if its exact rate is above the target. The cost of
+//! the first row that may be an answer is a lower bound; if there is no such row, there is no
 //! answer.
 
 use super::{Bound, Make, Person};
@@ -10,12 +10,13 @@ use crate::engine::outcome::Proof;
 use crate::error::Result;
 use crate::recourse::{Reason, Task};
 
-/// Rows that are looked at to show that there is no answer, and that no answer is cheaper; exact
-/// rates that are worked out for one person.
+/// Most rows that are judged to show that there is no answer.
 const MOST_ROWS: usize = 100_000;
+/// Most rows that are judged to show that no answer is cheaper than the one found.
 const MOST_CHEAPER_ROWS: usize = 512;
+/// Most exact rates that are computed for one person.
 const MOST_RATES: usize = 2_048;
-/// The share of a cost within which rows cost the same.
+/// Costs that differ by less than this share count as equal.
 const ROUNDING: f64 = 1e-9;
 
 pub(super) const MAKE: Make = |engine| {
@@ -30,8 +31,8 @@ struct Rows<'e> {
     task: &'e Task,
 }
 
-/// What a feature or a category may become: its columns with their values, and what that adds to
-/// the norm's total.
+/// One value that a feature or a category may take: its columns with their values, and what the
+/// change adds to the norm's total.
 struct Choice {
     total: f64,
     values: Vec<(usize, f64)>,
@@ -39,16 +40,16 @@ struct Choice {
 
 impl Bound for Rows<'_> {
     fn prove(&mut self, person: &mut Person<'_, '_>, proof: &mut Proof) -> Result<()> {
-        let below = person.told.map_or(f64::INFINITY, |cost| cost * (1.0 - ROUNDING));
-        let most = if person.told.is_some() { MOST_CHEAPER_ROWS } else { MOST_ROWS };
+        let below = person.answer_cost.map_or(f64::INFINITY, |cost| cost * (1.0 - ROUNDING));
+        let most = if person.answer_cost.is_some() { MOST_CHEAPER_ROWS } else { MOST_ROWS };
         let Some(choices) = self.choices(person) else { return Ok(()) };
         let Some(rows) = self.rows(person, &choices, below, most) else { return Ok(()) };
         let printed = person.rounding.keep();
-        let found = look_at(person, &choices, &rows);
+        let found = first_possible_answer(person, &choices, &rows);
         person.rounding.restore(printed);
-        *proof = proof.and(&match (found?, person.told) {
+        *proof = proof.and(&match (found?, person.answer_cost) {
             (Ok(least), _) => Proof::certain(least),
-            (Err(_), Some(told)) => Proof::certain(told),
+            (Err(_), Some(answer_cost)) => Proof::certain(answer_cost),
             (Err(Reason::InfeasibleWithinBounds), None) if self.limits_changes(&choices) => {
                 Proof::none(Reason::InfeasibleWithinMaxChanges)
             }
@@ -59,8 +60,8 @@ impl Bound for Rows<'_> {
 }
 
 impl Rows<'_> {
-    /// Everything that may change, each with what it may become, the person's own first; `None`
-    /// where that has no end, or there is nothing that the person may be.
+    /// The choices of each feature and category, the person's own value first. `None` if there are
+    /// too many, or if a feature has no admissible value.
     fn choices(&self, person: &Person<'_, '_>) -> Option<Vec<Vec<Choice>>> {
         let (actions, cost, from) = (&self.task.actions, person.cost, person.rounding.from());
         let norm = cost.norm();
@@ -95,7 +96,7 @@ impl Rows<'_> {
         Some(all)
     }
 
-    /// Whether more could change than may.
+    /// Whether the limit on the number of changes can bind.
     fn limits_changes(&self, choices: &[Vec<Choice>]) -> bool {
         let movable = choices.iter().filter(|feature| feature.len() > 1).count();
         self.task.actions.max_changes().is_some_and(|most| most < movable)
@@ -138,8 +139,8 @@ impl Rows<'_> {
     }
 }
 
-/// The cost of the first of these rows that may be an answer; why none is, if none is.
-fn look_at(
+/// The cost of the first of these rows that may be an answer, or the reason why none is.
+fn first_possible_answer(
     person: &mut Person<'_, '_>,
     choices: &[Vec<Choice>],
     rows: &[(f64, Vec<u32>)],
@@ -158,8 +159,8 @@ fn look_at(
     Ok(Err(rejected))
 }
 
-/// Whether the printed row may be an answer; `rejected` is why no row so far is one, `rates` counts
-/// those that were worked out.
+/// Whether the printed row may be an answer. `rejected` is the reason why no row so far is one, and
+/// `rates` counts the exact rates computed so far.
 fn may_be_an_answer(
     person: &mut Person<'_, '_>,
     rejected: &mut Reason,

@@ -152,7 +152,7 @@ impl Samples for OnLines<'_> {
     }
 
     fn rate_at_least(&mut self, subject: &Subject<'_>, delta: f64) -> Result<(f64, bool)> {
-        // One block: more of them tell more, and are a few per cent of the work for an answer each.
+        // Only one block: each block takes a few per cent of the work for an answer.
         let Self { pools, lines, masses, .. } = self;
         lines.enter(&subject.from, &subject.point, &subject.active)?;
         lines.aim(&subject.point, None)?;

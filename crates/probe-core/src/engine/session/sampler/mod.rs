@@ -18,8 +18,9 @@ use crate::recourse::Task;
 use outcomes::{Batch, Outcome, Outcomes};
 use std::sync::atomic::AtomicBool;
 
-/// What an exact rate may be too high by: what its boxes leave open.
-const OPEN: f64 = 2e-9;
+/// Boxes leave a little mass undecided, which counts as rejected. An exact rate may be too high by
+/// this much.
+const UNDECIDED: f64 = 2e-9;
 
 /// Attempts per answer. Each reads its own segment of fresh samples.
 pub(super) const ATTEMPTS: usize = 4;
@@ -127,9 +128,9 @@ trait Samples {
     /// variance, the more samples are read.
     fn report(&mut self, subject: &Subject<'_>, pilot: Pilot, max_rate: f64) -> Result<f64>;
 
-    /// A lower bound on the point's rate, which fails with probability `delta`, from a few fresh
-    /// samples; whether it is certain, up to [`OPEN`], because the rate is exact. The point need
-    /// not have been looked at before. 0 where that is not worth its price.
+    /// A lower bound on the point's rate from a few fresh samples, which fails with probability
+    /// `delta`. Also whether the rate is exact, so that the bound is certain up to [`UNDECIDED`].
+    /// The point need not have been given to [`Samples::pilot`] before.
     fn rate_at_least(&mut self, subject: &Subject<'_>, delta: f64) -> Result<(f64, bool)>;
 
     /// Whether [`Samples::is_exact`] is likely to hold for points of this task.
@@ -197,7 +198,7 @@ pub(super) struct Sampler<'e> {
     /// The points that the person may really reach, if changes of category can fail; empty if they
     /// cannot.
     outcomes: Vec<Outcome>,
-    /// Probability of what may come besides, which counts as rejected.
+    /// Total probability of all other outcomes, which count as rejected.
     rest: f64,
     pilot: Pilot,
     /// Whether the pilot's mean is the exact rate.
@@ -293,7 +294,7 @@ impl<'e> Sampler<'e> {
         self.subject.point.copy_from_slice(point);
         self.subject.active.copy_from_slice(active);
         let (rate, certain) = self.samples.rate_at_least(&self.subject, delta)?;
-        Ok(MarginBound::of_rate(if certain { rate - OPEN } else { rate }, certain))
+        Ok(MarginBound::of_rate(if certain { rate - UNDECIDED } else { rate }, certain))
     }
 
     /// Whether rates are likely to be exact.

@@ -19,7 +19,7 @@ pub(super) const MAX_SETS: usize = 64;
 /// The least and the largest number of errors for a reported rate.
 const MIN_REPORTING: usize = 2_048;
 const MAX_REPORTING: usize = Errors::MOST;
-/// Independent errors behind a bound on the rate of the person's own point.
+/// Number of independent errors for the lower bound on the rate of the person's own point.
 const BOUND_ERRORS: usize = 1_024;
 /// Errors that a certificate evaluates at a time.
 const JUDGED: usize = 1_024;

@@ -1,14 +1,15 @@
-//! Scores of rectifier networks in single precision, in two places of eight lines at once, each
-//! with a bound on the rounding error.
+//! Scores of rectifier networks in single precision, at two points of each of eight lines at once,
+//! with a bound on each rounding error.
 //!
-//! Let $u = 2^{-24}$, $\hat a$ what was computed of the activations $a$ of a layer, and $E \ge
-//! \lVert\hat a - a\rVert$. A sum of $n$ fused products with rounded weights is off by $(n + 1)u$
-//! of the magnitudes that enter it at most, to first order; by Cauchy and Schwarz these are
-//! $|b_o| + \lVert w_o\rVert\lVert\hat a\rVert$ for unit $o$. Rectifiers bring no two numbers
-//! further apart. So the next layer has $E' = \lVert W\rVert_2 E + (n + 1)u\,(\lVert b\rVert +
-//! \lVert W\rVert_F\lVert\hat a\rVert)$, where $\lVert\hat a\rVert$ is that of the very place: one
-//! product for each unit. In the first layer $p + tq$ is rounded three times. Magnitudes pushed
-//! through absolute weights would bound the same a thousand times more generously on three layers.
+//! Let $u = 2^{-24}$, $\hat a$ the computed activations of a layer, $a$ the exact ones, and $E \ge
+//! \lVert\hat a - a\rVert$. A sum of $n$ fused products with rounded weights has an error of at
+//! most $(n + 1)u$ times the sum of the magnitudes of its terms, to first order. By Cauchy and
+//! Schwarz this sum is at most $|b_o| + \lVert w_o\rVert\lVert\hat a\rVert$ for unit $o$.
+//! Rectifiers do not increase the distance of two numbers. The next layer therefore has $E' =
+//! \lVert W\rVert_2 E + (n + 1)u\,(\lVert b\rVert + \lVert W\rVert_F\lVert\hat a\rVert)$, where
+//! $\lVert\hat a\rVert$ is computed at each point, with one product per unit. In the first layer $p
+//! + tq$ is rounded three times. On three layers, a bound from products of absolute weights would
+//! be a thousand times larger.
 
 use super::{Deep, Lanes, Matrix, TOGETHER};
 use crate::invalidation::line::LANES;
@@ -16,21 +17,21 @@ use crate::invalidation::line::wide::{Short, Singles};
 use crate::model::Activation;
 use pulp::Simd;
 
-/// Half a unit in the last place of single precision, rounded up for what is beyond first order.
+/// Half a unit in the last place of single precision, rounded up to cover terms of higher order.
 const ROUNDING: f64 = 1.01 / 16_777_216.0;
-/// Added to norms: far more than what numbers below the normal ones lose, and far less than
-/// matters.
+/// Added to norms. Far larger than the errors of subnormal numbers, and far too small to matter.
 const TINY: f64 = 1e-17;
-/// Bounds from here on say nothing, and weights from here on are left to double precision: numbers
-/// may overflow.
+/// Above this, numbers may overflow: larger bounds count as infinite, and networks with larger
+/// weights use double precision.
 const LARGEST: f64 = 1e30;
-/// Rows up to which a matrix is multiplied by itself to bound its norm.
+/// The norm of a matrix with up to this many rows is bounded through its product with its own
+/// transpose.
 const MOST_ROWS: usize = 256;
 
-/// Units up to which a sum of squares is within a thousandth.
+/// With up to this many units, the rounding error of a sum of squares is below a thousandth.
 const MOST_UNITS: usize = 8_000;
 
-/// Two places of eight lines.
+/// Two points of each of eight lines.
 pub(super) type Pair = [Singles; 2];
 
 /// [`Deep`] in single precision.
@@ -49,7 +50,8 @@ struct Layer {
     norms: Norms,
 }
 
-/// Bounds on the norms of a matrix and its bias, and on what a sum of that many products rounds.
+/// Bounds on the norms of a matrix and its bias, and on the rounding error of a sum of that many
+/// products.
 struct Norms {
     largest: f64,
     frobenius: f64,
@@ -57,7 +59,8 @@ struct Norms {
     share: f64,
 }
 
-/// Eight lines in single precision, with norms of their bases and of what a unit of $t$ adds.
+/// Eight lines in single precision, with the norms of their bases and of their change per unit of
+/// $t$.
 #[derive(Default)]
 pub(super) struct Scratch {
     p: Vec<Singles>,
@@ -70,7 +73,7 @@ pub(super) struct Scratch {
 }
 
 impl Norms {
-    /// Of rows of numbers, one after the other.
+    /// From rows of numbers, one after the other.
     fn new(weights: &[f64], n_in: usize, bias: &[f64]) -> Self {
         let rows = || weights.chunks_exact(n_in);
         let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -86,7 +89,7 @@ impl Norms {
             let fourth: f64 = rows().map(|a| rows().map(|b| product(a, b)).sum::<f64>()).sum();
             largest = largest.min(fourth.sqrt().sqrt());
         }
-        // Sums round.
+        // Leaves room for the rounding of the sums.
         let up = |norm: f64| 1.000_001 * norm + TINY;
         let share = (n_in as f64 + 2.0) * ROUNDING;
         Self { largest: up(largest), frobenius: up(frobenius), bias: up(norm(bias)), share }
@@ -104,7 +107,7 @@ impl Norms {
 }
 
 impl InShort {
-    /// `None` for what double precision must decide.
+    /// `None` if the network needs double precision.
     pub(super) fn new(net: &Deep) -> Option<Self> {
         let numbers =
             net.layers.iter().flat_map(|[forwards, _]| [&forwards.weights, &forwards.bias]);
@@ -138,7 +141,7 @@ impl InShort {
         })
     }
 
-    /// Takes over lines that were placed in double precision.
+    /// Converts lines that were placed in double precision.
     pub(super) fn place(&self, p: &[Lanes], rate: &[f64], scratch: &mut Scratch) {
         scratch.p.clear();
         scratch.p.extend(p.iter().map(|lanes| lanes.map(|z| z as f32)));
@@ -152,8 +155,8 @@ impl InShort {
         scratch.rate_norm = rate.iter().map(|c| c * c).sum::<f64>().sqrt() + TINY;
     }
 
-    /// Scores at two places of the lines that were placed, and bounds on how far they are off;
-    /// without end where that is not known.
+    /// Scores at two points of the placed lines, and bounds on their errors; infinite if there is
+    /// no bound.
     #[inline(always)]
     pub(super) fn scores<S: Simd>(
         &self,
@@ -203,7 +206,8 @@ impl InShort {
     }
 }
 
-/// Rectifies, lists those that are not off throughout, and returns sums of squares.
+/// Applies the rectifier, lists the units that are on in some lane, and returns the sums of
+/// squares.
 #[inline(always)]
 fn rectify<S: Simd>(simd: S, values: &mut [Pair], active: &mut Vec<usize>) -> Pair {
     let zero = simd.splat_f32s(0.0);

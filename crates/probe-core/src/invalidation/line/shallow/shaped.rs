@@ -1,18 +1,18 @@
-//! Lines whose position is not normal: heavy tails reach far beyond $T$, so the part that is
-//! followed is the distribution's own.
+//! Lines whose position is not normal. Heavy tails reach far beyond $T$, so that each distribution
+//! has its own evaluated part.
 //!
 //! It is cut into pieces that are monotone or keep their sign, as in [`Shallow::divide`], eight
-//! lines side by side, and lines that resist are walked. Far out pieces are long: what bends there
-//! has little mass. Roots are known to $10^{-6}$ and distribution functions to $10^{-10}$; both are
-//! counted as refused.
+//! lines side by side. Lines for which this fails are walked from kink to kink. Far from the centre
+//! pieces are long, because little mass lies there. Roots are known to $10^{-6}$ and distribution
+//! functions to $10^{-10}$; the mass of both errors counts as rejected.
 
 use super::{End, LANES, Lanes, PRECISION, Piece, SMALLEST, Scratch, Shallow};
 use crate::invalidation::line::shallow::Bundle;
 use pulp::Simd;
 
-/// What a quick distribution function may be off by.
+/// The largest error of a quick distribution function.
 const DOUBT: f64 = 1e-10;
-/// Pieces longer than this are cut in proportion to where they are, not in the middle.
+/// Pieces longer than this are not cut in the middle; see [`between`].
 const LONG: f64 = 4.0;
 
 impl Shallow {
@@ -37,8 +37,8 @@ impl Shallow {
         masses
     }
 
-    /// Finds the roots of all lines, from the left to the right. Returns the scores at the left
-    /// end, and which lines are known.
+    /// Finds the roots of all lines, from left to right. Returns the scores at the left end, and
+    /// for which lines this succeeded.
     #[inline(always)]
     fn cut<S: Simd>(&self, simd: S, bundle: &Bundle<'_>, scratch: &mut Scratch) -> (Lanes, Lanes) {
         let (rate, (from, to)) = (bundle.rate, bundle.marginal.reach());
@@ -50,7 +50,7 @@ impl Shallow {
         let (first, mut known) = (left.score, [1.0; LANES]);
         while let Some(right) = pieces.last() {
             let (a, b) = (left.at, right.at);
-            let (piece, crossing, open) = settle(&left, right, &known);
+            let (piece, crossing, open) = bound_piece(&left, right, &known);
             if open > 0.0 && b - a > SMALLEST * (1.0 + a.abs().min(b.abs())) {
                 pieces.push(self.end(simd, rate, p, between(a, b)));
                 continue;
@@ -91,8 +91,8 @@ impl Shallow {
         for (at, slope, crossing) in &scratch.found {
             let mut weights = [0.0; LANES];
             for lane in (0..LANES).filter(|&lane| crossing[lane] > 0.0 && known[lane] > 0.0) {
-                // Rising: refused up to a little beyond the root. Falling: from a little before it
-                // on.
+                // A rising line is rejected up to slightly beyond its root, a falling one from
+                // slightly before it.
                 let rising = slope[lane] > 0.0;
                 let safe = at[lane] + if rising { PRECISION } else { -PRECISION };
                 let (below, density) = bundle.marginal.quick(safe);
@@ -108,23 +108,23 @@ impl Shallow {
     }
 }
 
-/// The piece between two ends, which lines cross zero in it, monotone, and how many lines of the
-/// `known` ones need more precision.
+/// The piece between two ends, which lines are monotone and cross zero in it, and how many of the
+/// `known` lines need shorter pieces.
 #[inline(always)]
-fn settle(left: &End, right: &End, known: &Lanes) -> (Piece, Lanes, f64) {
+fn bound_piece(left: &End, right: &End, known: &Lanes) -> (Piece, Lanes, f64) {
     let width = right.at - left.at;
     let mut piece =
         Piece { left: left.score, right: right.score, least: [0.0; LANES], most: [0.0; LANES] };
     let (mut crossing, mut open) = ([0.0; LANES], 0.0);
     for lane in 0..LANES {
-        // Units of positive weight bend the score upwards, the others downwards: slopes are bounded
-        // by those at the ends.
+        // The terms with positive weight are convex and the others concave, so that their slopes
+        // lie between those at the two ends.
         let (low, high) = (left.up[lane] + right.down[lane], right.up[lane] + left.down[lane]);
         (piece.least[lane], piece.most[lane]) = (low, high);
         let (l, r) = (left.score[lane], right.score[lane]);
         let crosses = (l <= 0.0) != (r <= 0.0);
         let monotone = (low > 0.0) | (high < 0.0);
-        // Least and largest value that slopes between `low` and `high` allow.
+        // The least and largest score on the piece if slopes lie between `low` and `high`.
         let least = l + low * ((l - r + high * width) / (high - low));
         let largest = l + high * ((r - l - low * width) / (high - low));
         let settled = monotone | (((least > 0.0) | (largest < 0.0)) & !crosses);
@@ -134,8 +134,8 @@ fn settle(left: &End, right: &End, known: &Lanes) -> (Piece, Lanes, f64) {
     (piece, crossing, open)
 }
 
-/// Where the piece from `a` to `b` is cut: at 0, in the middle, and far out where lengths have
-/// grown evenly.
+/// The position at which the piece from `a` to `b` is cut: at 0 if it contains 0, in the middle if
+/// it is short, else where both parts grow by the same factor.
 fn between(a: f64, b: f64) -> f64 {
     if a < 0.0 && b > 0.0 {
         0.0

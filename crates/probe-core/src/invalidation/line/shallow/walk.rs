@@ -1,12 +1,12 @@
-//! One line at a time, from kink to kink: every root, exact up to rounding. It serves lines for
-//! which the vectorised search has no answer.
+//! Walks one line at a time from kink to kink, and finds every root exactly up to rounding. Used
+//! for lines that the vectorised method cannot decide.
 
 use super::{ASIDE, Bundle, Scratch, Shallow};
 use crate::invalidation::line::Lanes;
 use crate::invalidation::line::crossing::{Marginal, Refused, Root};
 
 impl Shallow {
-    /// Mass of one lane by the walk; its roots add to `sums`.
+    /// The rejected mass of one lane; the slopes of its roots are added to `sums`.
     #[inline(never)]
     pub(super) fn walk(
         &self,
@@ -38,8 +38,8 @@ impl Shallow {
         mass
     }
 
-    /// The refused mass of the line with image `p + t c`; its roots are written to `roots`. `kinks`
-    /// is scratch.
+    /// The rejected mass of the line with image `p + t c`. Writes its roots to `roots`; `kinks` is
+    /// scratch.
     pub(super) fn refused_mass(
         &self,
         marginal: Marginal<'_>,
@@ -53,7 +53,7 @@ impl Shallow {
         let (from, reach) = marginal.reach();
         let (mut score, mut slope) = (self.bias, 0.0);
         for (i, (&p, &c)) in p.iter().zip(c).enumerate() {
-            // In terms of the unit itself: on where sign·z > 0.
+            // The unit is on where sign·z > 0.
             let sign = if i < self.n_up { 1.0 } else { -1.0 };
             let z = p + from * c;
             let on = sign * z > 0.0 || (z == 0.0 && sign * c > 0.0);
@@ -62,7 +62,7 @@ impl Shallow {
             slope += share * c;
             let t = -p / c;
             if t > from && t < reach {
-                // In either direction of the crossing, the slope grows by its weight times |q|.
+                // Whether the unit turns on or off, the slope increases by its weight times |q|.
                 kinks.push((t, sign * c.abs()));
             }
         }

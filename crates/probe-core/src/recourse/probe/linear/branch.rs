@@ -34,8 +34,8 @@ pub(super) fn solve(
     let n = reduced.items.len();
     let mut states = vec![State::Open; n + reduced.choices.len()];
     for (i, (state, it)) in states.iter_mut().zip(&reduced.items).enumerate() {
-        // Where a change brings no noise and counts against no limit there is nothing to decide: it
-        // may move.
+        // If a change adds no noise and no limit counts it, there is nothing to decide: it may
+        // move.
         let free = reduced.max_changes.is_none() && reduced.variances[i] <= 0.0;
         if it.start > 0.0 || (free && it.cap > 0.0) {
             *state = State::In(0);
@@ -56,7 +56,7 @@ pub(super) fn solve(
     };
     search.explore(None);
     let complete = search.nodes < requirement.max_nodes;
-    // What rounding may have added to a sum of so many terms.
+    // Leaves room for the rounding of the sums.
     let stopped = Found::Stopped { bound: search.bound * (1.0 - 1e-9) };
     solution.nodes = search.nodes;
     match search.best {
@@ -86,7 +86,7 @@ struct Search<'a> {
 struct Node {
     /// Score still needed if no open item changes.
     needed: f64,
-    /// Score that each unit of noise variance costs, by the chord.
+    /// The score that each unit of variance requires, by the chord.
     per_variance: f64,
     /// Changes left.
     room: Option<usize>,
@@ -136,8 +136,8 @@ impl Search<'_> {
         }
         for state in branches {
             self.states[i] = state;
-            // Of items that are the same in everything, the first ones change: without this one,
-            // none of the others.
+            // Of items that are equal in everything, the first ones change. If this one does not
+            // change, none of its twins does.
             let twins: Vec<usize> = match state {
                 State::Out => self.twins(i).collect(),
                 _ => Vec::new(),
@@ -151,7 +151,7 @@ impl Search<'_> {
 
     /// The open item or group whose decision moves the bound most: where noise depends on the
     /// changes, the noisiest one that the relaxation changes at the price of the chord; else the
-    /// one it is least sure about.
+    /// one whose reduced cost is nearest to zero.
     fn critical(&self, node: &Node, price: f64, per_change: f64) -> Option<usize> {
         let open = || (0..self.states.len()).filter(|&i| self.states[i] == State::Open);
         let distance = |i: usize| self.reduced_cost(node, i, price, per_change).0;
@@ -500,7 +500,7 @@ impl Search<'_> {
                 used.iter().zip(&moves).for_each(|(&i, &u)| solution.moves[i] = u);
                 self.best = Some(solution);
             }
-            // What did not move brings no noise after all.
+            // Features that did not move add no noise.
             let before = used.len();
             let mut kept = moves.iter().map(|&u| u > 0.0);
             used.retain(|_| kept.next().unwrap_or(false));

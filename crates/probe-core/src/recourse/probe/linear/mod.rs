@@ -28,7 +28,7 @@ use reduced::{Layout, Reduced, Requirement, Solution};
 use std::sync::Arc;
 pub(super) use step::Step;
 
-/// Lines of the budget that a node of branch and bound is worth.
+/// A node of branch and bound takes as much of the budget as this many lines.
 const LINES_OF_A_NODE: u64 = 4;
 
 /// The exact solver, prepared for a task.
@@ -85,9 +85,8 @@ impl LinearSolver {
         Ok(Self { layout: layout_of(task, &task.cost), task: Arc::clone(task), sd, shift })
     }
 
-    /// What a `rate` with quantile `z` asks of the score of a person who scores `score` now; it
-    /// must
-    /// be `least` besides.
+    /// The score that a `rate` with quantile `z` requires, for a person whose score is `score` now.
+    /// It is at least `least`.
     fn requirement(&self, (rate, z): (f64, f64), score: f64, least: f64) -> Result<Requirement> {
         let changed = self.task.noise_on == NoiseOn::Changed;
         if changed && rate >= 0.5 {
@@ -118,7 +117,7 @@ impl Solver for LinearSolver {
 struct LinearWorker<'a> {
     solver: &'a LinearSolver,
     task: Posed,
-    /// For costs of a person's own.
+    /// For a person with their own costs.
     layout: Option<Layout>,
     reduced: Reduced,
     scratch: Scratch,
@@ -206,7 +205,7 @@ impl LinearWorker<'_> {
         }
     }
 
-    /// `rate` with its quantile, which everybody shares.
+    /// `rate` with its quantile, which is cached because all people ask for the same rate.
     fn quantile(&mut self, rate: f64) -> (f64, f64) {
         if rate != self.quantile.0 {
             self.quantile = (rate, upper_quantile(rate));
@@ -214,9 +213,9 @@ impl LinearWorker<'_> {
         self.quantile
     }
 
-    /// [`LinearWorker::reach`] where features may be looked at one by one, in an order that is the
-    /// same for everybody: no more of them than it takes. The same bits. False, and nothing done,
-    /// where that does not apply or does not reach.
+    /// A fast path of [`LinearWorker::reach`] that gives the same bits: moves features one by one,
+    /// in an order that is the same for all people, until the requirement is met. Does nothing and
+    /// returns false if this does not apply or is not enough.
     fn fill_in_order(
         &mut self,
         factual: &[f64],
@@ -267,7 +266,7 @@ impl LinearWorker<'_> {
         let Some(linear) = task.model.as_linear() else { return Ok(()) };
         let (weights, score) = (linear.weights(), self.reduced.score);
         let interval = |j: usize| task.actions.interval(j, factual[j]);
-        // Switches may end at a node limit.
+        // With switches, the search may stop at its node limit.
         let complete = task.actions.max_changes().is_none();
         (proposal.proven, proposal.lower_bound) = (false, 0.0);
         let mut needed = f64::INFINITY;
@@ -370,7 +369,7 @@ impl LinearWorker<'_> {
         let norm = self.solver.task.cost.norm();
         self.solution.reset(&self.reduced);
         if norm.finish(self.reduced.total_at_start(norm)) > budget {
-            // Not even the moves that strict bounds force can be paid.
+            // The moves that strict bounds force exceed the budget.
             return self.impossible(factual, Reason::BudgetExhausted, proposal);
         }
         if self.reduced.is_plain() {
@@ -441,8 +440,9 @@ fn solve(
     if solved { Found::Optimal } else { Found::Nothing }
 }
 
-/// Budget dual with discrete parts: the cost of a requirement is monotone in its level, so bisect
-/// from `low` in steps of `step` for the hardest one that the budget still pays.
+/// Spends a budget with discrete parts. The cost of a requirement is monotone in its level, so that
+/// bisection, starting at `low` in steps of `step`, finds the hardest requirement within the
+/// budget.
 fn spend_by_bisection(
     norm: &dyn Norm,
     reduced: &Reduced,

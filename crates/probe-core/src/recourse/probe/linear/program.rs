@@ -1,9 +1,10 @@
-//! The same problem where sums of features are limited: a linear program.
+//! The problem as a linear program, for relations that limit sums of features.
 //!
-//! Every feature that may change has a way up and a way down, each with its cost; one inequality
-//! asks for the score, one or two for each relation. Under `l1` the costs add up, under `linf` a
-//! variable is above all of them. A limit on the number of changes adds a switch per feature.
-//! Groups stay as they are: whoever asks has chosen them. The solver is `microlp`.
+//! Every feature that may change has a variable for its move up and one for its move down, each
+//! with its cost. One inequality requires the score, and one or two express each relation. Under
+//! `l1` the costs add up; under `linf` a variable bounds all of them. A limit on the number of
+//! changes adds a binary variable (a switch) per feature. Groups stay as they are, because the
+//! caller has chosen them. The solver is `microlp`.
 
 use super::super::super::Task;
 use super::Found;
@@ -12,22 +13,23 @@ use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, SolveOpt
 
 /// Nodes of the branch and bound over switches.
 const NODES: u64 = 20_000;
-/// How far a feature without bounds may move where changes are limited: a switch needs an end.
+/// How far a feature without bounds may move if the number of changes is limited, because a switch
+/// needs a bound.
 const FAR: f64 = 1e3;
-/// What a unit of cost counts under `linf`, so that ties of the largest are broken by the sum.
+/// Weight of the sum of all costs under `linf`. It breaks ties of the largest cost.
 const BREAKS_TIES: f64 = 1e-6;
 
-/// What is sought.
+/// The goal.
 #[derive(Debug, Clone, Copy)]
 enum Aim {
-    /// The least cost that gains so much.
+    /// The least cost that gains this much.
     Gain(f64),
-    /// The largest gain that costs at most so much.
+    /// The largest gain that costs at most this.
     Spend(f64),
 }
 
-/// One feature's ways.
-struct Ways {
+/// The variables of one feature.
+struct Moves {
     feature: usize,
     interval: (f64, f64),
     up: Option<Variable>,
@@ -47,8 +49,8 @@ pub(super) fn cheapest(
     solve(task, factual, weights, Aim::Gain(needed), &interval, point)
 }
 
-/// Writes the point at which the function is largest among those that cost at most `budget`;
-/// without an end to it, false.
+/// Writes the point at which the function is largest among those that cost at most `budget`; false
+/// if it is unbounded.
 pub(super) fn furthest(
     task: &Task,
     factual: &[f64],
@@ -60,8 +62,8 @@ pub(super) fn furthest(
     solve(task, factual, weights, Aim::Spend(budget), &interval, point) != Found::Nothing
 }
 
-/// What the cheapest point under `linf` costs at least where the program found one of this cost:
-/// ties were broken by at most the sum of all moves.
+/// A lower bound on the cost of every point, if the program found a point of this `cost`. Under
+/// `linf` the tie-breaking sum makes the difference.
 pub(super) fn least(task: &Task, cost: f64) -> f64 {
     cost / (1.0 + BREAKS_TIES * task.cost.n_features() as f64)
 }
@@ -96,7 +98,7 @@ struct Program<'a> {
     gained: LinearExpr,
     spent: LinearExpr,
     switches: LinearExpr,
-    ways: Vec<Ways>,
+    features: Vec<Moves>,
 }
 
 impl<'a> Program<'a> {
@@ -118,11 +120,11 @@ impl<'a> Program<'a> {
             gained: LinearExpr::empty(),
             spent: LinearExpr::empty(),
             switches: LinearExpr::empty(),
-            ways: Vec::new(),
+            features: Vec::new(),
         }
     }
 
-    /// Adds the ways up and down of a feature that may change within `limits`.
+    /// Adds the moves up and down of a feature that may change within `limits`.
     fn add_feature(&mut self, j: usize, limits: (f64, f64)) {
         let (x, (mut low, mut high)) = (self.factual[j], limits);
         if low == high && low == x || self.task.actions.is_grouped(j) {
@@ -131,20 +133,20 @@ impl<'a> Program<'a> {
         if self.task.actions.max_changes().is_some() {
             (low, high) = (low.max(x - FAR), high.min(x + FAR));
         }
-        let up = self.add_way(j, 1.0, (low - x, high - x));
-        let down = self.add_way(j, -1.0, (x - high, x - low));
-        self.ways.push(Ways { feature: j, interval: (low, high), up, down });
+        let up = self.add_move(j, 1.0, (low - x, high - x));
+        let down = self.add_move(j, -1.0, (x - high, x - low));
+        self.features.push(Moves { feature: j, interval: (low, high), up, down });
     }
 
     /// Adds a change of feature `j` in the direction of `sign`, whose length is between `ends`.
-    fn add_way(&mut self, j: usize, sign: f64, ends: (f64, f64)) -> Option<Variable> {
+    fn add_move(&mut self, j: usize, sign: f64, ends: (f64, f64)) -> Option<Variable> {
         if ends.1 <= 0.0 || ends.1.is_nan() {
             return None;
         }
         let cost = self.task.cost.weight(j, sign);
         let price = match (self.aim, self.largest) {
             (Aim::Gain(_), None) => cost,
-            // Ties of the largest are broken by the sum.
+            // The sum breaks ties of the largest cost.
             (Aim::Gain(_), Some(_)) => BREAKS_TIES * cost,
             (Aim::Spend(_), _) => sign * self.weights[j],
         };
@@ -180,7 +182,7 @@ impl<'a> Program<'a> {
         if let Some(most) = self.task.actions.max_changes() {
             problem.add_constraint(self.switches, ComparisonOp::Le, most as f64);
         }
-        limit_sums(problem, self.task, self.factual, &self.ways);
+        limit_sums(problem, self.task, self.factual, &self.features);
         let mut options = SolveOptions::default();
         options.node_limit = Some(NODES);
         let Ok(Ok(solution)) =
@@ -189,12 +191,12 @@ impl<'a> Program<'a> {
             return Found::Nothing;
         };
         let value = |variable: Option<Variable>| variable.map_or(0.0, |v| solution.var_value(v));
-        for way in &self.ways {
-            let moved = value(way.up) - value(way.down);
+        for moves in &self.features {
+            let moved = value(moves.up) - value(moves.down);
             // A smaller change is a rounding error of the solver.
             if moved.abs() > 1e-12 {
-                point[way.feature] =
-                    (self.factual[way.feature] + moved).clamp(way.interval.0, way.interval.1);
+                point[moves.feature] =
+                    (self.factual[moves.feature] + moved).clamp(moves.interval.0, moves.interval.1);
             }
         }
         Found::Optimal
@@ -202,16 +204,16 @@ impl<'a> Program<'a> {
 }
 
 /// Adds the limits that relations of the schema put on sums of features.
-fn limit_sums(problem: &mut Problem, task: &Task, factual: &[f64], ways: &[Ways]) {
+fn limit_sums(problem: &mut Problem, task: &Task, factual: &[f64], features: &[Moves]) {
     for tie in task.actions.ties() {
         let (Tie::Sum { terms, equal, .. }, Some(room)) = (tie, tie.room(factual)) else {
             continue;
         };
         let mut sum = LinearExpr::empty();
         for &(c, k) in terms {
-            for way in ways.iter().filter(|way| way.feature == c) {
-                way.up.iter().for_each(|v| sum.add(*v, k));
-                way.down.iter().for_each(|v| sum.add(*v, -k));
+            for moves in features.iter().filter(|moves| moves.feature == c) {
+                moves.up.iter().for_each(|v| sum.add(*v, k));
+                moves.down.iter().for_each(|v| sum.add(*v, -k));
             }
         }
         let sign = if *equal { ComparisonOp::Eq } else { ComparisonOp::Le };

@@ -4,7 +4,7 @@ use super::super::super::{Reason, Task};
 use crate::cost::{Cost, Item, Norm, take};
 use crate::schema::Actions;
 
-/// What all people share: the items in ascending order of cost per score.
+/// The part of the problem that all people share: the items in ascending order of cost per score.
 pub(super) struct Layout {
     /// Features that may help, cheapest score first.
     order: Vec<Slot>,
@@ -29,8 +29,8 @@ struct Slot {
 }
 
 impl Layout {
-    /// The layout of a score with these `weights`; `variance` is the noise that a feature brings
-    /// when it changes.
+    /// The layout of a score with these `weights`. `variance` is the variance of the noise that a
+    /// feature adds when it changes.
     pub(super) fn new(
         actions: &Actions,
         cost: &Cost,
@@ -57,14 +57,14 @@ impl Layout {
         Self { order, rest, groups, weights: weights.to_vec(), noisy_changes }
     }
 
-    /// Whether noise is the same whatever changes, and features are numbers.
+    /// Whether the noise does not depend on the changes, and all features are numbers.
     pub(super) fn is_plain(&self) -> bool {
         !self.noisy_changes && self.groups.is_empty()
     }
 
     /// Writes the point that gains `needed` by moving features in order of price, each as far as
-    /// its `interval`, which holds the person's own value, allows; false if it does not get there.
-    /// This is `l1`'s optimum: see [`crate::cost`].
+    /// its `interval` allows; false if that is not enough. The intervals contain the person's own
+    /// values. This is the optimum under `l1`: see [`crate::cost`].
     pub(super) fn fill(
         &self,
         factual: &[f64],
@@ -88,8 +88,9 @@ impl Layout {
         rest <= 0.0
     }
 
-    /// Reduces the person at `factual` who scores `score`, where `interval` says what each feature
-    /// may become. Fails with the reason if the person has no admissible point at all.
+    /// Reduces the problem of the person at `factual` with score `score`. `interval` has the values
+    /// that each feature may take. Fails with the reason if the person has no admissible point at
+    /// all.
     pub(super) fn reduce_into(
         &self,
         task: &Task,
@@ -159,15 +160,15 @@ pub(super) struct Reduced {
     pub base_total: f64,
     /// Number of those moves.
     pub base_changes: usize,
-    /// Noise they bring, under noise on changed features.
+    /// Variance of the noise that they add, under noise on changed features.
     pub base_variance: f64,
     /// Numeric features that can help.
     pub items: Vec<Item>,
-    /// Noise each brings when it changes, under noise on changed features.
+    /// Variance of the noise that each adds when it changes, under noise on changed features.
     pub variances: Vec<f64>,
     /// Options of each group that may change; those that lose score are left out.
     pub choices: Vec<Vec<Choice>>,
-    /// At most this many changes, where that binds.
+    /// At most this many changes, if the limit can bind.
     pub max_changes: Option<usize>,
     /// Feature, direction and bound of each item.
     slots: Vec<(usize, bool, f64)>,
@@ -259,13 +260,13 @@ impl Reduced {
         self.choices.is_empty() && self.items.iter().all(|it| it.cap <= 0.0)
     }
 
-    /// Whether more moves are forced than may be made.
+    /// Whether more moves are forced than the limit on changes allows.
     pub(super) fn is_forced_too_far(&self) -> bool {
         let forced = self.base_changes + self.items.iter().filter(|it| it.start > 0.0).count();
         self.max_changes.is_some_and(|most| forced > most)
     }
 
-    /// The largest gain were there no limit on the number of changes.
+    /// The largest gain without a limit on the number of changes.
     pub(super) fn gain_without_limit(&self) -> f64 {
         let options = self.choices.iter().map(|c| c.iter().map(|o| o.gain).fold(0.0, f64::max));
         self.items.iter().map(|it| it.gain * it.cap).chain(options).sum()
@@ -278,7 +279,7 @@ impl Reduced {
         items.chain(groups).fold(self.base_total, f64::max)
     }
 
-    /// Total of the moves that must be made anyhow.
+    /// Total of the moves that are forced.
     pub(super) fn total_at_start(&self, norm: &dyn Norm) -> f64 {
         self.items.iter().fold(self.base_total, |t, it| norm.add(t, it.weight * it.start))
     }
@@ -326,7 +327,7 @@ pub(super) struct Solution {
 }
 
 impl Solution {
-    /// Nobody moves more than they must.
+    /// Only forced moves.
     pub(super) fn reset(&mut self, reduced: &Reduced) {
         self.moves.clear();
         self.moves.extend(reduced.items.iter().map(|it| it.start));
@@ -356,16 +357,16 @@ impl Solution {
     }
 }
 
-/// What the target rate asks of the score.
+/// The score that the target rate requires.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Requirement {
     /// $z_r$.
     pub z: f64,
     sd: f64,
     shift: f64,
-    /// Smallest score that counts as favourable where the rate asks for less.
+    /// The smallest score that counts as favourable, for rates that require less.
     favourable: f64,
-    /// A score that must be reached besides.
+    /// A score that must also be reached.
     least: f64,
     /// Noise on changed features: the deviation comes from the changes.
     changed: bool,
@@ -375,10 +376,10 @@ pub(super) struct Requirement {
     pub max_nodes: usize,
 }
 
-/// More nodes than any instance of the test suites needs by a factor of hundreds; it bounds the
-/// time of a hostile one.
+/// Node limit: hundreds of times what any instance of the tests needs. It bounds the time of a
+/// hostile instance.
 const MAX_NODES: usize = 50_000;
-/// Nodes that a guess is worth.
+/// Node limit if any good solution is enough.
 const NODES_OF_A_GUESS: usize = 200;
 
 impl Requirement {
@@ -396,7 +397,7 @@ impl Requirement {
         }
     }
 
-    /// The same where a good solution will do.
+    /// The same requirement, if any good solution is enough.
     pub(super) fn guessed(self) -> Self {
         Self { max_nodes: NODES_OF_A_GUESS, ..self }
     }
@@ -415,13 +416,13 @@ impl Requirement {
         }
     }
 
-    /// The same for a score that is at least this; more than that where there is no noise.
+    /// The same requirement with another least score.
     pub(super) fn at_least(self, least: f64) -> Self {
         Self { least, ..self }
     }
 
-    /// The score that must be reached when the changed features bring noise of `variance` (0 unless
-    /// that matters).
+    /// The score that must be reached if the changed features add noise of this `variance` (0
+    /// unless noise depends on the changes).
     pub(super) fn score(&self, variance: f64) -> f64 {
         let sd = if self.changed { variance.sqrt() } else { self.sd };
         let needed = self.z * sd - self.shift;
@@ -448,8 +449,7 @@ impl Requirement {
         self.changed
     }
 
-    /// Whether a favourable `score` still misses: the rate, not favourability, is what cannot be
-    /// had.
+    /// Whether `score` is favourable, so that it is the rate which cannot be reached.
     pub(super) fn is_about_rate(&self, score: f64) -> bool {
         score >= self.favourable
     }

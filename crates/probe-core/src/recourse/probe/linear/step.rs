@@ -15,8 +15,8 @@ pub(in super::super) struct Step {
 
 impl Step {
     /// Writes the cheapest point, seen from `factual`, at which the affine function that is `value`
-    /// at `factual` and has `weights` reaches `needed`; each feature stays in its `interval`. If
-    /// none does, the point where it is largest, and false.
+    /// at `factual` and has `weights` reaches `needed`; each feature stays in its `interval`. If no
+    /// point does, writes the point where the function is largest and returns false.
     pub(in super::super) fn cheapest(
         &mut self,
         task: &Task,
@@ -39,8 +39,8 @@ impl Step {
         self.solve(task, (factual, value), &layout, Requirement::fixed(needed), interval, point)
     }
 
-    /// The same where every feature that changes brings noise of standard deviation `sd` of it, and
-    /// the function must reach `z` standard deviations of what they bring together.
+    /// The same if every changed feature adds noise with its standard deviation in `sd`, and the
+    /// function must reach `z` standard deviations of the total noise.
     pub(in super::super) fn cheapest_under_noise(
         &mut self,
         task: &Task,

@@ -1,12 +1,13 @@
-//! Which features to change when each may go as far as it likes: maximise score minus what the
-//! noise asks.
+//! Which features to change if each may move as far as it can: maximises the score minus the
+//! requirement of the noise.
 //!
-//! With noise on the changed features only, changing set $S$ gains $A(S) = \sum_S a_j$ and asks for
-//! $z\sqrt{V(S)}$, $V(S) = \sum_S v_j$. $A - z\sqrt V$ is convex in $(A, V)$, so its maximum over
-//! all sets is at a corner of the convex hull of the points $(A(S), V(S))$; it grows with $A$ and
-//! falls with $V$, so that corner maximises $A - \lambda V$ for some $\lambda \ge 0$. For given
-//! $\lambda$ the best set takes the largest positive $a_j - \lambda v_j$, at most $K$ of them, and
-//! it changes only where two of these lines cross: finitely many $\lambda$ are tried, all of them.
+//! With noise on the changed features only, changing the set $S$ gains $A(S) = \sum_S a_j$ and
+//! requires $z\sqrt{V(S)}$ with $V(S) = \sum_S v_j$. $A - z\sqrt V$ is convex in $(A, V)$, so that
+//! its maximum over all sets is at a corner of the convex hull of the points $(A(S), V(S))$. It
+//! rises with $A$ and falls with $V$, so that this corner maximises $A - \lambda V$ for some
+//! $\lambda \ge 0$. For given $\lambda$ the best set takes the largest positive $a_j - \lambda
+//! v_j$, at most $K$ of them, and this set changes only where two of these lines cross. It is
+//! enough to try one $\lambda$ between each two crossings.
 
 use super::reduced::{Reduced, Requirement, Solution};
 
@@ -15,7 +16,7 @@ use super::reduced::{Reduced, Requirement, Solution};
 pub(super) struct Change {
     /// Score gained.
     pub gain: f64,
-    /// Noise variance brought along.
+    /// Variance of the noise that it adds.
     pub variance: f64,
     /// Already decided: it must change.
     pub forced: bool,
@@ -113,7 +114,8 @@ fn multipliers(options: &[Change], free: &[usize], limited: bool) -> Vec<f64> {
     tried
 }
 
-/// Moves everything chosen as far as `reach` (move of an item, index of a group's choice) says.
+/// The changes that are possible if each goes as far as `reach` says (the move of an item, the
+/// index of a group's choice).
 pub(super) fn options_of(
     reduced: &Reduced,
     reach: impl Fn(usize) -> f64,
@@ -134,12 +136,12 @@ pub(super) fn options_of(
 
 /// The most robust point that can be reached at any cost, into `solution`.
 pub(super) fn most_robust(reduced: &Reduced, requirement: &Requirement, solution: &mut Solution) {
-    // Options are kept in ascending gain, so the last is the strongest.
+    // Choices are sorted by gain, so that the last one gains most.
     let strongest = |g: usize| reduced.choices[g].len().checked_sub(1);
     let options = options_of(reduced, |i| reduced.items[i].cap, strongest);
     let limit = reduced.max_changes.map(|k| k.saturating_sub(reduced.base_changes));
     let mut chosen = vec![false; options.len()];
-    // Dinkelbach: the margin of the best set for z is the next z, until it no longer grows.
+    // Dinkelbach's method: the margin of the best set for z is the next z, until it stops growing.
     let mut z = 0.0;
     for _ in 0..100 {
         best(

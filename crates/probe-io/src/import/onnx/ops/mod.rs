@@ -1,4 +1,4 @@
-//! The operators that are read. One that is not named here is refused by its name.
+//! The supported operators. Any other one is rejected by name.
 
 mod arithmetic;
 mod encode;
