@@ -273,8 +273,8 @@ impl Setup {
     }
 }
 
-/// Writes the columns in which two rows differ, in ascending order. Most rows differ in few, so four
-/// columns are compared at once: linear models answer millions of people per second.
+/// Writes the columns in which two rows differ, in ascending order. Most rows differ in few, so
+/// four columns are compared at once: linear models answer millions of people per second.
 pub(super) fn differing_into(a: &[f64], b: &[f64], columns: &mut Vec<usize>) {
     columns.clear();
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
