@@ -2,6 +2,7 @@
 //! answers would cost, and take, without it.
 
 use crate::folders;
+use crate::generated::{complete_trees, denied};
 use crate::say;
 use crate::subjects::networks::Subject;
 use crate::subjects::trees;
@@ -15,7 +16,7 @@ use probe_train::{BoostedParams, FitParams, ForestParams, Learner, MlpParams, cr
 use std::sync::Arc;
 
 const SIGMA: f64 = 0.1;
-const RATES: [f64; 2] = [0.1, 0.35];
+const RATES: [f64; 3] = [0.02, 0.1, 0.35];
 const TRAINING_ROWS: usize = 1_500;
 /// Generators that are not left out: nothing is found without a first descent.
 const ALWAYS: &str = "from_person";
@@ -216,7 +217,7 @@ fn cases(options: &Options) -> Result<Vec<Case>> {
             found.push(Case { title: subject.title, setup, people: subject.people });
         }
     }
-    found.push(strongly_bent(options)?);
+    found.extend(rugged(options)?);
     // Sets of changed features are searched only where noise follows the changes.
     let changed: Vec<Case> = found
         .iter()
@@ -248,31 +249,30 @@ fn cases(options: &Options) -> Result<Vec<Case>> {
     Ok(all)
 }
 
-/// A deep network of large random weights, whose score has many hills: nothing that a lender would
-/// use, but what the last stages of the search are for.
-fn strongly_bent(options: &Options) -> Result<Case> {
+/// Models with many hills: a deep network of large random weights, and a few random trees. Nothing
+/// that a lender would use, but what the last stages of the search are for.
+fn rugged(options: &Options) -> Result<Vec<Case>> {
     const D: usize = 4;
     let mut stream = Seed(2).stream(Purpose::Data, 0);
     let layers = [D, 24, 24, 1]
         .windows(2)
         .map(|pair| Dense {
             weight: (0..pair[0] * pair[1])
-                .map(|_| 5.0 * stream.normal() / (pair[0] as f64).sqrt())
+                .map(|_| 8.0 * stream.normal() / (pair[0] as f64).sqrt())
                 .collect(),
             bias: (0..pair[1]).map(|_| stream.normal()).collect(),
         })
         .collect();
-    let model = Mlp::new(layers, Activation::Tanh, 1.0)?;
-    let mut people = Vec::new();
-    while people.len() < options.people * D {
-        let person: Vec<f64> = (0..D).map(|_| stream.uniform()).collect();
-        if model.score(&person)? <= 0.0 {
-            people.extend(person);
-        }
+    let network: Arc<dyn Model> = Arc::new(Mlp::new(layers, Activation::Tanh, 4.0)?);
+    let trees: Arc<dyn Model> = Arc::new(complete_trees(9, 4, D)?);
+    let mut found = Vec::new();
+    for (title, model) in [("Random network", network), ("Random trees", trees)] {
+        let people = denied(&*model, options.people)?;
+        let names = (0..D).map(|j| format!("x{j}")).collect();
+        let setup = Setup::new(model, names, None, SIGMA)?;
+        found.push(Case { title: title.to_owned(), setup, people });
     }
-    let names = (0..D).map(|j| format!("x{j}")).collect();
-    let setup = Setup::new(Arc::new(model), names, None, SIGMA)?;
-    Ok(Case { title: "Random, strongly bent network".to_owned(), setup, people })
+    Ok(found)
 }
 
 /// Networks and trees on the built-in credit data, on columns as plain numbers and with the schema.
