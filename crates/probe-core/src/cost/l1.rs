@@ -88,6 +88,10 @@ impl Norm for L1 {
         if price * item.gain > item.weight { item.cap } else { item.start }
     }
 
+    fn damped_response(&self, gain: f64, weight: f64, bend: f64) -> f64 {
+        if gain > weight { (gain - weight) / bend } else { 0.0 }
+    }
+
     fn subgradient(&self, _moves: &[f64], out: &mut [f64]) {
         out.fill(1.0);
     }

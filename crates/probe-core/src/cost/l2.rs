@@ -80,6 +80,10 @@ impl Norm for L2 {
         (0.5 * price * rate(item)).min(item.cap).max(item.start)
     }
 
+    fn damped_response(&self, gain: f64, weight: f64, bend: f64) -> f64 {
+        gain / (2.0 * weight * weight + bend)
+    }
+
     fn subgradient(&self, moves: &[f64], out: &mut [f64]) {
         let norm = moves.iter().map(|m| m * m).sum::<f64>().sqrt();
         for (m, o) in moves.iter().zip(out) {

@@ -67,6 +67,10 @@ impl Norm for Linf {
         item.start
     }
 
+    fn damped_response(&self, gain: f64, _weight: f64, bend: f64) -> f64 {
+        if gain > 0.0 { gain / bend } else { 0.0 }
+    }
+
     fn subgradient(&self, moves: &[f64], out: &mut [f64]) {
         out.fill(0.0);
         let largest = moves.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));

@@ -4,7 +4,7 @@ use super::Engine;
 use super::session::Sampling;
 use crate::error::{Error, Result};
 use crate::invalidation::{Rates, ShiftedRate, Shifts, affine_rate};
-use crate::noise::NoiseOn;
+use crate::noise::{Effort, Gaussian, NoiseOn};
 use crate::recourse::Task;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) enum RateSource {
 impl RateSource {
     /// Prepares what [`Rates::of`] says.
     pub(super) fn new(task: &Task) -> Result<Self> {
-        Ok(match Rates::of(&*task.model, &*task.noise, task.shift) {
+        Ok(match Rates::of(&*task.model, &*task.noise, task.shift, &task.actions) {
             Rates::Exact => Self::Exact(shifted(task)?.map(Arc::new)),
             Rates::Sampled => Self::Sampled(Arc::new(Sampling::new(task)?)),
         })
@@ -92,15 +92,22 @@ impl Engine {
         to: &[f64],
     ) -> Result<(f64, f64)> {
         let task = self.task();
-        let (Some(linear), Some(gaussian)) = (task.model.as_linear(), task.noise.as_gaussian())
-        else {
+        let of_change;
+        let gaussian = match task.noise.as_effort() {
+            Some(effort) if !task.actions.has_failures() => {
+                of_change = self.noise_of_change(effort, from, to)?;
+                Some(&of_change)
+            }
+            _ => task.noise.as_gaussian(),
+        };
+        let (Some(linear), Some(gaussian)) = (task.model.as_linear(), gaussian) else {
             return Err(Error::Unsupported {
                 what: format!(
                     "judging answers of a {} model under {} noise",
                     task.model.name(),
                     task.noise.name()
                 ),
-                why: "only linear models under Gaussian noise have an exact rate".to_owned(),
+                why: "only linear models under Gaussian or effort noise have an exact rate".to_owned(),
             });
         };
         // Raw values differ exactly where scaled ones do: unchanged features are copied to the bit.
@@ -109,5 +116,15 @@ impl Engine {
             gaussian.sd_along(linear.weights(), |j| active[j]),
             gaussian.mean_along(linear.weights(), |j| active[j]),
         ))
+    }
+
+    /// Noise that grows with the change, for the change from raw `from` to raw `to`.
+    fn noise_of_change(&self, noise: &Effort, from: &[f64], to: &[f64]) -> Result<Gaussian> {
+        let scaled = |raw: &[f64]| {
+            let mut out = vec![0.0; raw.len()];
+            self.setup.space.scale_into(raw, &mut out);
+            out
+        };
+        noise.of_change(&scaled(from), &scaled(to))
     }
 }

@@ -84,7 +84,24 @@ impl Effort {
     pub fn shift(&self) -> f64 {
         self.shift
     }
-}
+
+    /// The noise of the change from `from` to `to`.
+    pub(crate) fn of_change(&self, from: &[f64], to: &[f64]) -> Result<Gaussian> {
+        for found in [from.len(), to.len()] {
+            if found != self.dim() {
+                return Err(Error::Shape {
+                    what: "features of a move",
+                    expected: self.dim(),
+                    found,
+                });
+            }
+        }
+        let change = |j: usize| to[j] - from[j];
+        let mean = (0..self.dim()).map(|j| self.shift * change(j)).collect();
+        let sd =
+            (0..self.dim()).map(|j| libm::hypot(self.sd(j), self.rho[j] * change(j))).collect();
+        Gaussian::new(mean, Covariance::Diagonal(sd))
+    }}
 
 impl Noise for Effort {
     fn name(&self) -> &'static str {
@@ -100,21 +117,12 @@ impl Noise for Effort {
         self.still.sample_into(stream, out);
     }
 
+    fn as_effort(&self) -> Option<&Effort> {
+        Some(self)
+    }
+
     fn at(&self, from: &[f64], to: &[f64]) -> Result<Option<Gaussian>> {
-        for found in [from.len(), to.len()] {
-            if found != self.dim() {
-                return Err(Error::Shape {
-                    what: "features of a move",
-                    expected: self.dim(),
-                    found,
-                });
-            }
-        }
-        let change = |j: usize| to[j] - from[j];
-        let mean = (0..self.dim()).map(|j| self.shift * change(j)).collect();
-        let sd =
-            (0..self.dim()).map(|j| libm::hypot(self.sd(j), self.rho[j] * change(j))).collect();
-        Gaussian::new(mean, Covariance::Diagonal(sd)).map(Some)
+        self.of_change(from, to).map(Some)
     }
 }
 

@@ -52,6 +52,12 @@ pub trait Noise: Send + Sync {
         None
     }
 
+    /// The noise as one that grows with the change, if it is one. Linear models then have exact
+    /// rates.
+    fn as_effort(&self) -> Option<&Effort> {
+        None
+    }
+
     /// For noise that depends on the change: its Gaussian for a person at `from` who aims at `to`,
     /// in scaled space. `None` for noise that is the same for every change. Noise that depends on
     /// the change has no [`as_gaussian`](Self::as_gaussian), and its

@@ -11,6 +11,9 @@ use std::sync::Arc;
 pub struct Ask<'q> {
     /// The person, in scaled space.
     pub factual: &'q [f64],
+    /// Whom the noise counts changes from, if not from `factual`: the person with the categories
+    /// that they have now, where others are tried for them.
+    pub origin: Option<&'q [f64]>,
     /// What to reach.
     pub goal: Goal,
     /// How far below the goal's rate to aim by default, so that samples can certify the answer. A
@@ -37,6 +40,7 @@ impl<'q> Ask<'q> {
     pub fn new(factual: &'q [f64], goal: Goal, budget: &'q Budget<'q>) -> Self {
         Self {
             factual,
+            origin: None,
             goal,
             gap: None,
             alternative: 0,

@@ -124,6 +124,7 @@ impl Solver for DiscreteSolver {
             found: Proposal::new(n),
             roots: Vec::new(),
             person: vec![0.0; n],
+            origin: vec![0.0; n],
         })
     }
 }
@@ -138,11 +139,14 @@ struct DiscreteWorker<'a> {
     roots: Vec<Proposal>,
     /// The person with the categories that are tried.
     person: Vec<f64>,
+    /// The person as they are.
+    origin: Vec<f64>,
 }
 
 impl Worker for DiscreteWorker<'_> {
     fn find(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
         ask.aim().check()?;
+        self.origin.copy_from_slice(ask.factual);
         // Limits and categories are this solver's own business.
         self.task.turn_to(&Ask { restriction: None, ..*ask });
         self.within.held.clear();
@@ -229,6 +233,7 @@ impl DiscreteWorker<'_> {
     /// `self.found`.
     fn relax(&mut self, aim: Aim<'_>) -> Result<()> {
         let ask = Ask {
+            origin: Some(&self.origin),
             gap: aim.gap,
             cost: self.task.own_cost(),
             restriction: Some(&self.within),

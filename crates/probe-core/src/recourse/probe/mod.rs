@@ -6,6 +6,7 @@
 //! change (`shifted`).
 
 mod discrete;
+mod effort;
 pub mod linear;
 mod sequential;
 mod shifted;
@@ -52,23 +53,28 @@ impl RecourseMethod for Probe {
         task.check()?;
         check_relations(task)?;
         let linear = task.model.as_linear().is_some();
-        let exact = Rates::of(&*task.model, &*task.noise, task.shift) == Rates::Exact;
+        let exact = Rates::of(&*task.model, &*task.noise, task.shift, &task.actions)
+            == Rates::Exact;
+        let grows = exact && task.noise.as_effort().is_some() && task.shift.is_none();
         let solver = |task: &Arc<Task>| -> Result<Box<dyn Solver>> {
             Ok(match task.shift {
                 Some(shift) if linear => Box::new(shifted::ShiftedSolver::new(task, shift)?),
+                _ if grows => Box::new(effort::EffortSolver::new(task)?),
                 _ if exact => Box::new(linear::LinearSolver::new(task)?),
                 _ => Box::new(sequential::SequentialSolver::new(task)?),
             })
         };
         let actions = &task.actions;
-        // The exact solver chooses categories itself, unless the model may change, changes of
-        // category may fail, or there are relations.
+        // The exact solver chooses categories itself, unless the model may change, noise grows with
+        // the change, changes of category may fail, or there are relations.
         let chosen = !exact
+            || grows
             || task.shift.is_some()
             || actions.has_failures()
             || actions.has_sums()
             || actions.has_conditions();
-        if actions.has_grids() || actions.has_conditions() || (actions.has_choices() && chosen) {
+        // Over noise that grows with the change, budgets and the most robust points are found there.
+        if grows || actions.has_grids() || actions.has_conditions() || (actions.has_choices() && chosen) {
             return Ok(Box::new(discrete::DiscreteSolver::new(task, (exact, chosen), solver)?));
         }
         solver(task)

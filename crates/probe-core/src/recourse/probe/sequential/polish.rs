@@ -140,7 +140,7 @@ impl Search<'_> {
     ) -> Result<f64> {
         let z = problem.z;
         let hint = (!self.hint.is_empty()).then_some(&self.hint[..]);
-        let place = Place { from: problem.factual, to: x, active: &self.support };
+        let place = Place { from: problem.origin, to: x, active: &self.support };
         match self.margin.closer_slack(place, z, lines, hint)? {
             Some((slack, variance)) => {
                 problem.budget.spend(lines as u64);

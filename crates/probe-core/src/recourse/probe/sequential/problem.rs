@@ -9,6 +9,8 @@ use crate::recourse::{Ask, Budget, SearchEffort};
 #[derive(Clone, Copy)]
 pub(super) struct Problem<'p> {
     pub factual: &'p [f64],
+    /// Whom the noise counts changes from ([`Ask::origin`]).
+    pub origin: &'p [f64],
     /// The margin that descents aim for.
     pub z: f64,
     /// The rate that the answer aims for.
@@ -29,6 +31,7 @@ impl<'p> Problem<'p> {
         let steps = target.map_or(aim, |target| aim.max(target - tuning.gap_of_steps(target)));
         Self {
             factual: ask.factual,
+            origin: ask.origin.unwrap_or(ask.factual),
             z: upper_quantile(steps),
             aim,
             target,
@@ -42,6 +45,7 @@ impl<'p> Problem<'p> {
     pub(super) fn of_budget(ask: &Ask<'p>) -> Self {
         Self {
             factual: ask.factual,
+            origin: ask.origin.unwrap_or(ask.factual),
             z: 0.0,
             aim: 0.5,
             target: None,

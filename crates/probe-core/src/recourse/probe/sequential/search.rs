@@ -228,7 +228,7 @@ impl<'a> Search<'a> {
         let hint =
             (!self.hint.is_empty() && look != Precision::FirstOrder).then_some(&self.hint[..]);
         problem.budget.spend(self.tuning.lines_of(look));
-        let place = Place { from: problem.factual, to: x, active: &self.support };
+        let place = Place { from: problem.origin, to: x, active: &self.support };
         let seen = self.margin.slack(place, problem.z, look, hint, &mut self.gradient)?;
         (self.variance, self.favourable) = (seen.variance, seen.favourable);
         Ok(seen.slack)

@@ -51,7 +51,7 @@ impl Search<'_> {
             self.slack(problem, &best.most_robust, Precision::FirstOrder)?;
             hint.extend_from_slice(&self.gradient);
         }
-        let here = Place { from: factual, to: factual, active: &self.support };
+        let here = Place { from: problem.origin, to: factual, active: &self.support };
         let coarse = self.tuning.coarse;
         problem.budget.spend(coarse as u64);
         let own = self.margin.anchor(here, Some(&hint), coarse)? - z;
