@@ -107,7 +107,8 @@ impl Engine {
                     task.model.name(),
                     task.noise.name()
                 ),
-                why: "only linear models under Gaussian or effort noise have an exact rate".to_owned(),
+                why: "only linear models under Gaussian or effort noise have an exact rate"
+                    .to_owned(),
             });
         };
         // Raw values differ exactly where scaled ones do: unchanged features are copied to the bit.

@@ -101,7 +101,8 @@ impl Effort {
         let sd =
             (0..self.dim()).map(|j| libm::hypot(self.sd(j), self.rho[j] * change(j))).collect();
         Gaussian::new(mean, Covariance::Diagonal(sd))
-    }}
+    }
+}
 
 impl Noise for Effort {
     fn name(&self) -> &'static str {

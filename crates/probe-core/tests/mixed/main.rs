@@ -5,6 +5,7 @@
 mod alternatives;
 mod any;
 mod bounds;
+mod effort;
 mod failures;
 mod near;
 mod optimum;

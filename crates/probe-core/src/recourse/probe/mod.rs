@@ -53,8 +53,8 @@ impl RecourseMethod for Probe {
         task.check()?;
         check_relations(task)?;
         let linear = task.model.as_linear().is_some();
-        let exact = Rates::of(&*task.model, &*task.noise, task.shift, &task.actions)
-            == Rates::Exact;
+        let exact =
+            Rates::of(&*task.model, &*task.noise, task.shift, &task.actions) == Rates::Exact;
         let grows = exact && task.noise.as_effort().is_some() && task.shift.is_none();
         let solver = |task: &Arc<Task>| -> Result<Box<dyn Solver>> {
             Ok(match task.shift {
@@ -74,7 +74,11 @@ impl RecourseMethod for Probe {
             || actions.has_sums()
             || actions.has_conditions();
         // Over noise that grows with the change, budgets and the most robust points are found there.
-        if grows || actions.has_grids() || actions.has_conditions() || (actions.has_choices() && chosen) {
+        if grows
+            || actions.has_grids()
+            || actions.has_conditions()
+            || (actions.has_choices() && chosen)
+        {
             return Ok(Box::new(discrete::DiscreteSolver::new(task, (exact, chosen), solver)?));
         }
         solver(task)

@@ -164,9 +164,8 @@ impl Search<'_> {
     /// Offers the optimum for the items that a relaxed change moves most, in terms of score.
     fn round(&mut self, states: &[State], change: &[f64]) {
         let moved = |k: &usize| (self.program.items[*k].gain * change[*k]).abs();
-        let mut open: Vec<usize> = (0..states.len())
-            .filter(|&k| states[k] == State::Open && change[k] != 0.0)
-            .collect();
+        let mut open: Vec<usize> =
+            (0..states.len()).filter(|&k| states[k] == State::Open && change[k] != 0.0).collect();
         open.sort_by(|a, b| moved(b).total_cmp(&moved(a)).then(a.cmp(b)));
         let n_in = states.iter().filter(|state| **state == State::In).count();
         open.truncate(self.most - n_in);

@@ -146,7 +146,8 @@ impl EffortWorker {
             let noisy = active[j] || if_changed && !task.actions.is_grouped(j);
             let on = f64::from(u8::from(noisy));
             let own = on * (w * effort.sd(j)).powi(2);
-            let (gain, growth) = (w * (1.0 + on * effort.shift()), on * (w * effort.rho(j)).powi(2));
+            let (gain, growth) =
+                (w * (1.0 + on * effort.shift()), on * (w * effort.rho(j)).powi(2));
             let before = factual[j] - origin[j];
             program.mean += (gain - w) * before;
             program.variance += growth * before * before + if if_changed { 0.0 } else { own };

@@ -242,7 +242,12 @@ impl Program {
     }
 
     /// The cheapest change under both constraints.
-    fn solve_both(&self, norm: &dyn Norm, one: &Constraint, other: &Constraint) -> Option<Vec<f64>> {
+    fn solve_both(
+        &self,
+        norm: &dyn Norm,
+        one: &Constraint,
+        other: &Constraint,
+    ) -> Option<Vec<f64>> {
         let first = self.solve(norm, one)?;
         if self.value(other, &first) >= 0.0 {
             return Some(first);
@@ -303,8 +308,7 @@ impl Program {
             self.value(of, &change)
         };
         let prices = self.items.iter().zip(&of.gains).filter(|(_, g)| **g != 0.0);
-        let mut high =
-            prices.map(|(it, g)| it.weight(*g) / g.abs()).fold(f64::INFINITY, f64::min);
+        let mut high = prices.map(|(it, g)| it.weight(*g) / g.abs()).fold(f64::INFINITY, f64::min);
         let (mut low, mut doublings) = (0.0, 0);
         while slack(high) < 0.0 {
             (low, high, doublings) = (high, 2.0 * high, doublings + 1);
