@@ -123,7 +123,7 @@ impl Engine {
     }
 
     fn recourse(&self, py: Python<'_>, people: PyTable, how: How) -> PyResult<PyTable> {
-        let mut fields = recourse::fields(self.n_options(), self.request.relax);
+        let mut fields = recourse::fields(&self.engine, self.n_options(), self.request.relax);
         let chunks = self.read_as("people", people, &how, self.work)?;
         fields.extend(feature_fields(&self.prepared.setup, chunks.plan()));
         let (relax, cancelled) = (self.request.relax, Cancel::default());
@@ -152,7 +152,7 @@ impl Engine {
     ) -> PyResult<Vec<Whole<'py>>> {
         let (options, relax) = (self.n_options(), self.request.relax);
         let n_people: usize = people.batches().iter().map(|batch| batch.num_rows()).sum();
-        let mut fields = recourse::fields(options, relax);
+        let mut fields = recourse::fields(&self.engine, options, relax);
         let chunks = self.read_as("people", people, &how, self.work)?;
         fields.extend(feature_fields(&self.prepared.setup, chunks.plan()));
         let mut sheet = Sheet::new(py, fields, n_people * options).map_err(raise)?;
@@ -234,7 +234,7 @@ impl Engine {
         let request = Request { rates, ..self.request.clone() };
         request.check().map_err(|error| raise(error.into()))?;
         let chunks = self.read_as("people", people, &how, self.work)?;
-        let mut fields = frontier::fields();
+        let mut fields = frontier::fields(&self.engine);
         fields.extend(feature_fields(&self.prepared.setup, chunks.plan()));
         let cancelled = Cancel::default();
         let scratch = || frontier::Worker::new(&self.engine, &request.rates, &cancelled);

@@ -9,9 +9,9 @@ use probe_io::{Batch, Chunk, Column, Field, JsonRows};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 
-/// Output columns before those of the features.
-pub fn fields() -> Vec<Field> {
-    vec![
+/// Output columns before those of the features, for an engine.
+pub fn fields(engine: &Engine) -> Vec<Field> {
+    let mut fields = vec![
         Field::integer("row"),
         Field::float("target_rate"),
         Field::text("status"),
@@ -19,8 +19,12 @@ pub fn fields() -> Vec<Field> {
         Field::float("cost").optional(),
         Field::float("rate"),
         Field::float("rate_upper"),
-        Field::integer("changed"),
-    ]
+    ];
+    if engine.states_std_errors() {
+        fields.push(Field::float("rate_std_error").optional());
+    }
+    fields.push(Field::integer("changed"));
+    fields
 }
 
 /// One worker's buffers.
@@ -65,8 +69,11 @@ impl<'e> Worker<'e> {
             Column::floats(answers.iter().map(|a| a.cost)),
             Column::floats(answers.iter().map(|a| a.rate)),
             Column::floats(answers.iter().map(|a| a.rate_upper)),
-            Column::integers(answers.iter().map(|a| a.changed as i64)),
         ];
+        if self.session.engine().states_std_errors() {
+            columns.push(Column::numbers(answers.iter().map(|a| a.rate_std_error)));
+        }
+        columns.push(Column::integers(answers.iter().map(|a| a.changed as i64)));
         columns.extend(rows::feature_columns(chunk, &self.people, answers, steps, row_of));
         for k in 0..chunk.plan().n_ids() {
             columns.push(chunk.id_column(k, (0..answers.len()).map(row_of))?);

@@ -11,8 +11,9 @@ use probe_io::{Batch, Checksum, Chunk, Column, Field, JsonRows};
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
-/// Output columns that come before those of the features, for `options` answers per person.
-pub fn fields(options: usize, relax: bool) -> Vec<Field> {
+/// Output columns that come before those of the features, for `options` answers per person of an
+/// engine.
+pub fn fields(engine: &Engine, options: usize, relax: bool) -> Vec<Field> {
     let mut fields = vec![Field::integer("row")];
     if options > 1 {
         fields.push(Field::integer("option"));
@@ -23,6 +24,11 @@ pub fn fields(options: usize, relax: bool) -> Vec<Field> {
         Field::float("cost").optional(),
         Field::float("rate"),
         Field::float("rate_upper"),
+    ]);
+    if engine.states_std_errors() {
+        fields.push(Field::float("rate_std_error").optional());
+    }
+    fields.extend([
         Field::float("best_rate").optional(),
         Field::integer("changed"),
         Field::integer("outside_range").optional(),
@@ -153,6 +159,11 @@ impl<'e> Worker<'e> {
             Column::numbers(answers.iter().map(|a| a.cost)),
             Column::numbers(answers.iter().map(|a| Some(a.rate))),
             Column::numbers(answers.iter().map(|a| Some(a.rate_upper))),
+        ]);
+        if self.session.engine().states_std_errors() {
+            columns.push(Column::numbers(answers.iter().map(|a| a.rate_std_error)));
+        }
+        columns.extend([
             Column::numbers(answers.iter().map(|a| a.best_rate)),
             Column::integers(answers.iter().map(|a| a.changed as i64)),
             Column::integers(answers.iter().map(|a| a.outside_range.map(|n| n as i64))),

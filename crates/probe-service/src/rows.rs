@@ -110,6 +110,9 @@ impl Serialize for AnswerRow<'_> {
         map.serialize_entry("cost", &answer.cost)?;
         map.serialize_entry("rate", &answer.rate)?;
         map.serialize_entry("rate_upper", &answer.rate_upper)?;
+        if let Some(error) = answer.rate_std_error {
+            map.serialize_entry("rate_std_error", &error)?;
+        }
         if let Some(rate) = answer.claimed_rate {
             map.serialize_entry("claimed_rate", &rate)?;
         }

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Frontier, common: &Common, printer: &Printer) -> Result
     let scratch = || Worker::new(&engine, rates, &CANCELLED);
     let summary = stream.run(
         &prepared.setup,
-        frontier::fields(),
+        frontier::fields(&engine),
         true,
         meta.clone(),
         scratch,

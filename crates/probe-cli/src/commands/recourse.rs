@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
         note_of_digits(&engine, printer);
     }
     let options = engine.session().n_options();
-    let fields = recourse::fields(options, args.wishes.relax);
+    let fields = recourse::fields(&engine, options, args.wishes.relax);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let tally = Mutex::new(Tally::default());
     let setting = setting(args, &prepared, &meta);

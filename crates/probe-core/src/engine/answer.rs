@@ -52,6 +52,9 @@ pub struct Answer {
     pub rate: f64,
     /// Upper bound on it: the rate itself where exact.
     pub rate_upper: f64,
+    /// Standard error of the rate, for models that may change and are sampled; `None` elsewhere. An
+    /// estimate with a standard error may be above the certified upper bound.
+    pub rate_std_error: Option<f64>,
     /// The rate that the method itself claims, if it does. The engine does not use it;
     /// [`Answer::rate`] is what holds.
     pub claimed_rate: Option<f64>,
@@ -84,6 +87,7 @@ impl Answer {
             proven: false,
             rate: 1.0,
             rate_upper: 1.0,
+            rate_std_error: None,
             claimed_rate: None,
             best_rate: None,
             source: "",
@@ -124,6 +128,7 @@ impl Answer {
     fn stay(&mut self, asked: &Asked<'_>, rate: Rate) {
         self.set_point(asked.person);
         (self.rate, self.rate_upper) = (rate.value, rate.upper);
+        self.rate_std_error = rate.std_error;
         (self.score_before, self.score_after) = (asked.score, asked.score);
         (self.claimed_rate, self.source) = (None, "");
         self.changed = 0;
@@ -134,13 +139,14 @@ impl Answer {
     #[inline(always)]
     fn advise(&mut self, asked: &Asked<'_>, recourse: &Recourse<'_>) {
         let Judgement { score, rate } = recourse.judgement;
-        let (certified, upper) = match recourse.evidence {
-            Evidence::Exact => (recourse.judgement.meets(asked.max_rate), rate),
-            Evidence::Sampled { certified, upper } => (certified, upper),
+        let (certified, upper, std_error) = match recourse.evidence {
+            Evidence::Exact => (recourse.judgement.meets(asked.max_rate), rate, None),
+            Evidence::Sampled { certified, upper, std_error } => (certified, upper, std_error),
         };
         // The certificate read far more samples than the estimate, so that an estimate above the
-        // certified bound is wrong.
-        let rate = if certified { rate.min(upper) } else { rate };
+        // certified bound is wrong. One that states its error is reported as it is.
+        let rate = if certified && std_error.is_none() { rate.min(upper) } else { rate };
+        self.rate_std_error = std_error;
         self.set_point(recourse.row);
         (self.rate, self.rate_upper) = (rate, upper);
         (self.score_before, self.score_after) = (asked.score, score);

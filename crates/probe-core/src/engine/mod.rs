@@ -310,6 +310,11 @@ impl Engine {
         Ok(estimate)
     }
 
+    /// Whether answers state the standard error of their rate ([`Answer::rate_std_error`]).
+    pub fn states_std_errors(&self) -> bool {
+        self.setup.shift.is_some() && self.rates.is_sampled()
+    }
+
     fn check_width(&self, found: usize) -> Result<()> {
         let expected = self.setup.names.len();
         if found == expected {

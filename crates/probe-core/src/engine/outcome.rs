@@ -26,11 +26,13 @@ impl Judgement {
 pub(super) struct Rate {
     pub(super) value: f64,
     pub(super) upper: f64,
+    /// Standard error, if the rate is an estimate whose error is known.
+    pub(super) std_error: Option<f64>,
 }
 
 impl Rate {
     pub(super) fn exact(rate: f64) -> Self {
-        Self { value: rate, upper: rate }
+        Self { value: rate, upper: rate, std_error: None }
     }
 }
 
@@ -148,8 +150,9 @@ pub(super) struct Recourse<'a> {
 pub(super) enum Evidence {
     /// By a closed form.
     Exact,
-    /// From samples, which may have certified the target and give an upper bound.
-    Sampled { certified: bool, upper: f64 },
+    /// From samples, which may have certified the target and give an upper bound. The standard
+    /// error is that of the estimated rate, if it is known.
+    Sampled { certified: bool, upper: f64, std_error: Option<f64> },
 }
 
 impl Asked<'_> {
@@ -225,7 +228,7 @@ mod tests {
 
     fn none(verdict: Verdict, exact: Option<Judgement>, proof: Proof) -> Outcome<'static> {
         let nearest = Nearest { row: Some(&[4.0]), best_rate: Some(0.7), verdict, exact, proof };
-        Outcome::None { own: Rate { value: 0.8, upper: 1.0 }, nearest }
+        Outcome::None { own: Rate { value: 0.8, upper: 1.0, std_error: None }, nearest }
     }
 
     /// Status and reason, without and with a budget.
@@ -239,7 +242,7 @@ mod tests {
 
     #[test]
     fn status_and_reason_follow_from_verdict_and_rate() {
-        let sampled = |certified| Evidence::Sampled { certified, upper: 0.09 };
+        let sampled = |certified| Evidence::Sampled { certified, upper: 0.09, std_error: None };
         let found = |reason| (Status::Found, Some(reason));
         let certified = |reason| [(Status::Certified, reason); 2];
         let exact = |verdict, rate| told(|| recourse(verdict, rate, Evidence::Exact));
@@ -332,8 +335,19 @@ mod tests {
     #[test]
     fn an_estimate_above_its_certificate_is_cut() {
         let mut answer = Answer::new(1);
-        let evidence = Evidence::Sampled { certified: true, upper: 0.09 };
+        let evidence = Evidence::Sampled { certified: true, upper: 0.09, std_error: None };
         answer.fill(&asked(false), recourse(Reached, 0.11, evidence));
         assert_eq!((answer.rate, answer.rate_upper), (0.09, 0.09));
+    }
+
+    #[test]
+    fn an_estimate_with_a_standard_error_is_reported_as_it_is() {
+        let mut answer = Answer::new(1);
+        let evidence = Evidence::Sampled { certified: true, upper: 0.09, std_error: Some(0.03) };
+        answer.fill(&asked(false), recourse(Reached, 0.11, evidence));
+        assert_eq!((answer.rate, answer.rate_upper), (0.11, 0.09));
+        assert_eq!((answer.status, answer.rate_std_error), (Status::Certified, Some(0.03)));
+        answer.fill(&asked(false), recourse(Reached, 0.05, Evidence::Exact));
+        assert_eq!(answer.rate_std_error, None);
     }
 }

@@ -166,7 +166,11 @@ impl<'e> SampledJudge<'e> {
     pub(super) fn report(&mut self, change: Change<'_>, max_rate: f64) -> Result<Rate> {
         self.run_pilot(change)?;
         let value = self.sampler.report(max_rate)?;
-        Ok(if self.sampler.is_exact() { Rate::exact(value) } else { Rate { value, upper: 1.0 } })
+        let std_error = self.sampler.std_error_of_report();
+        Ok(match self.sampler.is_exact() {
+            true => Rate::exact(value),
+            false => Rate { value, upper: 1.0, std_error },
+        })
     }
 }
 

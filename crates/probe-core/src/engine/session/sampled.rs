@@ -92,7 +92,9 @@ impl Case<'_, '_, SampledJudge<'_>> {
         let cost = self.rounding.cost(self.proposer.cost());
         let proof = self.prove((score, max_rate), attempt.certified.then_some(cost))?;
         let judgement = Judgement { score: printed.score, rate };
-        let evidence = Evidence::Sampled { certified: attempt.certified, upper: attempt.upper };
+        let std_error = self.judge.sampler.std_error_of_report();
+        let evidence =
+            Evidence::Sampled { certified: attempt.certified, upper: attempt.upper, std_error };
         let recourse = self.printed_recourse((judgement, cost), evidence, proof);
         answer.fill(&self.asked(score, max_rate), Outcome::Recourse(recourse));
         Ok(())

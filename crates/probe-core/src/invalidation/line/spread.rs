@@ -9,14 +9,14 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    pub(super) fn add(&mut self, mass: f64) {
+    pub(crate) fn add(&mut self, mass: f64) {
         self.n += 1.0;
         self.sum += mass;
         self.sum_of_squares += mass * mass;
     }
 
     /// Number of masses.
-    pub(super) fn n(&self) -> f64 {
+    pub(crate) fn n(&self) -> f64 {
         self.n
     }
 

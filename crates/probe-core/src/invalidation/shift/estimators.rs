@@ -9,6 +9,7 @@ use crate::math::dot;
 use crate::model::{Dense, Linear, Mlp, Model, ModelShift};
 use crate::rows::RowsMut;
 use crate::seed::Stream;
+use crate::theory::affine_rate;
 
 /// [`ClosedForm`](crate::ClosedForm) under a shift: the exact joint rate of a linear model.
 pub(in crate::invalidation) struct ShiftedClosedForm(pub(in crate::invalidation) ModelShift);
@@ -116,11 +117,39 @@ impl<'a> Models<'a> {
     /// $a$ is normal with standard deviation $\tau\sqrt{1 + \lVert a\rVert^2}$, independently over
     /// its units, so a draw takes one normal a unit and not one a weight. `layers` is scratch.
     fn draw_score(&self, x: &[f64], stream: &mut Stream, layers: &mut [Vec<f64>; 2]) -> f64 {
+        self.pass(x, stream, self.layers.len(), layers);
+        self.margin_of(&layers[0])
+    }
+
+    /// The probability that one of them refuses `x`, given changes of all layers but the last,
+    /// which are drawn: the change of the last one makes the score normal. It has the mean of
+    /// [`Models::draw_score`] being refused, and less variance.
+    pub(crate) fn draw_refusal(
+        &self,
+        x: &[f64],
+        stream: &mut Stream,
+        layers: &mut [Vec<f64>; 2],
+    ) -> f64 {
+        let last = self.layers.len() - 1;
+        self.pass(x, stream, last, layers);
+        let [input, output] = layers;
+        let (layer, sd) = (&self.layers[last], self.sd[last]);
+        output.clear();
+        let rows = layer.weight.chunks_exact(input.len()).zip(&layer.bias);
+        output.extend(rows.map(|(row, bias)| dot(row, input) + bias));
+        // With two outputs, both change.
+        let changed = if output.len() == 2 { 2.0 } else { 1.0 };
+        let sd = sd * (changed * (1.0 + dot(input, input))).sqrt();
+        affine_rate(self.margin_of(output), 0.0, sd)
+    }
+
+    /// What the first `n` layers make of `x` with drawn changes, into the first of `layers`.
+    fn pass(&self, x: &[f64], stream: &mut Stream, n: usize, layers: &mut [Vec<f64>; 2]) {
         let [input, output] = layers;
         input.clear();
         input.extend_from_slice(x);
         let activation = self.model.as_mlp().map(Mlp::activation);
-        for (k, (layer, sd)) in self.layers.iter().zip(&self.sd).enumerate() {
+        for (k, (layer, sd)) in self.layers.iter().zip(&self.sd).take(n).enumerate() {
             let sd = sd * (1.0 + dot(input, input)).sqrt();
             output.clear();
             let rows = layer.weight.chunks_exact(input.len()).zip(&layer.bias);
@@ -130,7 +159,11 @@ impl<'a> Models<'a> {
             }
             std::mem::swap(input, output);
         }
-        let margin = match input[..] {
+    }
+
+    /// The score that the outputs of the last layer make.
+    fn margin_of(&self, outputs: &[f64]) -> f64 {
+        let margin = match outputs[..] {
             [no, yes] => yes - no,
             [margin, ..] => margin,
             [] => f64::NAN,

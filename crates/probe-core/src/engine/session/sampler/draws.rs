@@ -23,13 +23,13 @@ const BOUND_SEGMENT: u64 = 1 << 32;
 const RULE: StoppingRule = StoppingRule::up_to(MAX_BLOCKS);
 
 impl Subject<'_> {
-    fn stream(&self, purpose: Purpose, segment: u64) -> Stream {
+    pub(super) fn stream(&self, purpose: Purpose, segment: u64) -> Stream {
         let key = Key::default().values(&self.point).word(segment).finish();
         self.task.seed.stream(purpose, key)
     }
 
     /// `n` draws of the noise. If the noise depends on the change, that of the change to the point.
-    fn draws(&self, stream: &mut Stream, n: usize) -> Result<Vec<f64>> {
+    pub(super) fn draws(&self, stream: &mut Stream, n: usize) -> Result<Vec<f64>> {
         let d = self.point.len();
         let mut errors = vec![0.0; n * d];
         let moved = self.task.noise.at(&self.from, &self.point)?;

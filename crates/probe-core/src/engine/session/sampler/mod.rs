@@ -84,7 +84,7 @@ impl Sampling {
                 Box::new(trees::OnTrees::new(sets, model, &*task.noise))
             }
             (Self::Shifted(shift), ..) => {
-                Box::new(shifted::OnModels { models: Models::new(&*task.model, *shift)? })
+                Box::new(shifted::OnModels::new(Models::new(&*task.model, *shift)?))
             }
             (Self::Finite, _, Some(errors)) => Box::new(draws::AllErrors(errors)),
             _ => Box::new(draws::ByDraws),
@@ -127,6 +127,12 @@ trait Samples {
     /// The point's rate on samples that neither search nor certificate read. The higher the
     /// variance, the more samples are read.
     fn report(&mut self, subject: &Subject<'_>, pilot: Pilot, max_rate: f64) -> Result<f64>;
+
+    /// Standard error of the rate that was last reported, if it is known. A rate with one is an
+    /// estimate that stands for itself.
+    fn std_error_of_report(&self) -> Option<f64> {
+        None
+    }
 
     /// A lower bound on the point's rate from a few fresh samples, which fails with probability
     /// `delta`. Also whether the rate is exact, so that the bound is certain up to [`UNDECIDED`].
@@ -324,6 +330,11 @@ impl<'e> Sampler<'e> {
             true => self.samples.report(&self.subject, self.pilot, max_rate),
             false => self.report_outcomes(max_rate),
         }
+    }
+
+    /// Standard error of the last report, if it is known.
+    pub(super) fn std_error_of_report(&self) -> Option<f64> {
+        self.samples.std_error_of_report().filter(|_| self.outcomes.is_empty())
     }
 }
 

@@ -1,24 +1,56 @@
 //! Samples if the model itself may change: lines, each on a randomly changed model.
+//!
+//! The failure probability differs much between changed models, so that hundreds of them say little
+//! about a small rate. The reported rate comes from single draws of the noise and of the layers but
+//! the last, each with its exact probability over changes of the last layer. Such a draw needs a
+//! normal number per unit, where a model needs one per weight. Each point has draws of its own, so
+//! that the errors of different people are independent.
 
 use super::lines::RULE;
 use super::{Batch, Outcome, Pilot, Samples, Subject};
 use crate::engine::session::certify::{Observations, Target, Test};
 use crate::error::Result;
 use crate::invalidation::certificate::{Betting, mean_at_least};
-use crate::invalidation::{BLOCK, Lines, Models};
+use crate::invalidation::{BLOCK, Lines, Models, Spread};
 use crate::recourse::Task;
-use crate::seed::{Key, Purpose};
+use crate::seed::{Key, Purpose, Stream};
 use std::ops::ControlFlow;
 
-/// Number of models for the pilot, and for a reported rate.
+/// Number of models for the pilot.
 const PILOT_MODELS: usize = 512;
+/// Draws for a reported rate: as many as are read at a time, and at most.
+const REPORTED_DRAWS: usize = 1_024;
+const MAX_REPORTED_DRAWS: usize = 1 << 16;
+/// No more draws are read below this standard error, as a share of the rate, or of the rate at
+/// which it no longer matters, which is this share of the target.
+const REPORTED_ERROR: f64 = 0.015;
+const LEAST_REPORTED: f64 = 0.1;
 
 /// One thread's models.
 pub(super) struct OnModels<'e> {
-    pub(super) models: Models<'e>,
+    models: Models<'e>,
+    /// Standard error of the last report.
+    std_error: f64,
 }
 
-impl OnModels<'_> {
+impl<'e> OnModels<'e> {
+    pub(super) fn new(models: Models<'e>) -> Self {
+        Self { models, std_error: f64::NAN }
+    }
+
+    /// Adds rejection probabilities of more draws around a point.
+    fn draw(&self, subject: &Subject<'_>, stream: &mut Stream, spread: &mut Spread) -> Result<()> {
+        let mut layers = [Vec::new(), Vec::new()];
+        let mut noisy = subject.draws(stream, REPORTED_DRAWS)?;
+        for row in noisy.chunks_exact_mut(subject.point.len()) {
+            for (j, e) in row.iter_mut().enumerate() {
+                *e = subject.point[j] + if subject.active[j] { *e } else { 0.0 };
+            }
+            spread.add(self.models.draw_refusal(row, stream, &mut layers));
+        }
+        Ok(())
+    }
+
     /// The failure probability on each of the models drawn for a purpose, starting with model
     /// number `first`. It is estimated by the mean mass of eight lines.
     fn masses(
@@ -68,10 +100,22 @@ impl Samples for OnModels<'_> {
         })
     }
 
-    fn report(&mut self, subject: &Subject<'_>, _: Pilot, _: f64) -> Result<f64> {
-        let mut seen = [0.0; PILOT_MODELS];
-        self.masses(subject, (Purpose::Audit, 0), 0, &mut seen)?;
-        Ok(seen.iter().sum::<f64>() / seen.len() as f64)
+    fn report(&mut self, subject: &Subject<'_>, _: Pilot, max_rate: f64) -> Result<f64> {
+        let mut stream = subject.stream(Purpose::Audit, 0);
+        let mut spread = Spread::default();
+        loop {
+            self.draw(subject, &mut stream, &mut spread)?;
+            let (mean, error) = (spread.mean(), spread.std_error());
+            let enough = error <= REPORTED_ERROR * mean.max(LEAST_REPORTED * max_rate);
+            if enough || spread.n() as usize >= MAX_REPORTED_DRAWS {
+                self.std_error = error;
+                return Ok(mean);
+            }
+        }
+    }
+
+    fn std_error_of_report(&self) -> Option<f64> {
+        Some(self.std_error)
     }
 
     fn rate_at_least(&mut self, subject: &Subject<'_>, delta: f64) -> Result<(f64, bool)> {
