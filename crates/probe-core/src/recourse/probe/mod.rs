@@ -8,6 +8,7 @@
 mod discrete;
 mod effort;
 pub mod linear;
+mod listed;
 mod sequential;
 mod shifted;
 mod sweep;
@@ -56,14 +57,17 @@ impl RecourseMethod for Probe {
         let exact =
             Rates::of(&*task.model, &*task.noise, task.shift, &task.actions) == Rates::Exact;
         let grows = exact && task.noise.as_effort().is_some() && task.shift.is_none();
+        let listed = listed::ListedSolver::serves(task);
         let solver = |task: &Arc<Task>| -> Result<Box<dyn Solver>> {
             Ok(match task.shift {
                 Some(shift) if linear => Box::new(shifted::ShiftedSolver::new(task, shift)?),
                 _ if grows => Box::new(effort::EffortSolver::new(task)?),
+                _ if listed => Box::new(listed::ListedSolver::new(task)?),
                 _ if exact => Box::new(linear::LinearSolver::new(task)?),
                 _ => Box::new(sequential::SequentialSolver::new(task)?),
             })
         };
+        let exact = exact || listed;
         let actions = &task.actions;
         // The exact solver chooses categories itself, unless the model may change, noise grows with
         // the change, changes of category may fail, or there are relations.
