@@ -84,8 +84,8 @@ pub trait Norm: Send + Sync {
     fn response(&self, item: &Item, price: f64) -> f64;
 
     /// The move $u \ge 0$ that minimises the total of a move with this `weight`, less `gain`
-    /// $\cdot u$ and plus `bend` $\cdot u^2/2$; infinite if there is no end. Meaningful for separable
-    /// norms only.
+    /// $\cdot u$ and plus `bend` $\cdot u^2/2$; infinite if there is no end. Meaningful for
+    /// separable norms only.
     fn damped_response(&self, gain: f64, weight: f64, bend: f64) -> f64;
 
     /// Writes a subgradient of the cost at weighted moves `moves` with signs folded in by the

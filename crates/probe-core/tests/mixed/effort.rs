@@ -418,12 +418,12 @@ fn finding_2_a_change_of_category_adds_noise_that_grows_with_it() {
     let model = Arc::new(Linear::new(weights.clone(), bias, 0.0).unwrap());
     let person = [38.2334, 5.0, 10.0, 0.0, 0.0];
     let effort = Effort::new(vec![0.02; 5], vec![0.2; 5], 0.0).unwrap();
-    for norm in 0..3 {
+    for (norm, name) in NORMS.into_iter().enumerate() {
         let mut setup = Setup::new(model.clone(), Vec::clone(&names), Some(&schema), 0.1).unwrap();
         setup.noise = Arc::new(effort.clone());
         (setup.noise_on, setup.max_rate) = (NoiseOn::All, 0.2);
         setup.actions = setup.actions.with_max_changes(Some(3));
-        setup.set_norm(NORMS[norm]).unwrap();
+        setup.set_norm(name).unwrap();
         let engine = Engine::new(setup).unwrap();
         let answer = engine.recourse(Rows::single(&person)).unwrap().remove(0);
         // By hand: all moves of the first two numbers, with and without the last category.
@@ -450,7 +450,7 @@ fn finding_2_a_change_of_category_adds_noise_that_grows_with_it() {
                 }
             }
         }
-        let about = format!("{}: {least}, {answer:?}", NORMS[norm]);
+        let about = format!("{name}: {least}, {answer:?}");
         assert_eq!((answer.status, answer.reason), (Status::Certified, None::<Reason>), "{about}");
         // The grid's steps cost 1e-5 at most.
         let cost = answer.cost.unwrap();

@@ -1,8 +1,9 @@
 //! Recourse for affine scores under noise that is a list of observed errors.
 //!
-//! An error $e_i$ shifts the score by $w^\top e_i$ wherever a person is, so that the rate is at most
-//! $r$ iff the score is above $-q$, with $q$ the shift number $\lfloor rn\rfloor + 1$ in ascending
-//! order: one linear inequality, which the exact solver for linear models takes as a least score.
+//! An error $e_i$ shifts the score by $w^\top e_i$ wherever a person is, so that the rate is at
+//! most $r$ iff the score is above $-q$, with $q$ the shift number $\lfloor rn\rfloor + 1$ in
+//! ascending order: one linear inequality, which the exact solver for linear models takes as a
+//! least score.
 
 use super::super::{Ask, Goal, Proposal, Solver, Task, Worker};
 use super::ANY_RATE;

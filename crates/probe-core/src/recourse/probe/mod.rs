@@ -77,7 +77,7 @@ impl RecourseMethod for Probe {
             || actions.has_failures()
             || actions.has_sums()
             || actions.has_conditions();
-        // Over noise that grows with the change, budgets and the most robust points are found there.
+        // For noise that grows with the change, it also finds the most robust points.
         if grows
             || actions.has_grids()
             || actions.has_conditions()

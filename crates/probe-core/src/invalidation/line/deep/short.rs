@@ -7,9 +7,9 @@
 //! Schwarz this sum is at most $|b_o| + \lVert w_o\rVert\lVert\hat a\rVert$ for unit $o$.
 //! Rectifiers do not increase the distance of two numbers. The next layer therefore has $E' =
 //! \lVert W\rVert_2 E + (n + 1)u\,(\lVert b\rVert + \lVert W\rVert_F\lVert\hat a\rVert)$, where
-//! $\lVert\hat a\rVert$ is computed at each point, with one product per unit. In the first layer $p
-//! + tq$ is rounded three times. On three layers, a bound from products of absolute weights would
-//! be a thousand times larger.
+//! $\lVert\hat a\rVert$ is computed at each point, with one product per unit. In the first layer
+//! $p + tq$ is rounded three times. On three layers, a bound from products of absolute weights
+//! would be a thousand times larger.
 
 use super::{Deep, Lanes, Matrix, TOGETHER};
 use crate::invalidation::line::LANES;

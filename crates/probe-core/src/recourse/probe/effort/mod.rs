@@ -156,7 +156,8 @@ impl EffortWorker {
             }
             let Some((low, high)) = task.actions.interval(j, factual[j]) else { return Ok(false) };
             let (low, high) = (low - factual[j], high - factual[j]);
-            if low < 0.0 && w != 0.0 || high > 0.0 && w != 0.0 || low > 0.0 || high < 0.0 {
+            let (forced, helps) = (low > 0.0 || high < 0.0, w != 0.0 && low < high);
+            if forced || helps {
                 let (up, down) = (task.cost.weight(j, 1.0), task.cost.weight(j, -1.0));
                 let fixed = if if_changed { own } else { 0.0 };
                 program.items.push(Item { score: w, gain, growth, fixed, low, high, up, down });

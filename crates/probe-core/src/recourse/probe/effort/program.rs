@@ -2,9 +2,9 @@
 //!
 //! A change $\delta$ is enough if $h(\delta) = c + g^\top\delta - z\sqrt{V_0 + \sum_j v_j
 //! \delta_j^2} \ge 0$, with $z \ge 0$: a concave function and one convex constraint. For a price
-//! $\nu$ of $h$, the change that minimises cost $- \nu h$ is found from $\sqrt V = \min_t \frac12(V/t
-//! + t)$: for given $t$ every feature has its own minimiser, and $t$ is where $V(\delta(t)) = t^2$,
-//! a root of a monotone function. $h$ grows with $\nu$; the least $\nu$ with $h \ge 0$ gives the
+//! $\nu$ of $h$, the change that minimises cost $- \nu h$ is found from $2\sqrt V = \min_t (V/t +
+//! t)$: for given $t$ every feature has its own minimiser, and $t$ is where $V(\delta(t)) = t^2$, a
+//! root of a monotone function. $h$ grows with $\nu$; the least $\nu$ with $h \ge 0$ gives the
 //! optimum (KKT). Where $h$ jumps at this price, as under `l1`, all mixtures of both sides are
 //! minimisers, and one of them has $h = 0$. Under `linf` the largest weighted move takes the place
 //! of the price.
