@@ -463,3 +463,43 @@ fn model_score(raw: &[f64; 3], person: &[f64; 5]) -> f64 {
     let sum: f64 = raw.iter().zip(person).map(|(w, x)| w * x).sum();
     sum - 0.4002027475510091 - 1.0972871576831131
 }
+
+/// Twenty categories have 4^20 choices, far more than are tried one by one. Without the part that
+/// grows, the noise is less, so that answers cost no more; those here are near that bound.
+#[test]
+fn many_categories_are_no_reason_for_a_false_no() {
+    for (n_categories, short) in [(14, 5.0), (20, 5.0), (20, 8.0)] {
+        for (norm, name) in NORMS.into_iter().enumerate() {
+            let mut stream = Seed(31).stream(Purpose::Data, 0);
+            let numbers =
+                |w: &World| w.person.len() == 3 && w.schema.features[2].kind != Kind::Categorical;
+            let mut world = World::random(&mut stream);
+            while !numbers(&world) {
+                world = World::random(&mut stream);
+            }
+            for k in 0..n_categories {
+                let mut feature = Feature::numeric(&format!("c{k}"));
+                (feature.kind, feature.encoding) = (Kind::Categorical, Some(Coding::Onehot));
+                feature.categories = (0..4).map(|o| format!("v{o}")).collect();
+                feature.cost = 0.3 + 0.4 * stream.uniform();
+                world.schema.features.push(feature);
+                world.person.push(0.0);
+                world.values.push(vec![0.0, 1.0, 2.0, 3.0]);
+            }
+            let (refusal, mut setup) = Refusal::new(&world, linear, short, &mut stream);
+            setup.set_norm(name).unwrap();
+            setup.max_rate = 0.1;
+            let law = Law { sd: 0.02, rho: 0.2, a: 0.0, on: NoiseOn::All };
+            let judge = Judge::new(&world, &setup, law);
+            let (_, still) = answer(&world, &refusal, setup.clone(), Law { rho: 0.0, ..law });
+            let (_, answer) = answer(&world, &refusal, setup, law);
+            let about = format!("{n_categories} {short} {name}: {still:?} {answer:?}");
+            assert_eq!(answer.status, Status::Certified, "{about}");
+            let row = refusal.raw(&answer.point);
+            assert!(judge.judge(&row).1 <= 0.1 + 1e-9, "{about}");
+            let (cost, least) = (world.costs(&row)[norm], still.cost.unwrap());
+            eprintln!("{n_categories} {short} {name}: {least} {cost} {}", answer.proven);
+            assert!(cost <= 1.3 * least, "{about}");
+        }
+    }
+}

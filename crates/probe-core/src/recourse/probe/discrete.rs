@@ -12,6 +12,7 @@ mod branch;
 mod choices;
 mod conditions;
 mod failures;
+mod guess;
 mod partial;
 mod walks;
 
@@ -29,7 +30,7 @@ use crate::noise::{Gaussian, Noise as _, NoiseOn};
 use crate::schema::{Restriction, Tie};
 use crate::seed::Purpose;
 use branch::Best;
-use choices::{Choice, Choices};
+use choices::Choices;
 use std::sync::Arc;
 
 /// Relaxations that one person is worth: of an exact solver, and of a search.
@@ -62,6 +63,8 @@ pub(super) struct DiscreteSolver {
     chosen: bool,
     /// Standard deviation of each feature's noise, 0 where none acts; empty over an exact solver.
     sds: Vec<f64>,
+    /// Guesses categories where there may be too many choices to try.
+    guesser: Option<Box<dyn Solver>>,
 }
 
 impl DiscreteSolver {
@@ -88,7 +91,8 @@ impl DiscreteSolver {
         };
         let sds = if exact { Vec::new() } else { deviations(task)? };
         let inner = inner(&Arc::new(relaxed))?;
-        Ok(Self { inner, task: Arc::clone(task), exact, noise, chosen, sds })
+        let guesser = if exact && chosen { guess::solver(task)? } else { None };
+        Ok(Self { inner, guesser, task: Arc::clone(task), exact, noise, chosen, sds })
     }
 }
 
@@ -115,6 +119,7 @@ impl Solver for DiscreteSolver {
             solver: self,
             task: Posed::new(&self.task),
             inner: self.inner.worker(),
+            guesser: self.guesser.as_ref().map(|guesser| guesser.worker()),
             within: Restriction {
                 limits,
                 held: Vec::new(),
@@ -133,6 +138,7 @@ struct DiscreteWorker<'a> {
     solver: &'a DiscreteSolver,
     task: Posed,
     inner: Box<dyn Worker + 'a>,
+    guesser: Option<Box<dyn Worker + 'a>>,
     within: Restriction,
     found: Proposal,
     /// What was found first in each room.
@@ -368,6 +374,7 @@ impl DiscreteWorker<'_> {
         if partial {
             self.decide_failing(factual, aim, &mut nearest, &mut best, proposal)?;
         }
+        self.guess(factual, aim, &mut best)?;
         let mut walked = self.solver.exact;
         let mut tried = 0;
         while let Some(choice) = choices.next().filter(|_| !partial) {
@@ -385,7 +392,7 @@ impl DiscreteWorker<'_> {
             choices.set(&choice, &mut self.person);
             self.roots.clear();
             if !walked || self.may_pay(factual, aim, choice.total, &best)? {
-                self.try_choice(factual, aim, &choice, &mut best)?;
+                self.try_choice(factual, aim, (choice.total, choice.n_changed), &mut best)?;
             }
             if !walked {
                 walked = true;
@@ -412,17 +419,17 @@ impl DiscreteWorker<'_> {
         Ok(())
     }
 
-    /// Searches with the categories of `self.person`, which are those of `choice`. The most robust
-    /// point in each room goes to `self.roots`.
+    /// Searches with the categories of `self.person`, of which `n_changed` change for a `total`. The
+    /// most robust point in each room goes to `self.roots`.
     fn try_choice(
         &mut self,
         factual: &[f64],
         aim: Aim<'_>,
-        choice: &Choice,
+        (total, n_changed): (f64, usize),
         best: &mut Best,
     ) -> Result<()> {
         let task = Arc::clone(&self.task);
-        self.within.max_changes = task.actions.max_changes().map(|most| most - choice.n_changed);
+        self.within.max_changes = task.actions.max_changes().map(|most| most - n_changed);
         let Some(rooms) =
             conditions::rooms(&task.actions, factual, &self.person, self.outer_limits())
         else {
@@ -430,7 +437,7 @@ impl DiscreteWorker<'_> {
         };
         let rooms = self.with_ties_held(factual, rooms);
         match self.aim_of_success(factual, aim, &rooms)? {
-            Some(aim) => self.branch(aim, choice.total, rooms.clone(), best)?,
+            Some(aim) => self.branch(aim, total, rooms.clone(), best)?,
             // Whatever else is done, the changes of category fail too often.
             None => {
                 best.nodes -= 1;
@@ -438,8 +445,7 @@ impl DiscreteWorker<'_> {
             }
         }
         if !self.solver.exact {
-            let accepted =
-                self.try_steps_alone(factual, aim.usual(), choice.total, &rooms, best)?;
+            let accepted = self.try_steps_alone(factual, aim.usual(), total, &rooms, best)?;
             self.roots.extend(accepted.map(|(_, point)| short_of_rate(point)));
         }
         Ok(())
