@@ -419,8 +419,8 @@ impl DiscreteWorker<'_> {
         Ok(())
     }
 
-    /// Searches with the categories of `self.person`, of which `n_changed` change for a `total`. The
-    /// most robust point in each room goes to `self.roots`.
+    /// Searches with the categories of `self.person`, of which `n_changed` change for a `total`.
+    /// The most robust point in each room goes to `self.roots`.
     fn try_choice(
         &mut self,
         factual: &[f64],

@@ -7,7 +7,7 @@ use super::{ANY_RATE, Aim, DiscreteWorker, LINES};
 use crate::error::Result;
 use crate::noise::{Covariance, Gaussian};
 use crate::recourse::probe::linear::LinearSolver;
-use crate::recourse::{Ask, Goal, Proposal, Solver, Task, Verdict};
+use crate::recourse::{Ask, Goal, Proposal, Reason, Solver, Task, Verdict};
 use crate::schema::Restriction;
 use std::sync::Arc;
 
@@ -52,7 +52,8 @@ impl DiscreteWorker<'_> {
                 ..Ask::new(factual, Goal::Rate(ANY_RATE), aim.budget)
             };
             guesser.find(&ask, &mut found)?;
-            if matches!(found.verdict, Verdict::Short(reason) if reason != super::Reason::SearchLimit)
+            if let Verdict::Short(reason) = found.verdict
+                && reason != Reason::SearchLimit
             {
                 return Ok(None);
             }
