@@ -1,5 +1,5 @@
-//! Any number of people similar to those of a table: its rows drawn with replacement, their
-//! numbers moved a little, no two alike.
+//! Any number of people similar to those of a table: rows are drawn with replacement and their
+//! numbers moved a little, so that all people differ.
 
 use anyhow::{Result, ensure};
 use probe_core::{Key, Model, Purpose, Seed, Stream};
@@ -9,7 +9,7 @@ use std::collections::HashSet;
 const JITTER: f64 = 0.02;
 /// Decimals that are kept, so that a file of people is no longer than a real one.
 const DECIMALS: f64 = 1e6;
-/// Draws in a row that may fail.
+/// Draws that may fail, one after another, before this is an error.
 const PATIENCE: usize = 100_000;
 
 /// Draws people whom a model denies.
@@ -19,13 +19,13 @@ pub(crate) struct Resampler<'a> {
     /// Columns that are moved.
     numeric: Vec<bool>,
     stream: Stream,
-    /// Keys of everybody so far: people with different keys differ.
+    /// Keys of all people so far: people with different keys differ.
     seen: HashSet<u64>,
 }
 
 impl<'a> Resampler<'a> {
-    /// From rows in scaled space, whose columns named `feature=value` are categories and stay
-    /// as they are.
+    /// From rows in scaled space. Columns named `feature=value` are categories and keep their
+    /// values.
     pub(crate) fn new(model: &'a dyn Model, names: &[String], rows: &'a [f64], seed: Seed) -> Self {
         let numeric = names.iter().map(|name| !name.contains('=')).collect();
         Self {
@@ -64,7 +64,7 @@ mod tests {
     use probe_core::Linear;
     use std::collections::BTreeSet;
 
-    /// So many people, row after row.
+    /// The first `n` people, row after row.
     fn take(mut people: Resampler<'_>, n: usize) -> Result<Vec<f64>> {
         let mut taken = Vec::new();
         let mut person = vec![0.0; people.numeric.len()];
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_who_cannot_be_made_anew_is_an_error() {
+    fn too_few_different_people_are_an_error() {
         // Categories alone: there are no more than two different people.
         let names = ["a=1", "a=2"].map(str::to_owned);
         let model = Linear::new(vec![0.0, 0.0], -1.0, 0.0).unwrap();

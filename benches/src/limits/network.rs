@@ -12,18 +12,19 @@ use std::sync::Arc;
 
 const SIGMA: f64 = 0.1;
 const RATE: f64 = 0.1;
-/// Confidence of certificates that read more lines: what a line takes is the difference.
+/// Confidence of certificates that read more lines. The time of one line follows from the
+/// difference to the usual confidence.
 const SURER: f64 = 1.0 - 1e-6;
-/// What a line needs for each hidden unit at the least: its value where the line starts (a sum and
-/// a product with a sum), and at one place on the line (a product with a sum), the rectified value
-/// into the score, and its slope into the slope.
+/// Operations that a line needs per hidden unit, at least: the unit's value where the line starts
+/// (a sum and a multiply-add) and at one place on the line (a multiply-add), and the sums to which
+/// it adds its rectified value and its slope.
 const PER_UNIT: f64 = 3.0 + 2.0 + 1.0 + 1.0;
-/// How often everybody is answered.
+/// How often all people are answered.
 const ROUNDS: usize = 8;
 /// Rows and columns of the product.
 const SIZE: usize = 512;
 
-/// What answers before one network take.
+/// The cost of answers for one network.
 #[derive(Debug)]
 pub(crate) struct OnNetwork {
     title: &'static str,
@@ -32,9 +33,9 @@ pub(crate) struct OnNetwork {
     usual: Cost,
     /// Without a certificate.
     uncertified: Cost,
-    /// With a certificate that reads more.
+    /// With a certificate that reads more lines.
     surer: Cost,
-    /// Seconds for a line of the same network with every unit split into two halves.
+    /// Seconds per line of the same network, with every unit split into two halves.
     doubled_line: f64,
 }
 
@@ -56,33 +57,34 @@ impl OnNetwork {
         line(&self.usual, &self.surer)
     }
 
-    /// Of these, what does not grow with the units.
+    /// The part of them that does not grow with the number of units.
     fn fixed(&self) -> f64 {
         (2.0 * self.line() - self.doubled_line).clamp(0.0, self.line())
     }
 
-    /// Operations of an answer's lines, at the least.
+    /// Operations that the lines of an answer need, at least.
     fn operations(&self) -> f64 {
         self.usual.n_lines() * self.units as f64 * PER_UNIT
     }
 
-    /// How many times what a product of as many operations takes.
+    /// Time of an answer over that of as many operations in a matrix product, which makes
+    /// `product` per second.
     fn to_limit(&self, product: f64) -> f64 {
         self.usual.seconds * product / self.operations()
     }
 
-    /// Of the time of an answer, what its lines take.
+    /// The share of an answer's time that its lines take.
     fn share_of_lines(&self) -> f64 {
         self.usual.n_lines() * self.line() / self.usual.seconds
     }
 }
 
-/// Seconds for one more line, from answers that read fewer and more.
+/// Seconds for one more line, from answers that read fewer lines and answers that read more.
 fn line(fewer: &Cost, more: &Cost) -> f64 {
     (more.seconds - fewer.seconds) / (more.n_lines() - fewer.n_lines())
 }
 
-/// Operations a second of a product of two matrices, one thread.
+/// Operations per second of a product of two matrices, on one thread.
 pub(crate) fn product() -> Result<f64> {
     let [a, b] = [1.0, 2.0].map(|factor| {
         Array2::from_shape_fn((SIZE, SIZE), |(i, j)| factor / (1.0 + i as f64 + (j * j) as f64))
@@ -133,7 +135,7 @@ pub(crate) fn measure(people: usize) -> Result<Vec<OnNetwork>> {
     Ok(found)
 }
 
-/// The same score by twice the units, each with half of its weight in what follows.
+/// A network with the same score and twice the units, each with half of its outgoing weight.
 fn doubled(model: &Mlp) -> Result<Mlp> {
     let [first, last] = model.layers() else { bail!("one hidden layer is needed") };
     let twice = |values: &[f64]| values.iter().chain(values).copied().collect::<Vec<f64>>();
@@ -145,8 +147,8 @@ fn doubled(model: &Mlp) -> Result<Mlp> {
     Ok(Mlp::new(layers, model.activation(), model.threshold())?)
 }
 
-/// Of a person before each engine, on the average; the least of some rounds, in turns, so that
-/// other work on the machine meets all.
+/// Mean cost of an answer of each engine: the minimum over several rounds. Engines take turns, so
+/// that other load on the machine affects all of them.
 fn costs_of<const N: usize>(engines: &[Engine; N], people: &[f64]) -> Result<[Cost; N]> {
     let d = engines[0].setup().names.len();
     let n = (people.len() / d) as f64;
@@ -157,7 +159,7 @@ fn costs_of<const N: usize>(engines: &[Engine; N], people: &[f64]) -> Result<[Co
     let mut sessions = engines.each_ref().map(Engine::session);
     let mut costs = [Cost { seconds: f64::INFINITY, lines: [0.0; 2] }; N];
     for (session, cost) in sessions.iter_mut().zip(&mut costs) {
-        // The first time, errors are drawn that all share.
+        // The first pass draws the errors that all people share.
         pass(session)?;
         cost.lines = session.n_lines().map(|lines| lines as f64 / n);
     }
@@ -248,9 +250,9 @@ mod tests {
             surer: cost(1.4e-3, [200.0, 2_800.0]),
             doubled_line: 7e-7,
         };
-        // 0.4 ms for a thousand lines more.
+        // 0.4 ms for a thousand more lines.
         assert!((on.line() - 4e-7).abs() < 1e-18);
-        // 0.3 µs of it for the units, twice over in 0.7.
+        // 0.3 µs of it are for the units, and twice as much of the 0.7 µs.
         assert!((on.fixed() - 1e-7).abs() < 1e-18);
         assert!((on.share_of_lines() - 0.8).abs() < 1e-12);
         assert!((on.operations() - 2_000.0 * 350.0).abs() < 1e-6);

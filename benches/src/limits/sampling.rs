@@ -1,4 +1,4 @@
-//! Rates by plain sampling, against drawing the noise and scoring it alone.
+//! The time of a rate by plain sampling, compared with drawing the noise and scoring the rows.
 
 use crate::networks::Subject;
 use anyhow::Result;
@@ -24,7 +24,7 @@ pub(crate) struct Sampled {
     whole: f64,
     noise: f64,
     scores: f64,
-    /// The same samples by ranks, where there are trees.
+    /// The same samples scored by ranks, for tree models.
     ranks: Option<f64>,
 }
 
@@ -67,7 +67,7 @@ fn one(title: String, engine: &Engine, people: &[f64], trees: Option<&Trees>) ->
     let mut errors = vec![0.0; SAMPLES * d];
     let drawn = median_of(5, 1.0, || {
         let mut stream = SEED.stream(Purpose::Rate, 0);
-        // Into the same rows over and over, as the estimator does: they stay in cache.
+        // Draws into the same rows again and again, as the estimator does: they stay in cache.
         for _ in 0..SAMPLES / BATCH {
             noise.sample_into(&mut stream, RowsMut::new(&mut errors[..BATCH * d], d)?);
         }
@@ -98,7 +98,7 @@ fn one(title: String, engine: &Engine, people: &[f64], trees: Option<&Trees>) ->
     })
 }
 
-/// Seconds for a point, the errors being sorted already.
+/// Seconds per point, once the errors are sorted.
 fn by_ranks(trees: &Trees, errors: &[f64], points: &[Vec<f64>]) -> Result<f64> {
     let ranked = RankedErrors::new(Rows::new(errors, trees.n_features())?)?;
     let mut batch = NoisyScores::new(trees, &ranked)?;

@@ -3,8 +3,8 @@
 //!
 //! The noisy numbers' space is cut into cells on each of which the score keeps its sign: along the
 //! cuts of trees, exactly; into a fine lattice for other models, where a cell on the boundary
-//! counts as refused in part. The rate of a point is the sum over refused cells of the products of
-//! the axes' normal masses. A grid of points has all its rates by one contraction per axis; windows
+//! counts as rejected in part. The rate of a point is the sum over rejected cells of the products
+//! of the axes' normal masses. A grid of points has all its rates by one contraction per axis; windows
 //! around the cheapest points are then gridded more and more finely.
 
 use super::problem::{Number, Problem};
@@ -24,19 +24,20 @@ const LATTICE: usize = 400;
 /// Points of an axis on the first grid, by the number of axes; windows have fewer.
 const FIRST_GRID: [usize; MOST_AXES] = [400, 80, 32, 20];
 const WINDOW: usize = 7;
-/// How often windows are made smaller where rates are exact, and where they are not; windows in
-/// all; and the share of the cost that a window must gain to be moved without that.
+/// How often windows are made smaller, where rates are exact and where they are not; the number of
+/// windows in all; and the share of the cost that a window must save to be moved once more before
+/// it is made smaller.
 const ZOOMS: [usize; 2] = [8, 3];
 const WINDOWS: usize = 30;
-const MUCH: f64 = 2e-3;
-/// Points of the first grid whose surroundings are looked at, and how far above the target their
-/// rate may be.
+const LEAST_SAVING: f64 = 2e-3;
+/// Points of the first grid around which finer grids are placed, and how many times the target
+/// their rate may be.
 const KEPT: usize = 6;
-const NEARLY: f64 = 1.15;
+const RATE_FACTOR: f64 = 1.15;
 /// Standard deviations beyond which noise is left out of lattices.
 const BEYOND: f64 = 5.0;
-/// Mass of a cell that is left out.
-const NOTHING: f64 = 1e-13;
+/// Cells of at most this mass are left out.
+const LEAST_MASS: f64 = 1e-13;
 /// Masks that are kept, and combinations of categories that are tried for a person, at most.
 const MASKS: usize = 512;
 pub(super) const MOST_CHOICES: usize = 20_000;
@@ -47,7 +48,7 @@ struct Axis {
     middles: Vec<f64>,
 }
 
-/// Shares of refusals by cell, the last axis fastest.
+/// The rejected share of each cell, the last axis fastest.
 struct Mask {
     shape: Vec<usize>,
     refused: Vec<f32>,
@@ -122,7 +123,7 @@ impl<'a> Small<'a> {
         all
     }
 
-    /// The cells' shares of refusals for rows that agree with `base` in all other columns.
+    /// The rejected share of each cell, for rows that agree with `base` in all other columns.
     fn mask(&self, base: &[f64]) -> Result<Arc<Mask>> {
         let is_axis = |j: usize| self.numbers.iter().any(|number| number.column == j);
         let key: Vec<u64> =
@@ -192,10 +193,10 @@ impl<'a> Small<'a> {
             .map(|width| width.max(f64::MIN_POSITIVE))
             .collect();
         let mut centres: Vec<(f64, Vec<f64>)> = Vec::new();
-        for (i, _) in rates.iter().enumerate().filter(|(_, rate)| **rate <= NEARLY * r) {
+        for (i, _) in rates.iter().enumerate().filter(|(_, rate)| **rate <= RATE_FACTOR * r) {
             let point = self.point(base, &values, i);
             let cost = self.problem.cost(person, &point);
-            // Up to a step of the grid may be taken back.
+            // Finer grids may save up to one step of this one.
             let steps: f64 = self.numbers.iter().zip(&spacing).map(|(n, s)| n.cost(0.0, *s)).sum();
             if cost - steps < most {
                 centres.push((cost, point));
@@ -277,7 +278,7 @@ impl<'a> Small<'a> {
             }
             // A window that gained much is moved once more before it is made smaller.
             let now = best.as_ref().map_or(f64::INFINITY, |(cost, _)| *cost);
-            let moved = now < before * (1.0 - MUCH);
+            let moved = now < before * (1.0 - LEAST_SAVING);
             if !moved {
                 spacing.iter_mut().for_each(|by| *by *= 0.45);
                 zooms += 1;
@@ -303,7 +304,7 @@ impl<'a> Small<'a> {
         for ((axis, number), values) in self.axes.iter().zip(&self.numbers).zip(values) {
             let of: Vec<Vec<f64>> =
                 values.iter().map(|v| axis.masses(self.problem, number, *v)).collect();
-            let matters = |cell: &usize| of.iter().any(|masses| masses[*cell] > NOTHING);
+            let matters = |cell: &usize| of.iter().any(|masses| masses[*cell] > LEAST_MASS);
             let first = (0..axis.middles.len()).find(matters).unwrap_or(0);
             let last = (0..axis.middles.len()).rfind(matters).unwrap_or(first);
             ranges.push(first..last + 1);
@@ -331,7 +332,7 @@ fn contract(
     for (sums, block) in sums.chunks_exact_mut(masses.len() * after).zip(blocks) {
         for (sums, masses) in sums.chunks_exact_mut(after).zip(masses) {
             for (cells, mass) in block.chunks_exact(after).zip(&masses[range.clone()]) {
-                if *mass > NOTHING {
+                if *mass > LEAST_MASS {
                     sums.iter_mut().zip(cells).for_each(|(sum, cell)| *sum += mass * cell);
                 }
             }
@@ -400,7 +401,7 @@ impl Axis {
     }
 }
 
-/// What of each cell is refused, if the score is about linear in it.
+/// The rejected share of each cell, taking the score as linear within it.
 fn shares(scores: &[f64], shape: &[usize]) -> Vec<f32> {
     let mut squares = vec![0.0; scores.len()];
     let mut stride = scores.len();

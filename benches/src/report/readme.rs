@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 const FILE: &str = "README.md";
-/// What the README says of figures.
+/// The README's section of figures.
 pub(super) const TEMPLATE: &str = include_str!("readme.md");
 pub(super) const MARKS: [&str; 2] = [
     "<!-- figures: written by `cargo xtask bench`, see CONTRIBUTING.md -->\n",

@@ -26,11 +26,11 @@ pub(crate) struct Options {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Point {
     pub(crate) size: f64,
-    /// Seconds, of all people or of one, or how many times as fast: as the curve says.
+    /// Seconds for all people or for one person, lines, or a speed-up: see [`Panel`].
     pub(crate) value: f64,
-    /// Of people who need an answer, those whose answer is certified.
+    /// The share of people who need an answer whose answer is certified.
     pub(crate) certified: f64,
-    /// Lines an answer read.
+    /// Lines read per answer.
     pub(crate) lines: f64,
 }
 
@@ -38,23 +38,23 @@ pub(crate) struct Point {
 #[derive(Debug, Clone)]
 pub(crate) struct Curve {
     pub(crate) panel: Panel,
-    /// What is varied on, such as "linear".
+    /// The model on which something is varied, such as "linear".
     pub(crate) name: &'static str,
-    /// Power that theory gives, in words and, where there is one, as a number.
+    /// The exponent that theory gives, in words and, if there is one, as a number.
     pub(crate) theory: &'static str,
     pub(crate) expected: Option<f64>,
     pub(crate) points: Vec<Point>,
 }
 
 impl Curve {
-    /// The power with which time grows over the upper half of the sizes.
+    /// The exponent with which time grows over the upper half of the sizes.
     pub(crate) fn slope(&self) -> Option<f64> {
         let points: Vec<(f64, f64)> = self.points.iter().map(|p| (p.size, p.value)).collect();
         power(upper_half(&points))
     }
 }
 
-/// What is varied, and so what a chart is about.
+/// What is varied; one chart each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Panel {
     People,
@@ -143,13 +143,13 @@ fn render(curves: &[Curve], pictures: &[String]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Two decimals, and no sign on nothing.
+/// Two decimals, without a minus sign for zero.
 fn power_text(power: f64) -> String {
     format!("{:.2}", power + 0.0).replace("-0.00", "0.00").replace('-', "−")
 }
 
 impl Curve {
-    /// Whose answers are certified: everybody's, or at which sizes not.
+    /// The certified share: "100 %", or at which sizes it is lower.
     fn certified(&self) -> String {
         let short = self.points.iter().filter(|point| point.certified < 1.0);
         let words: Vec<String> = short

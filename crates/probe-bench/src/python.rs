@@ -1,23 +1,23 @@
-//! Python for scripts of other programs.
+//! Python environments for the scripts in `benches` that run other programs.
 
 use crate::folders;
 use anyhow::{Context as _, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where the scripts of `name` lie.
+/// The folder of the scripts of `name`.
 pub fn scripts(name: &str) -> PathBuf {
     folders::root().join("benches").join(name)
 }
 
-/// What to say where there is no environment.
+/// What to print if an environment cannot be set up.
 pub fn needs(name: &str) -> String {
     format!(
         "It needs Python 3 with venv, and a way for pip to get benches/{name}/requirements.txt."
     )
 }
 
-/// Installs our own package, as a wheel, and nothing that it needs.
+/// Installs the Python package of this repository from a wheel, without its dependencies.
 pub fn install(python: &Path, wheel: &Path) -> Result<()> {
     let words = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps"];
     let installed = Command::new(python).args(words).arg(wheel).status()?;
@@ -27,8 +27,8 @@ pub fn install(python: &Path, wheel: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The Python of an environment under the target folder that has what the scripts of `name` need;
-/// set up on first use.
+/// The Python of an environment with the packages that the scripts of `name` need. It is in the
+/// target folder and is set up on first use.
 pub fn environment(name: &str) -> Result<PathBuf> {
     let folder = folders::kept(name)?.join("venv");
     let python = folder.join("bin/python");

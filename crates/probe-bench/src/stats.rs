@@ -17,12 +17,12 @@ pub fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The smallest and the largest, `"0.95 to 0.99"`; one number where they are printed alike.
+/// The smallest and the largest, `"0.95 to 0.99"`; one number if both are printed the same.
 pub fn range(values: impl Iterator<Item = f64>, digits: usize) -> String {
     between(values, |value| format!("{value:.digits$}"))
 }
 
-/// [`range`], as texts quote numbers.
+/// [`range`] with numbers as in texts ([`figure`]).
 pub fn range_of_figures(values: impl Iterator<Item = f64>) -> String {
     between(values, figure)
 }
@@ -35,7 +35,8 @@ fn between(values: impl Iterator<Item = f64>, text: impl Fn(f64) -> String) -> S
     if low == high { low } else { format!("{low} to {high}") }
 }
 
-/// A number as texts quote it: three digits that count, thousands apart; `"18,600"`, `"1.25"`.
+/// A number for a text: three significant digits, with a comma between thousands; `"18,600"`,
+/// `"1.25"`.
 pub fn figure(value: f64) -> String {
     let unit = 10f64.powf(value.abs().log10().floor() - 2.0);
     if unit > 1.0 { rounded((value / unit).round() * unit, 3) } else { rounded(value, 3) }
@@ -49,7 +50,7 @@ pub fn percentile(sorted: &[f64], p: f64) -> f64 {
     sorted.get(place - 1).copied().unwrap_or(f64::NAN)
 }
 
-/// What repeats of one measurement came to.
+/// Summary of repeats of one measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Repeats {
     pub median: f64,
@@ -64,7 +65,7 @@ impl Repeats {
         Self { median, least: end(values.first()), most: end(values.last()) }
     }
 
-    /// The same of what falls as these rise: rates of times.
+    /// The summary of `amount / value`, such as rates from times.
     pub fn over(self, amount: f64) -> Self {
         Self { median: amount / self.median, least: amount / self.most, most: amount / self.least }
     }
@@ -81,9 +82,8 @@ impl std::fmt::Display for Repeats {
     }
 }
 
-/// The slope of the straight line nearest to the logarithms of `points` by least squares: the power
-/// with which the second grows with the first. `None` for fewer than two different places, or
-/// numbers without a logarithm.
+/// The exponent $k$ of $y = c x^k$, by least squares on the logarithms of `points` $(x, y)$. `None`
+/// for fewer than two different $x$, or numbers that are not positive.
 pub fn power(points: &[(f64, f64)]) -> Option<f64> {
     let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
     let n = logs.len() as f64;
@@ -97,11 +97,11 @@ pub fn power(points: &[(f64, f64)]) -> Option<f64> {
     (n >= 2.0 && slope.is_finite()).then_some(slope)
 }
 
-/// Of points in the order of the first number, those in the upper half of its range, on a scale of
-/// logarithms; the last two at least.
+/// Of points sorted by their first number, those in the upper half of its range on a logarithmic
+/// scale; at least the last two.
 pub fn upper_half(points: &[(f64, f64)]) -> &[(f64, f64)] {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return points };
-    // A little lower, for a middle that is a point itself.
+    // A little lower, so that a point in the middle belongs to the upper half.
     let middle = (first.0 * last.0).sqrt() * 0.999;
     let rising = last.0 >= first.0;
     let is_below = |p: &(f64, f64)| if rising { p.0 < middle } else { p.0 > middle * 1.002 };

@@ -20,7 +20,7 @@ fn network() -> Mlp {
 }
 
 #[test]
-fn certified_answers_hold_for_networks_drawn_anew() {
+fn certified_answers_hold_for_newly_drawn_networks() {
     let model = network();
     let mut stream = Seed(3).stream(Purpose::Data, 0);
     let mut people = Vec::new();

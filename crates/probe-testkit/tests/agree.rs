@@ -141,8 +141,8 @@ fn milp_agrees_with_enumeration() {
     assert!(compared > 500 && limited > 40, "{compared}, {limited}");
 }
 
-/// A random admissible point, often near the person or at ends of rooms; may break the limit on
-/// changes.
+/// A random admissible point, often near the person or at a limit of a feature; it may break the
+/// limit on the number of changes.
 fn admissible(it: &Instance, stream: &mut Stream) -> Vec<f64> {
     let mut point = it.person.clone();
     for group in &it.groups {
@@ -193,7 +193,7 @@ fn random_feasible_points_are_never_cheaper() {
 }
 
 #[test]
-fn nudged_optima_are_dearer_or_infeasible() {
+fn points_near_an_optimum_cost_more_or_are_infeasible() {
     for key in 0..2000 {
         let it = random(key, Shape::default());
         let mut stream = stream(2_000_000 + key);

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// More than this share above what is stored is a failure, below a note.
+/// A count fails if it is higher than the stored one by more than this share. If it is lower by
+/// more than that, a note says so.
 pub(super) const TOLERANCE: f64 = 0.03;
 
 /// Instructions per unit by kernel.
@@ -16,7 +17,7 @@ pub(super) const TOLERANCE: f64 = 0.03;
 pub(super) struct Stored {
     /// The compiler; empty where nothing is stored.
     pub(super) rustc: String,
-    /// Vector instructions that the processor has, and so the code uses.
+    /// Vector instructions that the processor has and the code therefore uses.
     pub(super) vectors: String,
     pub(super) counts: BTreeMap<String, f64>,
 }
@@ -35,7 +36,7 @@ fn path() -> PathBuf {
 }
 
 impl Stored {
-    /// What is stored; nothing where there is no file.
+    /// What is stored; empty if there is no file.
     pub(super) fn load() -> Result<Self> {
         match std::fs::read(path()) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
@@ -44,7 +45,7 @@ impl Stored {
         }
     }
 
-    /// These counts, by this compiler on this processor.
+    /// These counts, with this compiler and this processor.
     pub(super) fn now(counts: BTreeMap<String, f64>) -> Result<Self> {
         let compiler =
             Command::new("rustc").arg("--version").output().context("cannot start rustc")?;
@@ -82,7 +83,7 @@ impl Stored {
     }
 }
 
-/// As far as code chooses by them.
+/// Vector instructions of this processor, as far as the code selects its kernels by them.
 fn vectors() -> String {
     #[cfg(target_arch = "x86_64")]
     {

@@ -84,11 +84,10 @@ pub(crate) fn fit(args: &Train, common: &Common, printer: &Printer) -> Result<Tr
     let names = trained.schema.column_names();
     let file = ModelFile::new(names, trained.model, Some(trained.schema))?;
     holding_output(|| Ok(file.save(&args.output)?))?;
-    if says_one_thing(&trained.report) {
+    if predicts_one_class(&trained.report) {
         printer.warn(
-            "the model says the same to everybody: it has learnt nothing to give advice from; try \
-             --class-weight balanced, and for \
-             networks more --epochs or another --lr",
+            "the model predicts the same class for every row, so that no change can help anybody; \
+             try --class-weight balanced, and for networks more --epochs or another --lr",
         );
     }
     if !trained.report.converged {
@@ -246,7 +245,7 @@ fn check_flags(args: &Train) -> Result<()> {
 
 /// Whether a model puts all rows that it was fitted to into one class. Its accuracy is then the
 /// share of that class.
-fn says_one_thing(report: &TrainReport) -> bool {
+fn predicts_one_class(report: &TrainReport) -> bool {
     let balanced =
         report.train.balanced_accuracy.is_some_and(|balanced| (balanced - 0.5).abs() < 1e-12);
     let [yes, no] = [report.share_favourable, 1.0 - report.share_favourable];
@@ -289,15 +288,15 @@ fn favourable_value(
     let values: BTreeSet<&str> = labels.iter().map(String::as_str).collect();
     let column = format!("{}: column '{target}'", args.data.display());
     let list = || values.iter().take(10).copied().collect::<Vec<_>>().join(", ");
-    let told = args.favourable.clone().or_else(|| schema.and_then(|s| s.favourable.clone()));
-    if let Some(told) = told.as_ref().filter(|told| !values.contains(told.as_str())) {
-        bail!("{column} has no value '{told}' (it has: {})", list());
+    let given = args.favourable.clone().or_else(|| schema.and_then(|s| s.favourable.clone()));
+    if let Some(given) = given.as_ref().filter(|given| !values.contains(given.as_str())) {
+        bail!("{column} has no value '{given}' (it has: {})", list());
     }
     if values.len() < 2 {
-        bail!("{column} holds one value only ({}): there is nothing to tell apart", list());
+        bail!("{column} has only one value ({}): a model needs two classes", list());
     }
-    if let Some(told) = told {
-        return Ok(told);
+    if let Some(given) = given {
+        return Ok(given);
     }
     match obvious_favourable(&values) {
         Some(value) => Ok(value.to_owned()),

@@ -101,7 +101,7 @@ impl Lime {
         self.fit(task, draw, (key, |s| s))
     }
 
-    /// With the `response` to each score.
+    /// Fits the surrogate to the `response` of each score.
     fn fit(
         &self,
         task: &Task,

@@ -1,4 +1,4 @@
-//! What is proven of all rows that a person may be told, against brute force over them.
+//! Proofs about all rows that an answer may print, compared with brute force over these rows.
 
 use super::refusal::{Maker, Refusal, linear, network, trees};
 use super::world::World;
@@ -6,7 +6,7 @@ use probe_core::{Answer, Engine, Purpose, Reason, Rows, Seed, Setup, Status};
 use probe_testkit::Stay;
 
 const NORMS: [&str; 3] = ["l1", "l2", "linf"];
-/// Rates that the engine works out for one person.
+/// Rates that the engine computes for one person, at most.
 const RATES: usize = 2_048;
 
 /// A question about the person of a world.
@@ -66,7 +66,8 @@ impl<'w> Question<'w> {
         least
     }
 
-    /// The same where rates are sampled, with what four thousand draws may be wrong by.
+    /// The same where rates are sampled, with bounds that allow for the error of four thousand
+    /// draws.
     fn least_by_samples(&self, case: u64) -> Least {
         let errors = self.refusal.errors(&mut Seed(23).stream(Purpose::Data, case));
         let off = Refusal::sampling_error(self.setup.max_rate);
@@ -78,8 +79,8 @@ impl<'w> Question<'w> {
     }
 }
 
-/// What the cheapest favourable rows cost: how many there are, and the least cost of all, of those
-/// whose rate is surely low enough, and of those whose rate may be.
+/// The favourable rows: how many there are, and the lowest cost of all of them, of those whose rate
+/// is certainly low enough, and of those whose rate may be low enough.
 struct Least {
     n: usize,
     favourable: f64,
@@ -153,7 +154,7 @@ fn rows_of_trees_with_exact_rates_prove_the_optimum_or_that_there_is_none() {
 }
 
 #[test]
-fn rows_of_a_network_bound_the_cost_and_prove_that_there_is_no_yes() {
+fn rows_of_a_network_bound_the_cost_and_prove_that_none_is_favourable() {
     let (mut bounds, mut nothing) = (0, 0);
     for case in 0..1_000 {
         let world = world(case);

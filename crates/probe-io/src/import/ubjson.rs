@@ -9,8 +9,8 @@ use serde_json::{Map, Number, Value};
 /// Containers within containers; XGBoost nests 8 deep.
 const DEPTH: usize = 64;
 
-/// Reads a whole document. Numbers that JSON has no form for become texts such as `"NaN"`, which
-/// nothing takes for a number.
+/// Reads a whole document. Numbers that JSON cannot represent become texts such as `"NaN"`, which
+/// the importers reject where they expect a number.
 pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Value> {
     let mut reader = Reader { bytes, at: 0, file };
     let marker = reader.marker()?;
@@ -133,8 +133,8 @@ impl<'a> Reader<'a> {
         let mut header = Header { marker: None, count: None };
         if self.peek() == Some(b'$') {
             let [_, marker] = self.array()?;
-            // Items that take no bytes could be any number of them, and other ones XGBoost does not
-            // write.
+            // A count of items without bytes would not be limited by the size of the file. XGBoost
+            // writes no items of other kinds.
             let bytes = match marker {
                 b'i' | b'U' | b'C' => 1,
                 b'I' => 2,
@@ -173,7 +173,8 @@ impl<'a> Reader<'a> {
 
     fn items(&mut self, depth: usize) -> Result<Vec<Value>> {
         let header = self.header()?;
-        // Allocate at once only if the bytes belong to this array alone.
+        // Items with a marker are no containers, so that their bytes belong to this array alone.
+        // Nested counts could promise the same bytes several times.
         let mut items = Vec::with_capacity(header.marker.and(header.count).unwrap_or(0));
         while header.count.is_none_or(|count| items.len() < count) {
             let marker = match header.marker {

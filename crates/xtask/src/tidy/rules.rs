@@ -147,11 +147,11 @@ fn long_page(text: &str) -> Found {
     vec![(line, format!("page of {n} bytes; at most {PAGE_BYTES}"))]
 }
 
-/// Words to avoid, whole and in any case.
+/// Words to avoid, whole and in any case, also as parts of names such as `two_words`.
 fn words(text: &str) -> Found {
     let mut found = Vec::new();
     for (line, text) in numbered(text) {
-        for word in text.split(|c: char| !is_word(c)) {
+        for word in text.split(|c: char| !c.is_alphanumeric()) {
             if WORDS.iter().any(|avoided| word.eq_ignore_ascii_case(avoided)) {
                 found.push((line, format!("the word \"{word}\": write it in plain English")));
             }

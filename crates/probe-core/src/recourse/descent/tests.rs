@@ -184,7 +184,7 @@ fn the_printed_loop_ends_at_the_first_change_of_label() {
 }
 
 #[test]
-fn the_best_iterate_is_no_dearer_than_the_first() {
+fn the_best_iterate_costs_no_more_than_the_first() {
     let model = network(&[5, 10, 1], Activation::Tanh, 4);
     let found = |keep: &str| {
         let task = task(Arc::clone(&model), 0.1, &[keep, "steps=300"]);

@@ -112,8 +112,11 @@ fn some_words_are_reported_everywhere() {
 #[test]
 fn only_whole_words_are_reported() {
     for word in WORDS {
-        for text in [format!("x{word}"), format!("{word}s"), format!("{word}_1")] {
+        for text in [format!("x{word}"), format!("{word}s"), format!("{word}1")] {
             assert_eq!(lines("a.rs", &text), [], "{text}");
+        }
+        for text in [format!("fn a_{word}()"), format!("{word}_1"), format!("{word}-1")] {
+            assert_eq!(lines("a.rs", &text), [1], "{text}");
         }
     }
 }
