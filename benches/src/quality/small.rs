@@ -4,8 +4,10 @@
 //! The noisy numbers' space is cut into cells on each of which the score keeps its sign: along the
 //! cuts of trees, exactly; into a fine lattice for other models, where a cell on the boundary
 //! counts as rejected in part. The rate of a point is the sum over rejected cells of the products
-//! of the axes' normal masses. A grid of points has all its rates by one contraction per axis; windows
-//! around the cheapest points are then gridded more and more finely.
+//! of the axes' normal masses.
+//!
+//! One contraction per axis gives the rates of all points of a grid. Finer and finer grids are then
+//! placed around the cheapest points.
 
 use super::problem::{Number, Problem};
 use anyhow::Result;
