@@ -30,7 +30,7 @@ use more_starts::MoreStarts;
 use multistart::Multistart;
 use refine_best::RefineBest;
 use single_feature::SingleFeature;
-use walks::{AllWalks, MoreWalks, Walks};
+use walks::Walks;
 
 /// A way to find candidates.
 pub(super) trait Generator: Sync {
@@ -71,7 +71,7 @@ const IMPROVE: &[&dyn Generator] = &[
     &Multistart,
     &DropFeature,
     &NeighbouringSets,
-    &Walks,
+    &Walks::USUAL,
 ];
 
 /// The names of all generators of the search for models that are not linear, and of those for steps
@@ -98,14 +98,14 @@ pub const GENERATORS: &[&str] = &[
 
 /// Where an answer is confirmed already and more work is worth it. What they find is taken only if
 /// the polish confirms it too and it costs less.
-pub(super) const FURTHER: &[&dyn Generator] = &[&MoreStarts, &MoreWalks];
+pub(super) const FURTHER: &[&dyn Generator] = &[&MoreStarts, &Walks::THOROUGH];
 
 /// All other generators. A stage runs only where those before it found no answer that the polish
 /// confirmed.
 pub(super) const STAGES: &[&[&dyn Generator]] = &[
     IMPROVE,
     &[&ExtraMargin],
-    &[&AllWalks],
+    &[&Walks::ANYWHERE],
     &[&AllAcceptedIntervals],
     &[&CoordinateSearch::FIRST],
     &[&CoordinateSearch::AGAIN],

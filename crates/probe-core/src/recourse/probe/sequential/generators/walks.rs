@@ -21,17 +21,49 @@ const FAR_STEEPEST: f64 = 1.5;
 /// Number of the stream of points anywhere.
 const SCATTERED: u64 = 7;
 
-pub(super) struct Walks;
+pub(super) struct Walks {
+    name: &'static str,
+    extent: Extent,
+}
+
+/// Where walks look, and how much work they are worth.
+#[derive(Clone, Copy, PartialEq)]
+enum Extent {
+    /// Around the answer so far, with normal effort.
+    Usual,
+    /// Around an answer that is confirmed, with the effort that was asked for.
+    Thorough,
+    /// Anywhere, as no answer was confirmed.
+    Anywhere,
+}
+
+impl Walks {
+    pub(super) const USUAL: Self = Self { name: "walks", extent: Extent::Usual };
+    pub(super) const THOROUGH: Self = Self { name: "more_walks", extent: Extent::Thorough };
+    pub(super) const ANYWHERE: Self = Self { name: "all_walks", extent: Extent::Anywhere };
+}
 
 impl Generator for Walks {
     fn name(&self) -> &'static str {
-        "walks"
+        self.name
     }
 
-    /// Lines that hardly bend lead a descent to the best point.
     fn applies(&self, search: &Search<'_>, problem: Problem<'_>, best: &Incumbent) -> bool {
-        let pays = search.tuning.screens || search.margin.bends() || search.has_few_axes();
-        pays && best.cost.is_finite() && search.may_walk(problem)
+        // Steps and categories have walks of their own.
+        let may_walk = problem.effort != SearchEffort::Quick && !search.task.actions.is_frozen();
+        may_walk
+            && match self.extent {
+                // Lines that hardly bend lead a descent to the best point.
+                Extent::Usual => {
+                    let bends = search.tuning.screens || search.margin.bends();
+                    best.cost.is_finite() && (bends || search.has_few_axes())
+                }
+                Extent::Thorough => true,
+                Extent::Anywhere => search
+                    .margin
+                    .infeasibility(problem.factual, &search.task.actions)
+                    .is_none_or(|why| why == Reason::NotFound),
+            }
     }
 
     fn propose(
@@ -40,54 +72,16 @@ impl Generator for Walks {
         problem: Problem<'_>,
         best: &mut Incumbent,
     ) -> Result<()> {
-        let usual = Problem { effort: SearchEffort::Normal, ..problem };
-        search.walk(usual, false, best)
-    }
-}
-
-/// The same with more work, where an answer is confirmed already.
-pub(super) struct MoreWalks;
-
-impl Generator for MoreWalks {
-    fn name(&self) -> &'static str {
-        "more_walks"
-    }
-
-    fn applies(&self, search: &Search<'_>, problem: Problem<'_>, _: &Incumbent) -> bool {
-        search.may_walk(problem)
-    }
-
-    fn propose(
-        &self,
-        search: &mut Search<'_>,
-        problem: Problem<'_>,
-        best: &mut Incumbent,
-    ) -> Result<()> {
-        search.walk(problem, false, best)
-    }
-}
-
-/// The same where no answer was confirmed: whatever it costs.
-pub(super) struct AllWalks;
-
-impl Generator for AllWalks {
-    fn name(&self) -> &'static str {
-        "all_walks"
-    }
-
-    fn applies(&self, search: &Search<'_>, problem: Problem<'_>, _: &Incumbent) -> bool {
-        let why = search.margin.infeasibility(problem.factual, &search.task.actions);
-        search.may_walk(problem) && why.is_none_or(|why| why == Reason::NotFound)
-    }
-
-    fn propose(
-        &self,
-        search: &mut Search<'_>,
-        problem: Problem<'_>,
-        best: &mut Incumbent,
-    ) -> Result<()> {
-        best.measure_again();
-        search.walk(problem, true, best)
+        match self.extent {
+            Extent::Usual => {
+                search.walk(Problem { effort: SearchEffort::Normal, ..problem }, false, best)
+            }
+            Extent::Thorough => search.walk(problem, false, best),
+            Extent::Anywhere => {
+                best.measure_again();
+                search.walk(problem, true, best)
+            }
+        }
     }
 }
 
@@ -125,11 +119,6 @@ impl Search<'_> {
             best.ask_for_polish();
         }
         Ok(())
-    }
-
-    /// Whether walks are not left to the solver of steps and categories, nor out of budget.
-    fn may_walk(&self, problem: Problem<'_>) -> bool {
-        problem.effort != SearchEffort::Quick && !self.task.actions.is_frozen()
     }
 
     /// Whether so few numbers may change that a descent cannot be relied on to see them all: walks
