@@ -62,7 +62,7 @@ impl<'e> Witness<'e> {
             rate: answer.rate,
             rate_upper: answer.rate_upper,
             best_rate: answer.best_rate,
-            exact: self.engine.least_certifiable_rate(1).is_none(),
+            exact: self.engine.has_exact_rates(),
             confidence: setup.confidence,
             reasons,
             reasons_by,

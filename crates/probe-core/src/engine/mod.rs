@@ -310,6 +310,12 @@ impl Engine {
         Ok(estimate)
     }
 
+    /// Whether the rates of answers are exact: by a closed form, or as sums over all errors that the
+    /// noise can have.
+    pub fn has_exact_rates(&self) -> bool {
+        self.rates.sampling().is_none_or(session::Sampling::is_exact)
+    }
+
     /// Whether answers state the standard error of their rate ([`Answer::rate_std_error`]).
     pub fn states_std_errors(&self) -> bool {
         self.setup.shift.is_some() && self.rates.is_sampled()

@@ -66,7 +66,7 @@ impl Scored<'_> {
             answer: self.answer,
             rates: &[],
         };
-        let sampled = self.engine.setup().model.as_linear().is_none();
+        let sampled = !self.engine.has_exact_rates();
         let given = matches!(self.answer.status, Status::Certified | Status::Found);
         let bound =
             Bound { upper: self.answer.rate_upper, confidence: self.engine.setup().confidence };

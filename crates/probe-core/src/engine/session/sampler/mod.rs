@@ -60,11 +60,16 @@ impl Sampling {
         Ok(Self::Lines(Box::new(lines::Pools::new(task, ATTEMPTS)?)))
     }
 
+    /// Whether all errors that the noise can have are used, so that rates are exact.
+    pub(in crate::engine) fn is_exact(&self) -> bool {
+        matches!(self, Self::Finite)
+    }
+
     /// Approximately the smallest rate that can be certified with this error probability. A line
     /// adds at most the gap to the target to the logarithm of the evidence, and the number of lines
     /// per attempt is limited. `None` if rates are exact.
     pub(in crate::engine) fn least_rate(&self, delta: f64) -> Option<f64> {
-        if matches!(self, Self::Finite) {
+        if self.is_exact() {
             return None;
         }
         let own = share_of_certificate(share_of_attempt(delta, 0));
