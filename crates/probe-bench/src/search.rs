@@ -187,7 +187,7 @@ fn outcomes(case: &Case, left_out: Option<&'static str>) -> Result<Vec<Outcome>>
         found.push(Outcome {
             cost: answer.cost.unwrap_or(f64::INFINITY),
             certified: answer.status == Status::Certified,
-            source: answer.source,
+            source: answer.report.source,
             evaluations: session.n_evaluations() - before,
         });
     }

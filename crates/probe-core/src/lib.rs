@@ -90,7 +90,7 @@ pub use model::{
 pub use noise::{Covariance, Effort, Gaussian, Independent, Noise, NoiseOn, Residuals};
 pub use recourse::{
     Ask, Budget, GENERATORS, Goal, METHODS, MethodOptions, Notes, Proposal, Reason, RecourseMethod,
-    Reference, SearchEffort, Solver, Task, Verdict, Worker,
+    Reference, Report, SearchEffort, Solver, Task, Verdict, Worker,
 };
 pub use rows::{Rows, RowsMut};
 pub use schema::{

@@ -337,13 +337,13 @@ fn a_distilled_tree_s_answer_is_judged_on_the_model_and_not_on_the_tree() {
     let truth = 1.0 - upper_tail(-(answer.point[0] - 0.5) / 0.1) * upper_tail(-0.5);
     assert!((answer.rate - truth).abs() < 1e-12, "{answer:?} {truth}");
     assert_eq!(answer.status, Status::Found);
-    assert!(answer.rate > 0.3 && answer.claimed_rate.unwrap() <= 0.1, "{answer:?}");
+    assert!(answer.rate > 0.3 && answer.report.claimed_rate.unwrap() <= 0.1, "{answer:?}");
     // Where the other feature does not matter the claim is right, and so is the status.
     session.recourse(&[0.2, 0.9], &mut answer).unwrap();
     assert_eq!(answer.status, Status::Certified);
     // Nothing is claimed of people who need nothing.
     session.recourse(&[0.9, 0.9], &mut answer).unwrap();
-    assert_eq!((answer.status, answer.claimed_rate), (Status::Favourable, None));
+    assert_eq!((answer.status, answer.report.claimed_rate), (Status::Favourable, None));
 }
 
 #[test]

@@ -3,27 +3,17 @@
 use crate::people::at_row;
 use crate::prepared::Prepared;
 use crate::rows;
+use crate::values;
 use anyhow::Result;
-use probe_core::{Answer, Engine, Reason, Session};
+use probe_core::{Answer, Engine, Session};
 use probe_io::{Batch, Chunk, Column, Field, JsonRows};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 
 /// Output columns before those of the features, for an engine.
 pub fn fields(engine: &Engine) -> Vec<Field> {
-    let mut fields = vec![
-        Field::integer("row"),
-        Field::float("target_rate"),
-        Field::text("status"),
-        Field::text("reason"),
-        Field::float("cost").optional(),
-        Field::float("rate"),
-        Field::float("rate_upper"),
-    ];
-    if engine.states_std_errors() {
-        fields.push(Field::float("rate_std_error").optional());
-    }
-    fields.push(Field::integer("changed"));
+    let mut fields = vec![Field::integer("row"), Field::float("target_rate")];
+    fields.extend(values::fields(engine, values::Table::Frontier));
     fields
 }
 
@@ -64,16 +54,8 @@ impl<'e> Worker<'e> {
         let mut columns = vec![
             Column::integers((0..answers.len()).map(|i| first + row_of(i) as i64)),
             Column::floats((0..answers.len()).map(|i| rates[i % rates.len()])),
-            Column::texts(answers.iter().map(|a| a.status.as_str())),
-            Column::texts(answers.iter().map(|a| a.reason.map_or("", Reason::code))),
-            Column::floats(answers.iter().map(|a| a.cost)),
-            Column::floats(answers.iter().map(|a| a.rate)),
-            Column::floats(answers.iter().map(|a| a.rate_upper)),
         ];
-        if self.session.engine().states_std_errors() {
-            columns.push(Column::numbers(answers.iter().map(|a| a.rate_std_error)));
-        }
-        columns.push(Column::integers(answers.iter().map(|a| a.changed as i64)));
+        columns.extend(values::columns(self.session.engine(), values::Table::Frontier, answers));
         columns.extend(rows::feature_columns(chunk, &self.people, answers, steps, row_of));
         for k in 0..chunk.plan().n_ids() {
             columns.push(chunk.id_column(k, (0..answers.len()).map(row_of))?);

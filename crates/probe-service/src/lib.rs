@@ -21,6 +21,7 @@ pub mod recourse;
 mod request;
 mod rows;
 mod schema_source;
+mod values;
 
 pub use diagnostics::Diagnostics;
 pub use error::{ErrorKind, RequestError, one_line};

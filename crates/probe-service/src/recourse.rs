@@ -5,6 +5,7 @@ use crate::letters::Letters;
 use crate::people::at_row;
 use crate::prepared::Prepared;
 use crate::rows;
+use crate::values;
 use anyhow::Result;
 use probe_core::{Answer, Engine, Reason, Relaxation, Session, Status};
 use probe_io::{Batch, Checksum, Chunk, Column, Field, JsonRows};
@@ -18,23 +19,7 @@ pub fn fields(engine: &Engine, options: usize, relax: bool) -> Vec<Field> {
     if options > 1 {
         fields.push(Field::integer("option"));
     }
-    fields.extend([
-        Field::text("status"),
-        Field::text("reason"),
-        Field::float("cost").optional(),
-        Field::float("rate"),
-        Field::float("rate_upper"),
-    ]);
-    if engine.states_std_errors() {
-        fields.push(Field::float("rate_std_error").optional());
-    }
-    fields.extend([
-        Field::float("best_rate").optional(),
-        Field::integer("changed"),
-        Field::integer("outside_range").optional(),
-        Field::float("cost_lower"),
-        Field::boolean("proven"),
-    ]);
+    fields.extend(values::fields(engine, values::Table::Recourse));
     if relax {
         fields.push(Field::text("relaxation"));
     }
@@ -112,7 +97,7 @@ impl<'e> Worker<'e> {
     /// A record of each answer, for the audit file.
     pub fn records(&self, prepared: &Prepared, chunk: &Chunk, setting: &Value) -> Vec<Value> {
         let n = chunk.plan().n_columns();
-        let exact = self.session.engine().least_certifiable_rate(1).is_none();
+        let exact = self.session.engine().has_exact_rates();
         let record = |(i, answer): (usize, &Answer)| {
             let row = i / self.options;
             let person = &self.people[row * n..(row + 1) * n];
@@ -153,23 +138,7 @@ impl<'e> Worker<'e> {
         if options > 1 {
             columns.push(Column::integers((0..answers.len()).map(|i| (i % options) as i64)));
         }
-        columns.extend([
-            Column::texts(answers.iter().map(|a| a.status.as_str())),
-            Column::texts(answers.iter().map(|a| a.reason.map_or("", Reason::code))),
-            Column::numbers(answers.iter().map(|a| a.cost)),
-            Column::numbers(answers.iter().map(|a| Some(a.rate))),
-            Column::numbers(answers.iter().map(|a| Some(a.rate_upper))),
-        ]);
-        if self.session.engine().states_std_errors() {
-            columns.push(Column::numbers(answers.iter().map(|a| a.rate_std_error)));
-        }
-        columns.extend([
-            Column::numbers(answers.iter().map(|a| a.best_rate)),
-            Column::integers(answers.iter().map(|a| a.changed as i64)),
-            Column::integers(answers.iter().map(|a| a.outside_range.map(|n| n as i64))),
-            Column::numbers(answers.iter().map(|a| Some(a.cost_lower))),
-            Column::booleans(answers.iter().map(|a| a.proven)),
-        ]);
+        columns.extend(values::columns(self.session.engine(), values::Table::Recourse, answers));
         if let Some(relaxations) = &self.relaxations {
             let setup = self.session.engine().setup();
             let least = |all: &Vec<Relaxation>| {

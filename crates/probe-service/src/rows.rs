@@ -1,6 +1,7 @@
 //! Answers as output rows: columns for tables, objects for JSON.
 
 use crate::prepared::Prepared;
+use crate::values;
 use probe_core::{
     Answer, Encoding, Engine, Feature, Limit, Relaxation, Relaxed, Session, Setup, Slack, Tolerance,
 };
@@ -105,22 +106,7 @@ impl Serialize for AnswerRow<'_> {
         if let Some(rate) = self.target_rate {
             map.serialize_entry("target_rate", &rate)?;
         }
-        map.serialize_entry("status", answer.status.as_str())?;
-        map.serialize_entry("reason", &answer.reason.map(probe_core::Reason::code))?;
-        map.serialize_entry("cost", &answer.cost)?;
-        map.serialize_entry("rate", &answer.rate)?;
-        map.serialize_entry("rate_upper", &answer.rate_upper)?;
-        if let Some(error) = answer.rate_std_error {
-            map.serialize_entry("rate_std_error", &error)?;
-        }
-        if let Some(rate) = answer.claimed_rate {
-            map.serialize_entry("claimed_rate", &rate)?;
-        }
-        map.serialize_entry("best_rate", &answer.best_rate)?;
-        map.serialize_entry("changed", &answer.changed)?;
-        map.serialize_entry("outside_range", &answer.outside_range)?;
-        map.serialize_entry("cost_lower", &answer.cost_lower)?;
-        map.serialize_entry("proven", &answer.proven)?;
+        values::serialize_into(answer, &mut map)?;
         map.serialize_entry("from", &ByName(encoding, self.person))?;
         map.serialize_entry("to", &ByName(encoding, &answer.point))?;
         map.serialize_entry("changes", &Changes(self))?;

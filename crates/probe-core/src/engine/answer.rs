@@ -1,7 +1,7 @@
 //! An answer to one person.
 
 use super::outcome::{Asked, Evidence, Judgement, Outcome, Rate, Recourse};
-use crate::recourse::{Reason, Verdict};
+use crate::recourse::{Reason, Report, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// The result for a person, in one word.
@@ -55,13 +55,11 @@ pub struct Answer {
     /// Standard error of the rate, for models that may change and are sampled; `None` elsewhere. An
     /// estimate with a standard error may be above the certified upper bound.
     pub rate_std_error: Option<f64>,
-    /// The rate that the method itself claims, if it does. The engine does not use it;
-    /// [`Answer::rate`] is what holds.
-    pub claimed_rate: Option<f64>,
     /// Lowest rate that could be reached, where the target was missed.
     pub best_rate: Option<f64>,
-    /// Which part of the search found the point; empty if the search has only one part.
-    pub source: &'static str,
+    /// What the method itself says about the point. The engine does not use it: [`Answer::rate`]
+    /// is the rate that holds, not the one that the method claims.
+    pub report: Report,
     /// Number of features changed; a one-hot group counts as one.
     pub changed: usize,
     /// Changed features outside the range seen in training; `None` where that is unknown.
@@ -88,9 +86,8 @@ impl Answer {
             rate: 1.0,
             rate_upper: 1.0,
             rate_std_error: None,
-            claimed_rate: None,
             best_rate: None,
-            source: "",
+            report: Report::default(),
             changed: 0,
             outside_range: None,
             point: vec![0.0; n_features],
@@ -130,7 +127,7 @@ impl Answer {
         (self.rate, self.rate_upper) = (rate.value, rate.upper);
         self.rate_std_error = rate.std_error;
         (self.score_before, self.score_after) = (asked.score, asked.score);
-        (self.claimed_rate, self.source) = (None, "");
+        self.report = Report::default();
         self.changed = 0;
         self.outside_range = asked.knows_ranges.then_some(0);
     }
@@ -150,7 +147,7 @@ impl Answer {
         self.set_point(recourse.row);
         (self.rate, self.rate_upper) = (rate, upper);
         (self.score_before, self.score_after) = (asked.score, score);
-        (self.claimed_rate, self.source) = (recourse.claimed, recourse.source);
+        self.report = recourse.report;
         self.changed = recourse.changed;
         self.outside_range = recourse.outside_range;
         self.cost = Some(recourse.cost);

@@ -1,6 +1,6 @@
 //! What a session found out about a person. An answer is derived from it.
 
-use crate::recourse::{Reason, Verdict};
+use crate::recourse::{Reason, Report, Verdict};
 
 /// Score and rate of a row.
 #[derive(Debug, Clone, Copy)]
@@ -136,11 +136,9 @@ pub(super) struct Recourse<'a> {
     pub(super) cost: f64,
     pub(super) changed: usize,
     pub(super) outside_range: Option<usize>,
-    /// The method's own verdict, and the rate that it claims.
+    /// The method's own verdict, and what else it says.
     pub(super) verdict: Verdict,
-    pub(super) claimed: Option<f64>,
-    /// Which part of the search the row came from.
-    pub(super) source: &'static str,
+    pub(super) report: Report,
     pub(super) evidence: Evidence,
     pub(super) proof: Proof,
 }
@@ -219,8 +217,7 @@ mod tests {
             changed: 1,
             outside_range: Some(1),
             verdict,
-            claimed: Some(0.05),
-            source: "",
+            report: Report { claimed_rate: Some(0.05), source: "" },
             evidence,
             proof,
         })

@@ -222,7 +222,7 @@ impl<'s, 'e, J> Case<'s, 'e, J> {
         evidence: Evidence,
         proof: Proof,
     ) -> Recourse<'_> {
-        let Proposal { verdict, claimed, source, .. } = self.proposer.proposal;
+        let Proposal { verdict, report, .. } = self.proposer.proposal;
         Recourse {
             row: self.rounding.row(),
             judgement,
@@ -230,8 +230,7 @@ impl<'s, 'e, J> Case<'s, 'e, J> {
             changed: self.rounding.n_changed(self.person),
             outside_range: self.rounding.outside_range(self.person),
             verdict,
-            claimed,
-            source,
+            report,
             evidence,
             proof,
         }

@@ -96,7 +96,7 @@ impl Worker for AlternativesWorker<'_> {
         if !further {
             proposal.point.copy_from_slice(factual);
             proposal.verdict = Verdict::Short(Reason::NoOtherWay);
-            proposal.claimed = None;
+            proposal.report.claimed_rate = None;
             (proposal.proven, proposal.lower_bound) = (false, 0.0);
         }
         if !proposal.proven

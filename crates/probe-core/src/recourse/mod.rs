@@ -39,7 +39,7 @@ pub use options::MethodOptions;
 pub use probe::GENERATORS;
 pub use probe_tree::Distilled;
 pub use reference::Reference;
-pub use task::{Goal, Proposal, Reason, Task, Verdict};
+pub use task::{Goal, Proposal, Reason, Report, Task, Verdict};
 
 use crate::error::{Error, Result};
 use crate::registry::{Entry, lookup};

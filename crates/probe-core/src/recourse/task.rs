@@ -152,6 +152,22 @@ pub enum Verdict {
     Short(Reason),
 }
 
+/// What a method says about its point. It decides nothing, and becomes part of the answer as it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Report {
+    /// The method's own estimate of the point's rate, if it has one.
+    pub claimed_rate: Option<f64>,
+    /// Which part of the search found the point; empty if the search has only one part.
+    pub source: &'static str,
+}
+
+impl Report {
+    /// A report of the part of the search that found a point, and nothing else.
+    pub fn of(source: &'static str) -> Self {
+        Self { source, ..Self::default() }
+    }
+}
+
 /// A method's answer, in scaled space.
 #[derive(Debug, Clone)]
 pub struct Proposal {
@@ -159,13 +175,10 @@ pub struct Proposal {
     pub point: Vec<f64>,
     /// Whether it meets the goal.
     pub verdict: Verdict,
-    /// The method's own estimate of the point's rate, if it has one. It is reported, but decides
-    /// nothing.
-    pub claimed: Option<f64>,
     /// The rate that the search aimed at, if it chose it itself ([`super::Ask::gap`]).
     pub aim: Option<f64>,
-    /// Which part of the search found the point; empty if the search has only one part.
-    pub source: &'static str,
+    /// What else the method says about the point.
+    pub report: Report,
     /// Whether the verdict is proven: no admissible point that meets the goal costs less than this
     /// one (to 1e-9), or none meets it. False where a search just did not find more.
     pub proven: bool,
@@ -180,9 +193,8 @@ impl Proposal {
         Self {
             point: vec![0.0; n_features],
             verdict: Verdict::Short(Reason::NoAdmissibleMove),
-            claimed: None,
             aim: None,
-            source: "",
+            report: Report::default(),
             proven: false,
             lower_bound: 0.0,
         }
@@ -191,7 +203,7 @@ impl Proposal {
     /// Resets everything that a worker may leave unset, so that nothing is claimed from the last
     /// person.
     pub(crate) fn forget(&mut self) {
-        (self.aim, self.source) = (None, "");
+        (self.aim, self.report) = (None, Report::default());
         (self.proven, self.lower_bound) = (false, 0.0);
     }
 }

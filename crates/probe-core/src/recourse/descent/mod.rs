@@ -202,7 +202,7 @@ impl<S: RateSource> Worker for Descent<'_, S> {
         if let Err(reason) = self.make_room(factual) {
             proposal.point.copy_from_slice(factual);
             proposal.verdict = Verdict::Short(reason);
-            proposal.claimed = None;
+            proposal.report.claimed_rate = None;
             return Ok(());
         }
         self.source.begin(factual)?;
@@ -224,7 +224,7 @@ impl<S: RateSource> Worker for Descent<'_, S> {
         proposal.point.copy_from_slice(&point);
         proposal.verdict =
             if reached { Verdict::Reached } else { Verdict::Short(Reason::NotFound) };
-        proposal.claimed = rate;
+        proposal.report.claimed_rate = rate;
         Ok(())
     }
 

@@ -359,7 +359,6 @@ impl DiscreteWorker<'_> {
         let task = Arc::clone(&self.task);
         proposal.point.copy_from_slice(factual);
         proposal.verdict = Verdict::Short(Reason::NotOneHot);
-        proposal.claimed = None;
         proposal.forget();
         let partial = self.decides_failing();
         let chosen = |g| self.solver.chosen && !partial && !self.holds_group(g);
@@ -408,7 +407,7 @@ impl DiscreteWorker<'_> {
         proposal.proven = self.solver.exact && best.proven && !best.stopped && exact_rates;
         if best.total.is_finite() {
             proposal.point.copy_from_slice(&best.point);
-            (proposal.aim, proposal.source) = (best.aim, best.source);
+            (proposal.aim, proposal.report) = (best.aim, best.report);
             proposal.verdict = match best.stopped && self.solver.exact {
                 true => Verdict::Short(Reason::SearchLimit),
                 false => Verdict::Reached,

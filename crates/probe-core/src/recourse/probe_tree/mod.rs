@@ -11,7 +11,7 @@
 //! the paragraph on distillation; see `descent` beside this folder for the loop. The paper calls
 //! the outcome certified. It is so for the imitation alone: what the rate is on the model itself is
 //! for the engine to say, and it is often far above $r$. [`Solver::notes`] has the share of noisy
-//! points on which the two agree; [`Proposal::claimed`](super::Proposal::claimed) the rate of the
+//! points on which the two agree; [`claimed_rate`](super::Report::claimed_rate) the rate of the
 //! tree.
 //!
 //! What differs from the paper and why:

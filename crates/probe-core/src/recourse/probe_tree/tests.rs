@@ -65,7 +65,7 @@ fn a_step_is_imitated_and_its_recourse_is_the_known_one() {
         let past = proposal.point[0] - (cut + 0.1 * upper_quantile(r));
         assert!((0.0..0.01).contains(&past) && proposal.point[1] == 0.4, "{proposal:?}");
         let claimed = upper_tail((proposal.point[0] - cut) / 0.1);
-        assert!((proposal.claimed.unwrap() - claimed).abs() < 1e-12);
+        assert!((proposal.report.claimed_rate.unwrap() - claimed).abs() < 1e-12);
     }
 }
 

@@ -4,6 +4,7 @@
 use super::branch::Best;
 use super::{DiscreteWorker, LINES};
 use crate::error::Result;
+use crate::recourse::Report;
 use std::sync::Arc;
 
 /// Steps of one feature that are tried, and rates that are looked at: where there is no answer yet,
@@ -81,7 +82,7 @@ impl DiscreteWorker<'_> {
             let seen = self.mixed_rate(factual, &point, LINES)?;
             if seen <= rate {
                 best.total = total;
-                (best.aim, best.source) = (None, SINGLE_STEP);
+                (best.aim, best.report) = (None, Report::of(SINGLE_STEP));
                 best.point.copy_from_slice(&point);
                 return Ok(None);
             }

@@ -2,7 +2,7 @@
 
 use super::{Aim, DiscreteWorker};
 use crate::error::Result;
-use crate::recourse::{Reason, Verdict};
+use crate::recourse::{Reason, Report, Verdict};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ pub(super) struct Best {
     /// In the norm's total.
     pub total: f64,
     pub point: Vec<f64>,
-    /// The rate that the search aimed at there, and which part of it found the point.
+    /// The rate that the search aimed at there, and what it says about the point.
     pub aim: Option<f64>,
-    pub source: &'static str,
+    pub report: Report,
     pub nodes: usize,
     pub stopped: bool,
     /// Whether every relaxation so far was solved with a proof.
@@ -27,7 +27,15 @@ pub(super) struct Best {
 impl Best {
     pub(super) fn new(factual: &[f64], nodes: usize) -> Self {
         let (total, point) = (f64::INFINITY, factual.to_vec());
-        Self { total, point, aim: None, source: "", nodes, stopped: false, proven: true }
+        Self {
+            total,
+            point,
+            aim: None,
+            report: Report::default(),
+            nodes,
+            stopped: false,
+            proven: true,
+        }
     }
 }
 
@@ -123,7 +131,7 @@ impl DiscreteWorker<'_> {
                 let Some((j, below, above)) = self.between_steps(!accepted) else {
                     if accepted {
                         best.total = total;
-                        (best.aim, best.source) = (self.found.aim, self.found.source);
+                        (best.aim, best.report) = (self.found.aim, self.found.report);
                         best.point = snapped;
                     }
                     break;

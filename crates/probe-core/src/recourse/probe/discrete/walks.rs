@@ -7,7 +7,7 @@ use super::{Aim, DiscreteWorker};
 use crate::error::Result;
 use crate::math::normal::upper_quantile;
 use crate::recourse::probe::sweep::{Axis, Closeness, Ground, Measured, Number, Reach, Sweep};
-use crate::recourse::{Reason, SearchEffort, Task, infeasibility};
+use crate::recourse::{Reason, Report, SearchEffort, Task, infeasibility};
 use crate::seed::Purpose;
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl DiscreteWorker<'_> {
         sweep.run_far(&mut ground, &axes, &mut task.seed.stream(Purpose::Search, SCATTERED))?;
         if sweep.improved {
             (best.total, best.point) = sweep.best;
-            (best.aim, best.source) = (None, MIXED_WALKS);
+            (best.aim, best.report) = (None, Report::of(MIXED_WALKS));
         }
         Ok(sweep.nearest.map(|(_, point)| point))
     }

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::noise::NoiseOn;
 use crate::recourse::ask::Posed;
 use crate::recourse::probe::linear::Step;
-use crate::recourse::{Proposal, Reason, SearchEffort, Task, Verdict, infeasibility};
+use crate::recourse::{Proposal, Reason, Report, SearchEffort, Task, Verdict, infeasibility};
 
 /// One thread's search.
 pub(super) struct Search<'a> {
@@ -77,7 +77,7 @@ impl<'a> Search<'a> {
             true => Verdict::Reached,
             false => Verdict::Short(self.fall_short(problem, &best, &mut found.point)?),
         };
-        proposal.source = found.source;
+        proposal.report = Report::of(found.source);
         proposal.point.copy_from_slice(&found.point);
         Ok(found.rate)
     }

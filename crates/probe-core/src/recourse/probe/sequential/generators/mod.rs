@@ -75,7 +75,7 @@ const IMPROVE: &[&dyn Generator] = &[
 ];
 
 /// The names of all generators of the search for models that are not linear, and of those for steps
-/// and categories ([`crate::Answer::source`]).
+/// and categories ([`crate::Report::source`]).
 pub const GENERATORS: &[&str] = &[
     "from_person",
     "change_sets",
