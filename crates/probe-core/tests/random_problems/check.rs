@@ -25,16 +25,20 @@ pub(crate) struct Report {
     pub faults: Vec<String>,
 }
 
-/// Asks about `n` random problems of a kind.
+/// Asks about `n` random problems of a kind; only about number `PROBLEM`, if that is set.
 pub(crate) fn check(kind: u64, random: fn(&mut Chance) -> Option<Problem>, n: usize) -> Report {
     let mut report = Report::default();
     let (mut asked, mut number) = (0, 0);
+    let only: Option<u64> = std::env::var("PROBLEM").ok().and_then(|text| text.parse().ok());
     while asked < n {
         number += 1;
         assert!(number < 100 * (n as u64 + 1), "only {asked} problems");
         let mut chance = Chance::new(kind, number);
         let Some(problem) = random(&mut chance) else { continue };
         asked += 1;
+        if only.is_some_and(|only| only != number) {
+            continue;
+        }
         let begin = std::time::Instant::now();
         let answer = problem.ask();
         let took = begin.elapsed();
@@ -64,7 +68,8 @@ fn one(problem: &Problem, answer: &Answer, number: u64, chance: &mut Chance, rep
     let exactly = problem.is_counted_exactly();
     let about = |what: &str| {
         format!(
-            "problem {number}: {what}\n  {answer:?}\n  {:?} on {:?}, {:?}, {} r {r}, {:?}, {:?}",
+            "problem {number}, {}: {what}\n  {answer:?}\n  {:?} on {:?}, {:?}, {} r {r}, {:?}, {:?}",
+            problem.model.kind(),
             problem.law,
             problem.noise_on,
             problem.shift,

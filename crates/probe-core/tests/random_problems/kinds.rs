@@ -180,6 +180,36 @@ pub(crate) fn linear(chance: &mut Chance) -> Option<Problem> {
     finish(problem, chance)
 }
 
+/// Linear models and networks that may change by little, much, or more than the score can hold.
+pub(crate) fn shifts(chance: &mut Chance) -> Option<Problem> {
+    let mut columns: Vec<Column> = (0..1 + chance.below(2)).map(|_| any_number(chance)).collect();
+    columns.extend((0..chance.below(2)).map(|_| category(chance, false)));
+    let d = columns.iter().map(Column::n_columns).sum();
+    let linear = chance.one_in(2);
+    let activation = chance.pick(&ACTIVATIONS);
+    let model = if linear { Own::linear(d, chance) } else { Own::network(d, activation, chance) };
+    let family =
+        if linear { Family::Gaussian } else { chance.pick(&[Family::Gaussian, Family::Uniform]) };
+    let law = Law::Family { family, sd: chance.pick(&[0.02, 0.1]), common: 0.0 };
+    let size = match chance.below(4) {
+        0 => chance.pick(&[1e3, 1e6, 1e20, 1e99]),
+        _ => 10_f64.powf(chance.between(-2.5, 1.0)),
+    };
+    let mut problem = problem(columns, model, law, chance);
+    problem.shift = Some(match chance.below(if linear { 3 } else { 2 }) {
+        0 => Shift::Gaussian(size),
+        1 => Shift::Relative(size),
+        _ => Shift::Bounded(size),
+    });
+    if linear {
+        problem.max_changes = None;
+    }
+    if problem.noise_on == NoiseOn::Changed || matches!(problem.shift, Some(Shift::Bounded(_))) {
+        problem.noise_on = NoiseOn::All;
+    }
+    finish(problem, chance)
+}
+
 /// Networks and trees with steps, whole numbers, categories, half-open ranges, directions, changes
 /// that may fail and limits on the number of changes.
 pub(crate) fn schemas(chance: &mut Chance) -> Option<Problem> {

@@ -41,3 +41,4 @@ kind!(trees, a_thousand_trees, 2, kinds::trees);
 kind!(linear_models, a_thousand_linear_models, 3, kinds::linear);
 kind!(schemas, a_thousand_schemas, 4, kinds::schemas);
 kind!(low_own_rates, a_thousand_low_own_rates, 5, kinds::low_own_rates);
+kind!(shifts, a_thousand_shifts, 6, kinds::shifts);

@@ -82,6 +82,14 @@ impl Own {
         self.changed_score(x, None)
     }
 
+    pub(crate) fn kind(&self) -> String {
+        match self {
+            Self::Linear { .. } => "linear".to_owned(),
+            Self::Network { layers, activation, .. } => format!("{activation:?} {}", layers.len()),
+            Self::Trees { trees, aggregate, .. } => format!("{} trees {aggregate:?}", trees.len()),
+        }
+    }
+
     /// How many normals a changed model needs.
     pub(crate) fn n_weights(&self) -> usize {
         match self {
