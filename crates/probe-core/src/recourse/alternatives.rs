@@ -115,6 +115,10 @@ impl Worker for AlternativesWorker<'_> {
         self.inner.serves_own_costs()
     }
 
+    fn counts(&self) -> bool {
+        self.inner.counts()
+    }
+
     fn n_options(&self) -> usize {
         self.n
     }

@@ -123,6 +123,11 @@ pub trait Worker {
         false
     }
 
+    /// Whether [`Ask::by_count`] is used.
+    fn counts(&self) -> bool {
+        false
+    }
+
     /// Whether the engine may ask again with a lower rate if the printed answer misses the target.
     /// Methods that are compared as published say no: they are asked once, for the target rate
     /// itself.

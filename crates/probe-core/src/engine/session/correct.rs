@@ -81,6 +81,9 @@ impl Case<'_, '_, SampledJudge<'_>> {
         if let Some((_, found)) = best {
             self.proposer.proposal = found;
             last = self.print()?;
+        } else if self.proposer.counts() {
+            self.proposer.find_by_count(self.rounding.from(), rate)?;
+            last = self.print()?;
         }
         Ok(last)
     }

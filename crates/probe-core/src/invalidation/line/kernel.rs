@@ -100,7 +100,7 @@ impl<'a> Kernel<'a> {
     /// score, `rounding_error`, must be small beside `swing`, the effect of noise along the line.
     pub(super) fn can_stratify(&self, rounding_error: f64, swing: f64) -> bool {
         /// The largest rounding error, as a share of `swing`.
-        const LARGEST_SHARE: f64 = 1e-3;
+        const LARGEST_SHARE: f64 = 5e-3;
         /// The rounding error of single precision relative to that of double precision, of which
         /// [`Kernel::rounding_error`] gives four times the bound.
         const COARSER: f64 = 0.25 * (1u64 << 29) as f64;
@@ -114,6 +114,20 @@ impl<'a> Kernel<'a> {
             Head::Network(_) => rounding_error > 0.0 && rounding_error < MOST_ROUNDING_ERROR,
             Head::Affine | Head::Opaque => false,
         }
+    }
+
+    /// The largest change of the score, from `score` at `base`, at a few places along `rate`. Terms
+    /// that cancel each other, such as both sides of a narrow pit, move it little.
+    pub(super) fn swing(&self, base: &[f64], rate: &[f64], score: f64) -> f64 {
+        /// In standard deviations.
+        const PLACES: [f64; 4] = [-3.0, -1.0, 1.0, 3.0];
+        let Head::Shallow(net) = &self.head else { return 0.0 };
+        let (mut image, mut slopes) = (vec![0.0; base.len()], vec![0.0; base.len()]);
+        let change = |t: &f64| {
+            image.iter_mut().zip(base.iter().zip(rate)).for_each(|(z, (b, c))| *z = b + t * c);
+            (net.score_and_slopes(&image, &mut slopes) - score).abs()
+        };
+        PLACES.iter().map(change).fold(0.0, f64::max)
     }
 
     /// Whether evaluating a whole line is always expensive, because layers after the first are

@@ -94,7 +94,7 @@ pub(crate) struct Lines<'a> {
     /// Whether the noise has no mean.
     centred: bool,
     score: f64,
-    /// Sum of the magnitudes of `rate`: how strongly noise along the line moves the image.
+    /// How strongly noise along the line moves the score.
     swing: f64,
     guess: f64,
     slope: f64,
@@ -272,8 +272,12 @@ impl<'a> Lines<'a> {
         let sd = self.largest_sd();
         self.rounding_error =
             self.kernel.rounding_error(&self.base, &self.rate, sd, &mut self.scratch);
-        self.swing = self.rate.iter().map(|c| c.abs()).sum();
         self.expect_root();
+        // Of a narrow pit's wall, the slope is large and the score is not.
+        self.swing = self.slope.abs().min(self.score.abs());
+        if !self.kernel.can_stratify(self.rounding_error, self.swing) {
+            self.swing = self.kernel.swing(&self.base, &self.rate, self.score);
+        }
         Ok(())
     }
 

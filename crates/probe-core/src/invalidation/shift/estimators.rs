@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::invalidation::monte_carlo::estimate_of;
 use crate::invalidation::{Estimate, InvalidationRate, Query, n_refused};
 use crate::math::dot;
+use crate::math::normal::upper_tail;
 use crate::model::{Dense, Linear, Mlp, Model, ModelShift};
 use crate::rows::RowsMut;
 use crate::seed::Stream;
@@ -141,6 +142,23 @@ impl<'a> Models<'a> {
         let changed = if output.len() == 2 { 2.0 } else { 1.0 };
         let sd = sd * (changed * (1.0 + dot(input, input))).sqrt();
         affine_rate(self.margin_of(output), 0.0, sd)
+    }
+
+    /// A rate that no point is below, at any noise. Given everything but the last layer's change,
+    /// with input $a$ the score is normal with margin $(v^\top a + c)/(\tau\sqrt{1 + \lVert
+    /// a\rVert^2}) \le \sqrt{\lVert v\rVert^2 + c^2}/\tau$.
+    pub(crate) fn least_rate(&self) -> f64 {
+        let last = self.layers.len() - 1;
+        let (layer, sd) = (&self.layers[last], self.sd[last]);
+        let changed = if layer.bias.len() == 2 { 2.0_f64 } else { 1.0 };
+        let n_in = layer.weight.len() / layer.bias.len();
+        let weight = |j: usize| match layer.bias.len() {
+            2 => layer.weight[n_in + j] - layer.weight[j],
+            _ => layer.weight[j],
+        };
+        let squares: f64 = (0..n_in).map(|j| weight(j).powi(2)).sum();
+        let offset = self.margin_of(&layer.bias);
+        upper_tail((squares + offset * offset).sqrt() / (sd * changed.sqrt()))
     }
 
     /// What the first `n` layers make of `x` with drawn changes, into the first of `layers`.

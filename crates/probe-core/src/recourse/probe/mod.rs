@@ -5,6 +5,7 @@
 //! to rate ≤ $r$. For affine scores that is exact ([`linear`]), also where the model itself may
 //! change (`shifted`).
 
+mod counted;
 mod discrete;
 mod effort;
 pub mod linear;
@@ -83,9 +84,18 @@ impl RecourseMethod for Probe {
             || actions.has_conditions()
             || (actions.has_choices() && chosen)
         {
-            return Ok(Box::new(discrete::DiscreteSolver::new(task, (exact, chosen), solver)?));
+            let solver = discrete::DiscreteSolver::new(task, (exact, chosen), solver)?;
+            return Ok(counted(task, Box::new(solver)));
         }
-        solver(task)
+        Ok(counted(task, solver(task)?))
+    }
+}
+
+/// The solver, which can also count where that is of use.
+fn counted(task: &Arc<Task>, solver: Box<dyn Solver>) -> Box<dyn Solver> {
+    match counted::CountedSolver::serves(task) {
+        true => Box::new(counted::CountedSolver::new(task, solver)),
+        false => solver,
     }
 }
 

@@ -28,13 +28,7 @@ impl Sweep<'_> {
             return Ok(false);
         }
         let d = self.factual.len();
-        let between = self.between_cuts();
-        let mut points = Vec::with_capacity(n * d);
-        for _ in 0..n {
-            points.extend(self.random_point(axes, &between, stream));
-        }
-        let mut scores = vec![0.0; n];
-        self.task.model.score_batch(Rows::new(&points, d)?, &mut scores)?;
+        let (points, scores) = self.random_points(axes, n, stream)?;
         let point = |i: usize| &points[i * d..(i + 1) * d];
         let mut by_score: Vec<usize> = (0..n).filter(|&i| !scores[i].is_nan()).collect();
         by_score.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
@@ -60,6 +54,53 @@ impl Sweep<'_> {
         self.move_straight_back(ground)?;
         self.take_back(ground, axes)?;
         Ok(true)
+    }
+
+    /// `n` random points, one after the other, and their scores.
+    fn random_points(
+        &self,
+        axes: &[Axis],
+        n: usize,
+        stream: &mut Stream,
+    ) -> Result<(Vec<f64>, Vec<f64>)> {
+        let d = self.factual.len();
+        let between = self.between_cuts();
+        let mut points = Vec::with_capacity(n * d);
+        for _ in 0..n {
+            points.extend(self.random_point(axes, &between, stream));
+        }
+        let mut scores = vec![0.0; n];
+        self.task.model.score_batch(Rows::new(&points, d)?, &mut scores)?;
+        Ok((points, scores))
+    }
+
+    /// Those of `n` random points that are admissible and that the model accepts.
+    pub(in super::super) fn accepted_points(
+        &self,
+        axes: &[Axis],
+        n: usize,
+        stream: &mut Stream,
+    ) -> Result<Vec<Vec<f64>>> {
+        if axes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (points, scores) = self.random_points(axes, n, stream)?;
+        let rows = points.chunks_exact(self.factual.len()).zip(scores);
+        let good = |(x, score): &(&[f64], f64)| {
+            *score > 0.0 && self.task.actions.violations(self.factual, x).is_empty()
+        };
+        Ok(rows.filter(good).map(|(x, _)| x.to_vec()).collect())
+    }
+
+    /// Takes back of the best answer what it need not have.
+    pub(in super::super) fn shorten(
+        &mut self,
+        ground: &mut dyn Ground,
+        axes: &[Axis],
+    ) -> Result<()> {
+        self.move_straight_back(ground)?;
+        self.take_back(ground, axes)?;
+        self.exchange_all(ground, axes)
     }
 
     /// Of each column, a value between each two cuts of a model of trees; empty for other models.

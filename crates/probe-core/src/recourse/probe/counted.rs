@@ -1,0 +1,277 @@
+//! Where noise is a list of observed errors and no search under other noise finds an answer: walks,
+//! points anywhere and small moves, on rates that are counted.
+//!
+//! Searches follow slopes, which a count does not have. They therefore search under a Gaussian of
+//! the same mean and covariance, and the engine corrects what they aim at. A list of few errors may
+//! look so different that a point which holds the target by count is far from all that do under
+//! the Gaussian. Counting takes one score for each error and outcome, so that many places can be
+//! looked at.
+
+use super::super::ask::Posed;
+use super::super::{Ask, Goal, Proposal, SearchEffort, Solver, Task, Verdict, Worker};
+use super::sweep::{Axis, Closeness, Ground, Measured, Number, Reach, Sweep};
+use crate::error::Result;
+use crate::math::normal::upper_quantile;
+use crate::recourse::{Budget, Notes};
+use crate::rows::Rows;
+use crate::seed::{Purpose, Stream};
+use std::sync::Arc;
+
+/// Number of the stream of points anywhere and of moves.
+const STREAM: u64 = 8;
+/// Places that are counted by walks, and points anywhere.
+const MOST: usize = 4_000;
+const SCATTERED: usize = 4_096;
+/// Points that small moves start from, and how many each makes.
+const STARTS: usize = 12;
+const MOVES: usize = 64;
+/// The widest and the narrowest move, as a share of a number's range.
+const WIDTHS: (f64, f64) = (0.25, 0.002);
+/// How far a number without limits moves, in scaled units and in deviations of its noise.
+const FAR: f64 = 2.0;
+const FAR_IN_DEVIATIONS: f64 = 40.0;
+/// The name of this search in an answer's source.
+pub(super) const COUNTED: &str = "counted";
+
+/// A solver that can also count.
+pub(super) struct CountedSolver {
+    task: Arc<Task>,
+    inner: Box<dyn Solver>,
+    /// Standard deviation of each feature's errors.
+    sds: Vec<f64>,
+}
+
+impl CountedSolver {
+    /// Whether this solver is of use.
+    pub(super) fn serves(task: &Task) -> bool {
+        task.noise.as_residuals().is_some() && task.shift.is_none()
+    }
+
+    pub(super) fn new(task: &Arc<Task>, inner: Box<dyn Solver>) -> Self {
+        let sd = |j: usize| {
+            let Some(errors) = task.noise.as_residuals() else { return 0.0 };
+            let n = errors.n_rows() as f64;
+            let values = || (0..errors.n_rows()).map(|i| errors.row(i)[j]);
+            let mean = values().sum::<f64>() / n;
+            (values().map(|e| (e - mean).powi(2)).sum::<f64>() / n).sqrt()
+        };
+        Self { sds: (0..task.model.n_features()).map(sd).collect(), task: Arc::clone(task), inner }
+    }
+}
+
+impl Solver for CountedSolver {
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(CountedWorker {
+            solver: self,
+            task: Posed::new(&self.task),
+            inner: self.inner.worker(),
+        })
+    }
+
+    fn notes(&self) -> Option<Notes> {
+        self.inner.notes()
+    }
+}
+
+struct CountedWorker<'a> {
+    solver: &'a CountedSolver,
+    task: Posed,
+    inner: Box<dyn Worker + 'a>,
+}
+
+impl Worker for CountedWorker<'_> {
+    fn find(&mut self, ask: &Ask<'_>, proposal: &mut Proposal) -> Result<()> {
+        match ask.goal {
+            Goal::Rate(rate) if ask.by_count && ask.effort > SearchEffort::Quick => {
+                self.task.turn_to(ask);
+                self.count(ask, rate, proposal)
+            }
+            _ => self.inner.find(ask, proposal),
+        }
+    }
+
+    fn rate_at(&mut self, from: &[f64], to: &[f64], lines: usize) -> Result<f64> {
+        self.inner.rate_at(from, to, lines)
+    }
+
+    fn n_lines(&self) -> u64 {
+        self.inner.n_lines()
+    }
+
+    fn serves_own_costs(&self) -> bool {
+        self.inner.serves_own_costs()
+    }
+
+    fn counts(&self) -> bool {
+        true
+    }
+}
+
+impl CountedWorker<'_> {
+    /// Replaces `proposal` if a point of at most this rate is found.
+    fn count(&self, ask: &Ask<'_>, rate: f64, proposal: &mut Proposal) -> Result<()> {
+        let (task, factual) = (Arc::clone(&self.task), ask.factual);
+        let axes = self.axes(factual);
+        let mut reach = Reach::of(ask.effort, axes.len(), ask.budget);
+        (reach.most, reach.scattered) = (MOST, SCATTERED);
+        let z = upper_quantile(rate);
+        let mut ground = Counts { task: &task, factual, z, budget: ask.budget };
+        let mut stream = task.seed.stream(Purpose::Search, STREAM);
+        let mut sweep = Sweep::new(&task, factual, z, reach, None);
+        sweep.run_far(&mut ground, &axes, &mut stream)?;
+        if !sweep.improved
+            && let Some(point) = self.climb(&mut ground, &axes, &mut sweep, &mut stream)?
+        {
+            let known = Some((task.cost.total(factual, &point), point));
+            sweep = Sweep::new(&task, factual, z, reach, known);
+            sweep.improved = true;
+            sweep.shorten(&mut ground, &axes)?;
+        }
+        if sweep.improved {
+            proposal.forget();
+            proposal.point.copy_from_slice(&sweep.best.1);
+            (proposal.verdict, proposal.source) = (Verdict::Reached, COUNTED);
+        }
+        Ok(())
+    }
+
+    /// Small moves for a lower rate from points anywhere; the first point that holds the target.
+    fn climb(
+        &self,
+        ground: &mut Counts<'_>,
+        axes: &[Axis],
+        sweep: &mut Sweep<'_>,
+        stream: &mut Stream,
+    ) -> Result<Option<Vec<f64>>> {
+        let mut starts: Vec<(f64, Vec<f64>)> = Vec::new();
+        for x in sweep.accepted_points(axes, SCATTERED, stream)? {
+            starts.push((ground.slack(&x)?, x));
+        }
+        // Stable: of equals the first.
+        starts.sort_by(|a, b| b.0.total_cmp(&a.0));
+        starts.truncate(STARTS);
+        for (mut slack, mut x) in starts {
+            for i in 0..MOVES {
+                if slack >= 0.0 {
+                    return Ok(Some(x));
+                }
+                let left = 1.0 - i as f64 / MOVES as f64;
+                let trial = self.moved(ground.factual, &x, axes, WIDTHS.0 * left.powi(3), stream);
+                if ground.is_admissible(&trial) && ground.accepts(&trial)? {
+                    let then = ground.slack(&trial)?;
+                    if then >= slack {
+                        (slack, x) = (then, trial);
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// `x` with its changed numbers moved a little.
+    fn moved(
+        &self,
+        factual: &[f64],
+        x: &[f64],
+        axes: &[Axis],
+        width: f64,
+        stream: &mut Stream,
+    ) -> Vec<f64> {
+        let mut moved = x.to_vec();
+        for axis in axes {
+            let Axis::Number(number) = axis else { continue };
+            let j = number.column;
+            if number.grid.is_some() || x[j] == factual[j] {
+                continue;
+            }
+            let far = FAR.max(FAR_IN_DEVIATIONS * number.sd);
+            let (low, high) = (number.low.max(factual[j] - far), number.high.min(factual[j] + far));
+            let step = width.max(WIDTHS.1) * (high - low) * stream.normal();
+            moved[j] = (x[j] + step).clamp(low, high);
+        }
+        moved
+    }
+
+    /// What may change.
+    fn axes(&self, factual: &[f64]) -> Vec<Axis> {
+        let actions = &self.task.actions;
+        let number = |column: usize| {
+            let (low, high) = actions.interval_alone(column, factual)?;
+            let moves = actions.is_mutable_numeric(column) && low < high;
+            let (sd, grid) = (self.solver.sds[column], actions.grid(column));
+            moves.then_some(Axis::Number(Number { column, low, high, grid, sd }))
+        };
+        let mut axes: Vec<Axis> = (0..factual.len()).filter_map(number).collect();
+        for (g, group) in actions.groups().iter().enumerate() {
+            if !actions.is_mutable_group(g) {
+                continue;
+            }
+            let Some(current) = group.option_of(factual) else { continue };
+            let may = |o: &usize| *o != current && group.allows(current, *o);
+            let mut options: Vec<usize> = (0..group.n_options()).filter(may).collect();
+            let total = |o: usize| self.task.cost.of_choice(group, current, o);
+            options.sort_by(|&a, &b| total(a).total_cmp(&total(b)).then(a.cmp(&b)));
+            axes.push(Axis::Category { group: group.clone(), options });
+        }
+        axes
+    }
+}
+
+/// Counted rates.
+struct Counts<'t> {
+    task: &'t Task,
+    factual: &'t [f64],
+    z: f64,
+    budget: &'t Budget<'t>,
+}
+
+impl Counts<'_> {
+    /// Margin less the target, failures of changes included.
+    fn slack(&self, x: &[f64]) -> Result<f64> {
+        let outcomes = self.task.actions.outcomes(self.factual, x);
+        let mut rate = outcomes.rest;
+        if outcomes.is_empty() {
+            rate = self.share_refused(x, x)?;
+        }
+        for (probability, point) in &outcomes.points {
+            rate += probability * self.share_refused(x, point)?;
+        }
+        Ok(upper_quantile(rate.min(1.0)) - self.z)
+    }
+
+    /// The share of errors that are refused at `point`, for somebody who aims at `aim`.
+    fn share_refused(&self, aim: &[f64], point: &[f64]) -> Result<f64> {
+        let Some(errors) = self.task.noise.as_residuals() else { return Ok(1.0) };
+        let (n, d) = (errors.n_rows(), point.len());
+        let mut active = vec![false; d];
+        self.task.noise_on.active_into(&self.task.actions, self.factual, aim, &mut active);
+        let mut rows = errors.rows().to_vec();
+        for row in rows.chunks_exact_mut(d) {
+            for (j, e) in row.iter_mut().enumerate() {
+                *e = point[j] + if active[j] { *e } else { 0.0 };
+            }
+        }
+        let mut scores = vec![0.0; n];
+        self.task.model.score_batch(Rows::new(&rows, d)?, &mut scores)?;
+        let accepted = scores.iter().filter(|score| **score > 0.0).count();
+        Ok((n - accepted) as f64 / n as f64)
+    }
+
+    fn is_admissible(&self, x: &[f64]) -> bool {
+        self.task.actions.violations(self.factual, x).is_empty()
+    }
+}
+
+impl Ground for Counts<'_> {
+    fn measure(&mut self, x: &[f64], _: Closeness) -> Result<Measured> {
+        Ok(Measured { slack: self.slack(x)?, favourable: self.accepts(x)? })
+    }
+
+    fn accepts(&self, x: &[f64]) -> Result<bool> {
+        Ok(self.task.model.score(x)? > 0.0)
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.budget.is_cancelled()
+    }
+}
