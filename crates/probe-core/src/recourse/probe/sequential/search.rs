@@ -30,6 +30,8 @@ pub(super) struct Search<'a> {
     /// that point.
     pub variance: f64,
     pub favourable: bool,
+    /// Its margin less the target, whether or not the model accepts it.
+    pub excess: f64,
 }
 
 impl<'a> Search<'a> {
@@ -49,6 +51,7 @@ impl<'a> Search<'a> {
             trial: vec![0.0; n],
             variance: 0.0,
             favourable: false,
+            excess: 0.0,
         })
     }
 
@@ -231,6 +234,7 @@ impl<'a> Search<'a> {
         let place = Place { from: problem.origin, to: x, active: &self.support };
         let seen = self.margin.slack(place, problem.z, look, hint, &mut self.gradient)?;
         (self.variance, self.favourable) = (seen.variance, seen.favourable);
+        self.excess = if seen.excess.is_nan() { -1e9 } else { seen.excess };
         Ok(seen.slack)
     }
 

@@ -31,6 +31,9 @@ pub(super) struct Seen {
     /// Margin less the target. A point that is not favourable itself has none to spare, whatever
     /// the rate.
     pub slack: f64,
+    /// The same whether or not the point is favourable itself; infinite where that was not looked
+    /// at.
+    pub excess: f64,
     /// Whether the point is favourable itself.
     pub favourable: bool,
     /// Variance of one sample.
