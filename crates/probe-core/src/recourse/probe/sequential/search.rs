@@ -58,7 +58,8 @@ impl<'a> Search<'a> {
     /// Finds the cheapest point of the problem's rate. Returns the rate it aimed at, which is
     /// closer to the target where that pays.
     pub(super) fn search(&mut self, problem: Problem<'_>, proposal: &mut Proposal) -> Result<f64> {
-        let mut best = Incumbent::new(problem.factual, 5.0 * self.tuning.precision);
+        let mut best =
+            Incumbent::new(problem.factual, 5.0 * self.tuning.precision.max(self.tuning.noise));
         let mut found = Confirmed::new(problem);
         self.free_support();
         for stage in STAGES {
