@@ -43,7 +43,7 @@ const FEATURES: usize = 3;
 const MOST_FEATURES: usize = 4;
 /// Points at which that is tried, and the share of [`BOXES`] that must be enough there.
 const TRIALS: usize = 4;
-const ENOUGH: usize = 4;
+const ENOUGH: usize = 2;
 
 /// Bounds on a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,6 +1,6 @@
 //! One thread's search: generators propose, one descent improves, a polish confirms.
 
-use super::generators::{FURTHER, Generator, STAGES};
+use super::generators::{Covered, FURTHER, Generator, STAGES};
 use super::incumbent::{Confirmed, Incumbent};
 use super::margin::{Margin, Place};
 use super::problem::{Precision, Problem};
@@ -32,6 +32,8 @@ pub(super) struct Search<'a> {
     pub favourable: bool,
     /// Its margin less the target, whether or not the model accepts it.
     pub excess: f64,
+    /// What was covered last, for the same person.
+    pub covered: Option<Covered>,
 }
 
 impl<'a> Search<'a> {
@@ -39,7 +41,7 @@ impl<'a> Search<'a> {
         let task = &*solver.task;
         let n = task.model.n_features();
         let margin = solver.pool.margin(task, solver.noise(), solver.active.as_deref())?;
-        Ok(Self {
+        let mut search = Self {
             solver,
             task: Posed::new(&solver.task),
             tuning: margin.tuning(),
@@ -52,7 +54,12 @@ impl<'a> Search<'a> {
             variance: 0.0,
             favourable: false,
             excess: 0.0,
-        })
+            covered: None,
+        };
+        if search.has_only_few_numbers() {
+            search.tuning.stay_close();
+        }
+        Ok(search)
     }
 
     /// Finds the cheapest point of the problem's rate. Returns the rate it aimed at, which is
@@ -61,6 +68,9 @@ impl<'a> Search<'a> {
         let mut best =
             Incumbent::new(problem.factual, 5.0 * self.tuning.precision.max(self.tuning.noise));
         let mut found = Confirmed::new(problem);
+        if problem.budget.is_first() {
+            self.covered = None;
+        }
         self.free_support();
         for stage in STAGES {
             self.run_stage(stage, problem, &mut best, &mut found)?;

@@ -29,7 +29,7 @@ const MOST_AXES: usize = 4;
 /// What an answer in a box must save to be looked for, as a share of the cost.
 const WORTH: f64 = 0.01;
 /// Boxes that are measured, by effort; one more for so many lines that the search took before.
-const MOST_BOXES: [usize; 2] = [256, 4_096];
+const MOST_BOXES: [usize; 2] = [2_048, 16_384];
 /// The limit of the margin's upward curvature per squared deviation, by effort.
 const CURVATURE: [f64; 2] = [0.5, 1.0];
 /// How much the margin may rise within a standard deviation of noise that is not Gaussian.
@@ -44,7 +44,18 @@ const LEAST_RADIUS: f64 = 0.05;
 /// target by no more than `NEAR`, and this many at most.
 const TRIED: f64 = 1.5;
 const NEAR: f64 = 0.3;
-const DESCENTS: usize = 8;
+const NEAR_ROUGHLY: f64 = 0.05;
+const DESCENTS: usize = 60;
+/// Where lines bend: so many times as many are read for the margin as for its gradient, and steps
+/// from a point at most.
+const CLOSER: usize = 2;
+const REFINEMENTS: usize = 8;
+const NEAR_STEPS: f64 = 0.5;
+const LEAST_GAIN: f64 = 2e-3;
+/// Lines on which a point is verified there before it counts as an answer.
+const VERIFIED: usize = 512;
+/// Lines that may be read, by effort.
+const MOST_LINES: [u64; 2] = [50_000, 400_000];
 /// No margin is believed to be lower: few samples cannot show it.
 const LEAST_MARGIN: f64 = -2.0;
 /// How far a number without limits goes where there is no answer yet, in deviations.
@@ -61,9 +72,7 @@ impl Generator for FewNumbers {
     }
 
     fn applies(&self, search: &Search<'_>, problem: Problem<'_>, _: &Incumbent) -> bool {
-        problem.effort != SearchEffort::Quick
-            && !search.depends_on_changes()
-            && search.has_few_numbers()
+        search.covers(problem)
     }
 
     fn propose(
@@ -81,6 +90,16 @@ struct Axis {
     column: usize,
     /// Its standard deviation, or what counts as one.
     sd: f64,
+    /// What it may become.
+    ends: (f64, f64),
+}
+
+/// A space that was covered for a person, and the best point in it.
+pub(in super::super) struct Covered {
+    factual: Vec<f64>,
+    space: Vec<(usize, (f64, f64))>,
+    z: f64,
+    point: Option<Vec<f64>>,
 }
 
 /// A box, with what an answer inside costs at least.
@@ -120,6 +139,16 @@ struct Model {
     level: f64,
 }
 
+/// What was seen at a place.
+struct Look {
+    /// Margin less the target; a point that is not favourable has none to spare.
+    slack: f64,
+    /// The same whatever the point itself.
+    excess: f64,
+    /// Whether the gradient is that of the margin.
+    sloped: bool,
+}
+
 /// The search of one person's space.
 struct Cover<'s, 'a, 'p> {
     search: &'s mut Search<'a>,
@@ -133,6 +162,8 @@ struct Cover<'s, 'a, 'p> {
     /// Boxes that may still be measured, and descents that may still start.
     left: usize,
     descents: usize,
+    /// Work spent at which the search ends.
+    end: u64,
     improved: bool,
 }
 
@@ -142,6 +173,19 @@ impl Search<'_> {
         let actions = &self.task.actions;
         let n = (0..actions.n_features()).filter(|&j| actions.is_mutable_numeric(j)).count();
         (1..=MOST_AXES).contains(&n) && !actions.is_frozen()
+    }
+
+    /// The same where nothing else may change: no category, and no number by steps.
+    pub(in super::super) fn has_only_few_numbers(&self) -> bool {
+        let actions = &self.task.actions;
+        self.has_few_numbers() && !actions.has_choices() && !actions.has_grids()
+    }
+
+    /// Whether the whole space is searched for a problem.
+    pub(super) fn covers(&self, problem: Problem<'_>) -> bool {
+        problem.effort != SearchEffort::Quick
+            && !self.depends_on_changes()
+            && self.has_few_numbers()
     }
 
     /// Offers what branch and bound finds to `best`.
@@ -156,6 +200,7 @@ impl Search<'_> {
             n_parts: 0,
             left: MOST_BOXES[thorough],
             descents: DESCENTS,
+            end: problem.budget.spent() + MOST_LINES[thorough],
             improved: false,
             search: self,
             problem,
@@ -163,8 +208,24 @@ impl Search<'_> {
             axes,
         };
         cover.best.keep_as_fallback();
-        cover.run()?;
-        if cover.improved {
+        let space: Vec<_> = cover.axes.iter().map(|axis| (axis.column, axis.ends)).collect();
+        let known = |covered: &Covered| {
+            covered.factual == problem.factual && covered.space == space && covered.z <= problem.z
+        };
+        // Another attempt for a person asks for a lower rate, near the first.
+        let before = match problem.budget.is_first() {
+            true => None,
+            false => cover.search.covered.take().filter(known),
+        };
+        match &before {
+            Some(covered) => cover.begin_at(&covered.point)?,
+            None => cover.run()?,
+        }
+        let improved = cover.improved;
+        let (factual, z) = (problem.factual.to_vec(), before.map_or(problem.z, |b| b.z));
+        let point = best.cost.is_finite().then(|| best.point.clone());
+        self.covered = Some(Covered { factual, space, z, point });
+        if improved {
             best.ask_for_polish();
         }
         Ok(())
@@ -181,18 +242,35 @@ impl Search<'_> {
                 false if (high - low).is_finite() => (high - low) / PARTS,
                 false => 1.0 / PARTS,
             };
-            moves.then_some(Axis { column, sd })
+            moves.then_some(Axis { column, sd, ends: (low, high) })
         };
         (0..problem.factual.len()).filter_map(axis).collect()
     }
 }
 
 impl Cover<'_, '_, '_> {
+    /// Begins at the best point of a search before, if there was one.
+    fn begin_at(&mut self, point: &Option<Vec<f64>>) -> Result<()> {
+        let Some(point) = point else { return Ok(()) };
+        let before = self.best.cost;
+        self.improve(&mut point.clone())?;
+        self.improved = self.best.cost < before;
+        Ok(())
+    }
+
     fn run(&mut self) -> Result<()> {
+        if self.search.margin.looks_closer() && self.best.cost.is_finite() {
+            // Rough lines may have misled.
+            let mut known = self.best.point.clone();
+            self.best.measure_again();
+            self.refine(&mut known)?;
+        }
         let Some(all) = self.all() else { return Ok(()) };
         self.keep(all, 0.0);
         while let Some(part) = self.parts.pop() {
-            if part.least >= self.worth() || self.left == 0 || self.problem.budget.is_exhausted() {
+            let budget = self.problem.budget;
+            let over = self.left == 0 || budget.spent() >= self.end || budget.is_exhausted();
+            if over || part.least >= self.worth() {
                 break;
             }
             self.left -= 1;
@@ -210,8 +288,7 @@ impl Cover<'_, '_, '_> {
     fn all(&self) -> Option<Vec<(f64, f64)>> {
         let (factual, task) = (self.problem.factual, &self.search.task);
         let ends = |axis: &Axis| {
-            let x = factual[axis.column];
-            let (low, high) = task.actions.interval(axis.column, x)?;
+            let (x, (low, high)) = (factual[axis.column], axis.ends);
             let far = |way: f64| match self.best.cost.is_finite() {
                 true => self.best.cost / task.cost.weight(axis.column, way),
                 false => FAR * axis.sd,
@@ -239,14 +316,13 @@ impl Cover<'_, '_, '_> {
         let close = radius < CLOSE;
         let lines = if close { self.search.tuning.coarse } else { GLANCE };
         let doubt = if close { CLOSE_DOUBT } else { DOUBT };
-        self.search.hint.clear();
-        let slack = self.search.slack(self.problem, &centre, Precision::Lines(lines))?;
-        let excess = self.search.excess.max(LEAST_MARGIN - self.problem.z);
+        let seen = self.look(&centre, lines)?;
+        let excess = seen.excess.max(LEAST_MARGIN - self.problem.z);
         if excess + self.steepest * radius + doubt < 0.0 {
             return Ok(());
         }
         // The gradient may be that of the point's own score.
-        let sloped = slack == self.search.excess;
+        let sloped = seen.sloped;
         let bend = 0.5 * self.curvature * radius * radius + doubt;
         let model = Model { gradient: self.search.gradient.clone(), level: excess, centre };
         if sloped && radius <= TRIED {
@@ -262,21 +338,82 @@ impl Cover<'_, '_, '_> {
     fn try_point(&mut self, model: &Model, part: &Part) -> Result<()> {
         let Some(mut point) = self.cheapest(model, &part.ends) else { return Ok(()) };
         let factual = self.problem.factual;
-        let cost = |cover: &Self, x: &[f64]| cover.search.task.cost.between(factual, x);
-        if cost(self, &point) >= self.worth() || !self.search.is_admissible(factual, &point) {
+        if self.cost(&point) >= self.worth() || !self.search.is_admissible(factual, &point) {
             return Ok(());
         }
-        self.search.hint.clear();
-        let glance = self.search.slack(self.problem, &point, Precision::Lines(GLANCE))?;
-        if glance < -NEAR - DOUBT || self.descents == 0 {
+        let rough = self.search.margin.looks_closer();
+        let missing = DOUBT + if rough { NEAR_ROUGHLY } else { NEAR };
+        if self.descents == 0 || self.look(&point, GLANCE)?.slack < -missing {
             return Ok(());
         }
-        self.descents -= 1;
         let before = self.best.cost;
-        let near = 0.5 * self.search.margin.largest_sd();
-        self.search.descend(self.problem, self.problem.coarse, near, &mut point, self.best)?;
+        self.improve(&mut point)?;
         self.improved |= self.best.cost < before;
+        self.descents -= usize::from(self.best.cost >= before);
         Ok(())
+    }
+
+    /// The margin less the target at a place, and its gradient in `search.gradient`. Where lines
+    /// bend, rough ones give the gradient and others the margin.
+    fn look(&mut self, x: &[f64], lines: usize) -> Result<Look> {
+        self.search.hint.clear();
+        let slack = self.search.slack(self.problem, x, Precision::Lines(lines))?;
+        let excess = self.search.excess;
+        if !(self.search.margin.looks_closer() && self.search.favourable) {
+            return Ok(Look { slack, excess, sloped: slack == excess });
+        }
+        let closely = self.search.closer_slack(self.problem, x, CLOSER * lines)?;
+        Ok(Look { slack: closely, excess: closely, sloped: true })
+    }
+
+    /// Steps from a point that nearly meets the target, or meets it.
+    fn improve(&mut self, x: &mut Vec<f64>) -> Result<()> {
+        if self.search.margin.looks_closer() {
+            return self.refine(x);
+        }
+        let near = 0.5 * self.search.margin.largest_sd();
+        self.search.descend(self.problem, self.problem.coarse, near, x, self.best)
+    }
+
+    /// Steps of the linearised margin to the cheapest point near `x` that meets the target.
+    fn refine(&mut self, x: &mut Vec<f64>) -> Result<()> {
+        let mut near = NEAR_STEPS;
+        for step in 0..REFINEMENTS {
+            let lines = self.search.tuning.coarse;
+            let seen = self.look(x, if step == 0 { lines / 2 } else { lines })?;
+            if !seen.sloped || seen.excess < -NEAR {
+                break;
+            }
+            let mut level = seen.excess;
+            if seen.slack >= -CLOSE_DOUBT && self.cost(x) < self.worth() {
+                level = self.search.closer_slack(self.problem, x, VERIFIED)?;
+                self.best.offer(x, self.cost(x), level);
+            }
+            let ends = self.around(x, near);
+            let gradient = self.search.gradient.clone();
+            let model = Model { centre: x.clone(), gradient, level };
+            let Some(next) = self.cheapest(&model, &ends) else { break };
+            let gain = (self.cost(x) - self.cost(&next)).abs();
+            if gain < LEAST_GAIN * self.cost(x) && level >= 0.0 {
+                break;
+            }
+            *x = next;
+            near *= 0.6;
+        }
+        Ok(())
+    }
+
+    fn cost(&self, x: &[f64]) -> f64 {
+        self.search.task.cost.between(self.problem.factual, x)
+    }
+
+    /// The box of points no further than `near` deviations from `x` in any number.
+    fn around(&self, x: &[f64], near: f64) -> Vec<(f64, f64)> {
+        let side = |axis: &Axis| {
+            let (at, (low, high)) = (x[axis.column], axis.ends);
+            ((at - near * axis.sd).max(low), (at + near * axis.sd).min(high))
+        };
+        self.axes.iter().map(side).collect()
     }
 
     /// The cheapest point of a box that meets the target by a model; `None` if none does.

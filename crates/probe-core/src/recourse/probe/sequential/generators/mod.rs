@@ -26,6 +26,7 @@ use change_sets::{ChangeSets, NeighbouringSets};
 use coordinate_search::CoordinateSearch;
 use drop_feature::DropFeature;
 use extra_margin::ExtraMargin;
+pub(super) use few_numbers::Covered;
 use few_numbers::FewNumbers;
 use from_person::FromPerson;
 use more_starts::MoreStarts;

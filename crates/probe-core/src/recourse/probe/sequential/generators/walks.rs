@@ -12,8 +12,6 @@ use crate::recourse::{Reason, SearchEffort};
 use crate::seed::Purpose;
 use std::sync::Arc;
 
-/// Numbers that may change, at most, where walks are always worth it.
-const FEW_AXES: usize = 4;
 /// Where there is no answer: places that are measured, and how much the margin is taken to rise
 /// within a standard deviation, as noise need not be Gaussian.
 const FAR_LOOKS: usize = 2_000;
@@ -30,8 +28,8 @@ impl Generator for Walks {
 
     /// Lines that hardly bend lead a descent to the best point.
     fn applies(&self, search: &Search<'_>, problem: Problem<'_>, best: &Incumbent) -> bool {
-        let pays = search.tuning.screens || search.margin.bends() || search.has_few_axes();
-        pays && best.cost.is_finite() && search.may_walk(problem)
+        let pays = search.tuning.screens || search.margin.bends() || search.has_few_numbers();
+        !search.covers(problem) && pays && best.cost.is_finite() && search.may_walk(problem)
     }
 
     fn propose(
@@ -130,14 +128,6 @@ impl Search<'_> {
     /// Whether walks are not left to the solver of steps and categories, nor out of budget.
     fn may_walk(&self, problem: Problem<'_>) -> bool {
         problem.effort != SearchEffort::Quick && !self.task.actions.is_frozen()
-    }
-
-    /// Whether so few numbers may change that a descent cannot be relied on to see them all: walks
-    /// cost next to nothing there.
-    fn has_few_axes(&self) -> bool {
-        let actions = &self.task.actions;
-        let movable = (0..actions.n_features()).filter(|&j| actions.is_mutable_numeric(j));
-        movable.take(FEW_AXES + 1).count() <= FEW_AXES
     }
 
     /// The numbers that may change, to walk along.
