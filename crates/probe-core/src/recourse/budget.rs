@@ -98,6 +98,11 @@ impl<'p> Budget<'p> {
         }
     }
 
+    /// Whether nothing was spent from the budget of which this is a part before.
+    pub fn is_first(&self) -> bool {
+        self.whole.is_none_or(|whole| whole.spent.get() == self.spent.get())
+    }
+
     /// Whether nothing is left. A search then ends with the best answer so far.
     pub fn is_exhausted(&self) -> bool {
         self.left.get() == 0 || self.is_cancelled()
@@ -119,7 +124,9 @@ mod tests {
         let all = whole.left.get();
         let half = whole.part(2);
         let quarter = half.part(2);
+        assert!(half.is_first() && quarter.is_first());
         quarter.spend(all / 4 + 5);
+        assert!(half.is_first() && !half.part(2).is_first());
         assert!(quarter.is_exhausted() && !half.is_exhausted() && !whole.is_exhausted());
         assert_eq!(whole.spent(), all / 4 + 5);
         assert_eq!(half.left.get(), all / 2 - all / 4 - 5);

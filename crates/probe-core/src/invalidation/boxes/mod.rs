@@ -31,7 +31,19 @@ pub(crate) struct Boxes<'a> {
     medium: Search<4>,
     wide: Search<16>,
     survey: Survey,
+    /// Whether boxes are few with noise on four features, too.
+    four: bool,
 }
+
+/// Most boxes that are evaluated for an exact rate, and the mass that may be left.
+const BOXES: usize = 1 << 14;
+const OPEN: f64 = 1e-9;
+/// Noisy features that always have few boxes, and that may have.
+const FEATURES: usize = 3;
+const MOST_FEATURES: usize = 4;
+/// Points at which that is tried, and the share of [`BOXES`] that must be enough there.
+const TRIALS: usize = 4;
+const ENOUGH: usize = 2;
 
 /// Bounds on a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,7 +68,60 @@ impl<'a> Boxes<'a> {
             medium: Search::default(),
             wide: Search::default(),
             survey: Survey::default(),
+            four: false,
         })
+    }
+
+    /// Whether boxes are few with noise on the `active` features, of which there are four: tried at
+    /// a few points on cuts of the model.
+    pub(crate) fn are_few_on_four(model: &'a Trees, noise: &'a dyn Noise, active: &[bool]) -> bool {
+        let count = active.iter().filter(|active| **active).count();
+        let Some(mut boxes) = Self::new(model, noise).filter(|_| count == MOST_FEATURES) else {
+            return false;
+        };
+        let mut cuts = vec![Vec::new(); active.len()];
+        for (_, node) in model.nodes().iter().enumerate().filter(|(i, n)| n.left != *i as u32) {
+            cuts[node.feature as usize].push(node.cut);
+        }
+        cuts.iter_mut().for_each(|cuts| cuts.sort_by(f64::total_cmp));
+        (0..TRIALS).all(|trial| {
+            let at = |(j, cuts): (usize, &Vec<f64>)| {
+                // Evenly spread: the fractional parts of multiples of an irrational number.
+                let share =
+                    (0.5 + 0.618_033_988_749_894_9 * (trial * active.len() + j) as f64).fract();
+                cuts.get((share * cuts.len() as f64) as usize).copied().unwrap_or(0.0)
+            };
+            let point: Vec<f64> = cuts.iter().enumerate().map(at).collect();
+            boxes.search(&point, active, (BOXES / ENOUGH, OPEN), None).open <= OPEN
+        })
+    }
+
+    /// The same, for a model that has few boxes with noise on four features, too.
+    #[must_use]
+    pub(crate) fn with_four(self, four: bool) -> Self {
+        Self { four, ..self }
+    }
+
+    /// Finds all rejected boxes for points with the values of `point` in the features without noise.
+    pub(crate) fn prepare(&mut self, point: &[f64], active: &[bool]) {
+        self.features.place(point, active);
+        if self.survey.begin(&self.features) || self.survey.begin(&self.features) {
+            self.find_all();
+        }
+    }
+
+    /// Number of rejected boxes, if all were found.
+    pub(crate) fn n_rejected(&self) -> Option<usize> {
+        self.survey.n_boxes()
+    }
+
+    fn find_all(&mut self) {
+        self.features.widen(true);
+        self.parts.set(self.model, &self.features);
+        self.features.widen(false);
+        let (found, _, refused) = self.run((BOXES, 0.0), Aim::Survey);
+        let refused = (found.boxes < BOXES).then_some(refused);
+        self.survey.keep(refused, &self.parts);
     }
 
     /// An interval around the rate at `point`, with noise on the `active` features. It is narrowed
@@ -77,7 +142,8 @@ impl<'a> Boxes<'a> {
         Interval { lower, upper: (found.refused + found.open).min(1.0), boxes: found.boxes }
     }
 
-    /// The rate if the number of boxes is small: noise on at most three features, or one tree. It
+    /// The rate if the number of boxes is small: noise on at most three features, one tree, or noise
+    /// on four features of an ensemble with few boxes ([`Boxes::with_four`]). It
     /// may be too high by $10^{-9}$ but not too low. Fills `gradient` with its derivatives with
     /// respect to the point.
     pub(crate) fn rate_if_few(
@@ -86,8 +152,6 @@ impl<'a> Boxes<'a> {
         active: &[bool],
         mut gradient: Option<&mut [f64]>,
     ) -> Option<f64> {
-        const BOXES: usize = 1 << 14;
-        const OPEN: f64 = 1e-9;
         if !self.expects_few(active) {
             return None;
         }
@@ -96,12 +160,7 @@ impl<'a> Boxes<'a> {
         }
         self.features.place(point, active);
         if self.survey.begin(&self.features) {
-            self.features.widen(true);
-            self.parts.set(self.model, &self.features);
-            self.features.widen(false);
-            let (found, _, refused) = self.run((BOXES, 0.0), Aim::Survey);
-            let refused = (found.boxes < BOXES).then_some(refused);
-            self.survey.keep(refused, &self.parts);
+            self.find_all();
         }
         if let Some(rate) = self.survey.rate(&self.features, gradient.as_deref_mut()) {
             return Some(rate);
@@ -112,8 +171,8 @@ impl<'a> Boxes<'a> {
 
     /// Whether the number of boxes is small with noise on the `active` features.
     pub(crate) fn expects_few(&self, active: &[bool]) -> bool {
-        const FEATURES: usize = 3;
-        self.model.roots().len() == 1 || active.iter().filter(|active| **active).count() <= FEATURES
+        let most = if self.four { MOST_FEATURES } else { FEATURES };
+        self.model.roots().len() == 1 || active.iter().filter(|active| **active).count() <= most
     }
 
     /// The rate of a single tree; `None` for several trees. Fills `gradient` with its derivatives

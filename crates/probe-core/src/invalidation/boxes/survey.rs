@@ -52,6 +52,12 @@ impl Survey {
         self.marks.clone_from(&parts.marks);
     }
 
+    /// Number of rejected boxes, if they are known.
+    pub(super) fn n_boxes(&self) -> Option<usize> {
+        let k = self.features.len();
+        (self.complete && k > 0).then(|| self.refused.len() / k)
+    }
+
     /// The rate of the noisy point `features`, if its boxes are known. Fills `gradient` with its
     /// derivatives with respect to the point.
     pub(super) fn rate(

@@ -130,7 +130,7 @@ impl CountedWorker<'_> {
         if sweep.improved {
             proposal.forget();
             proposal.point.copy_from_slice(&sweep.best.1);
-            (proposal.verdict, proposal.source) = (Verdict::Reached, COUNTED);
+            (proposal.verdict, proposal.report.source) = (Verdict::Reached, COUNTED);
         }
         Ok(())
     }

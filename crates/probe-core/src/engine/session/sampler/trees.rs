@@ -45,12 +45,20 @@ pub(in crate::engine) struct Sets {
     /// Latin hypercubes of draws for certificates.
     cubes: Draws,
     reporting: Errors,
+    /// Whether rates are exact with noise on four features, too.
+    four: bool,
 }
 
 impl Sets {
     pub(super) fn new(task: &Task, attempts: usize) -> Result<Self> {
         let (noise, seed) = (&*task.noise, task.seed);
+        let active = task.noise_on.fixed(&task.actions);
+        let four = match (task.model.as_trees(), active) {
+            (Some(model), Some(active)) => Boxes::are_few_on_four(model, noise, &active),
+            _ => false,
+        };
         Ok(Self {
+            four,
             // Other errors than those of the search, which has fitted its answer to its own.
             pilot: Errors::even(noise, seed, (Purpose::Search, 2), PILOT_ERRORS)?,
             fresh: Draws::new(seed, Purpose::Certificate, attempts, MAX_SETS),
@@ -74,7 +82,7 @@ impl<'e> OnTrees<'e> {
     pub(super) fn new(sets: &'e Sets, model: &'e Trees, noise: &'e dyn Noise) -> Self {
         Self {
             forest: Forest::new(model),
-            boxes: Boxes::new(model, noise),
+            boxes: Boxes::new(model, noise).map(|boxes| boxes.with_four(sets.four)),
             exact: None,
             refused: Vec::new(),
             sets,

@@ -1,6 +1,6 @@
 //! One thread's search: generators propose, one descent improves, a polish confirms.
 
-use super::generators::{FURTHER, Generator, STAGES};
+use super::generators::{Covered, FURTHER, Generator, STAGES};
 use super::incumbent::{Confirmed, Incumbent};
 use super::margin::{Margin, Place};
 use super::problem::{Precision, Problem};
@@ -30,6 +30,10 @@ pub(super) struct Search<'a> {
     /// that point.
     pub variance: f64,
     pub favourable: bool,
+    /// Its margin less the target, whether or not the model accepts it.
+    pub excess: f64,
+    /// What was covered last, for the same person.
+    pub covered: Option<Covered>,
 }
 
 impl<'a> Search<'a> {
@@ -37,7 +41,7 @@ impl<'a> Search<'a> {
         let task = &*solver.task;
         let n = task.model.n_features();
         let margin = solver.pool.margin(task, solver.noise(), solver.active.as_deref())?;
-        Ok(Self {
+        let mut search = Self {
             solver,
             task: Posed::new(&solver.task),
             tuning: margin.tuning(),
@@ -49,14 +53,24 @@ impl<'a> Search<'a> {
             trial: vec![0.0; n],
             variance: 0.0,
             favourable: false,
-        })
+            excess: 0.0,
+            covered: None,
+        };
+        if search.has_only_few_numbers() {
+            search.tuning.stay_close();
+        }
+        Ok(search)
     }
 
     /// Finds the cheapest point of the problem's rate. Returns the rate it aimed at, which is
     /// closer to the target where that pays.
     pub(super) fn search(&mut self, problem: Problem<'_>, proposal: &mut Proposal) -> Result<f64> {
-        let mut best = Incumbent::new(problem.factual, 5.0 * self.tuning.precision);
+        let mut best =
+            Incumbent::new(problem.factual, 5.0 * self.tuning.precision.max(self.tuning.noise));
         let mut found = Confirmed::new(problem);
+        if problem.budget.is_first() {
+            self.covered = None;
+        }
         self.free_support();
         for stage in STAGES {
             self.run_stage(stage, problem, &mut best, &mut found)?;
@@ -231,6 +245,7 @@ impl<'a> Search<'a> {
         let place = Place { from: problem.origin, to: x, active: &self.support };
         let seen = self.margin.slack(place, problem.z, look, hint, &mut self.gradient)?;
         (self.variance, self.favourable) = (seen.variance, seen.favourable);
+        self.excess = if seen.excess.is_nan() { -1e9 } else { seen.excess };
         Ok(seen.slack)
     }
 

@@ -4,6 +4,11 @@ use super::problem::Precision;
 use super::{COARSE, LEAST_GAIN};
 use crate::invalidation::usual_gap;
 
+/// What a safety gap may cost where the whole space is searched, as a share of what is usual, and
+/// the factor of samples that are worth it.
+const CLOSER: f64 = 0.3;
+const MORE_SAMPLES: f64 = 3.0;
+
 /// Settings of a search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tuning {
@@ -27,6 +32,10 @@ pub(super) struct Tuning {
     pub surcharges: Surcharges,
     /// Whether steps stay within the usual gap of lines that bend; the last ones may go further.
     pub limits_gap_of_steps: bool,
+    /// Share of the usual gap that steps stay within then.
+    pub share_of_gap: f64,
+    /// How much more than usual a lower cost is worth where lines bend, in lines.
+    pub times_worth: f64,
 }
 
 /// Least gains by how closely the margin is measured.
@@ -66,7 +75,19 @@ impl Tuning {
             fair_samples: 10_000.0,
             surcharges: Surcharges { fair: 0.0165, expensive: 0.03, cheap: 0.009 },
             limits_gap_of_steps: false,
+            share_of_gap: 1.0,
+            times_worth: 1.0,
         }
+    }
+
+    /// Stays closer to targets, at the price of longer certificates: where a search covers the whole
+    /// space, the gap is most of what an answer costs more than it must.
+    pub(super) fn stay_close(&mut self) {
+        self.surcharges.fair *= CLOSER;
+        self.surcharges.cheap *= CLOSER;
+        self.fair_samples *= MORE_SAMPLES;
+        self.share_of_gap = 0.2;
+        self.times_worth = 1.0 / (CLOSER * CLOSER);
     }
 
     pub(super) fn least_gain(&self, look: Precision) -> f64 {
@@ -87,13 +108,16 @@ impl Tuning {
 
     /// How far under a target `rate` steps look for a way at most.
     pub(super) fn gap_of_steps(&self, rate: f64) -> f64 {
-        if self.limits_gap_of_steps { usual_gap(rate, true) } else { rate }
+        if self.limits_gap_of_steps { self.share_of_gap * usual_gap(rate, true) } else { rate }
     }
 
     /// How many lines of a certificate the whole cost of an answer is worth where lines bend: what
     /// a gap costs and what it saves differ much between people there. With these numbers it adds
     /// just under 2 % to the cost of answers on Give Me Some Credit.
     pub(super) fn worth_of_cost(&self, rate: f64) -> f64 {
-        4.6e5 * libm::pow(rate.max(0.1), 0.63) * libm::pow((0.1 / rate).max(1.0), 0.35)
+        self.times_worth
+            * 4.6e5
+            * libm::pow(rate.max(0.1), 0.63)
+            * libm::pow((0.1 / rate).max(1.0), 0.35)
     }
 }

@@ -8,6 +8,7 @@ mod change_sets;
 mod coordinate_search;
 mod drop_feature;
 mod extra_margin;
+mod few_numbers;
 mod from_person;
 mod more_starts;
 mod multistart;
@@ -25,6 +26,8 @@ use change_sets::{ChangeSets, NeighbouringSets};
 use coordinate_search::CoordinateSearch;
 use drop_feature::DropFeature;
 use extra_margin::ExtraMargin;
+pub(super) use few_numbers::Covered;
+use few_numbers::FewNumbers;
 use from_person::FromPerson;
 use more_starts::MoreStarts;
 use multistart::Multistart;
@@ -71,6 +74,7 @@ const IMPROVE: &[&dyn Generator] = &[
     &Multistart,
     &DropFeature,
     &NeighbouringSets,
+    &FewNumbers,
     &Walks::USUAL,
 ];
 
@@ -85,6 +89,7 @@ pub const GENERATORS: &[&str] = &[
     "multistart",
     "drop_feature",
     "neighbouring_sets",
+    "few_numbers",
     "walks",
     "extra_margin",
     "all_walks",

@@ -30,6 +30,7 @@ impl Generator for Multistart {
     fn applies(&self, search: &Search<'_>, problem: Problem<'_>, best: &Incumbent) -> bool {
         search.margin.bends()
             && !search.depends_on_changes()
+            && !search.covers(problem)
             && problem.effort != SearchEffort::Quick
             && (problem.n_changed(&best.point) > FEW_CHANGES || best.cost.is_infinite())
     }

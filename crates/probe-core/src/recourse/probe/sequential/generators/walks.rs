@@ -12,8 +12,6 @@ use crate::recourse::{Reason, SearchEffort};
 use crate::seed::Purpose;
 use std::sync::Arc;
 
-/// Numbers that may change, at most, where walks are always worth it.
-const FEW_AXES: usize = 4;
 /// Where there is no answer: places that are measured, and how much the margin is taken to rise
 /// within a standard deviation, as noise need not be Gaussian.
 const FAR_LOOKS: usize = 2_000;
@@ -56,7 +54,8 @@ impl Generator for Walks {
                 // Lines that hardly bend lead a descent to the best point.
                 Extent::Usual => {
                     let bends = search.tuning.screens || search.margin.bends();
-                    best.cost.is_finite() && (bends || search.has_few_axes())
+                    let pays = bends || search.has_few_numbers();
+                    best.cost.is_finite() && pays && !search.covers(problem)
                 }
                 Extent::Thorough => true,
                 Extent::Anywhere => search
@@ -119,14 +118,6 @@ impl Search<'_> {
             best.ask_for_polish();
         }
         Ok(())
-    }
-
-    /// Whether so few numbers may change that a descent cannot be relied on to see them all: walks
-    /// cost next to nothing there.
-    fn has_few_axes(&self) -> bool {
-        let actions = &self.task.actions;
-        let movable = (0..actions.n_features()).filter(|&j| actions.is_mutable_numeric(j));
-        movable.take(FEW_AXES + 1).count() <= FEW_AXES
     }
 
     /// The numbers that may change, to walk along.

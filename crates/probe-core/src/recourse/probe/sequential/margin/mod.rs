@@ -9,7 +9,7 @@ mod trees;
 use super::problem::Precision;
 use super::tuning::Tuning;
 use crate::error::Result;
-use crate::invalidation::{Errors, Lines, Pool};
+use crate::invalidation::{Boxes, Errors, Lines, Pool};
 use crate::noise::{Gaussian, Noise};
 use crate::recourse::{Reason, Task};
 use crate::schema::Actions;
@@ -31,6 +31,9 @@ pub(super) struct Seen {
     /// Margin less the target. A point that is not favourable itself has none to spare, whatever
     /// the rate.
     pub slack: f64,
+    /// The same whether or not the point is favourable itself; infinite where that was not looked
+    /// at.
+    pub excess: f64,
     /// Whether the point is favourable itself.
     pub favourable: bool,
     /// Variance of one sample.
@@ -137,6 +140,8 @@ pub(super) trait Margin: Structure {
 /// Evenly spread errors that all threads share.
 pub(super) enum Samples {
     Lines(Pool),
+    /// Also whether rates of trees are exact with noise on four features.
+    Trees(Errors, bool),
     Errors(Errors),
 }
 
@@ -154,13 +159,10 @@ impl Samples {
                 black_box::MOST,
             )?));
         }
-        if task.model.as_trees().is_some() {
-            return Ok(Self::Errors(Errors::even(
-                noise,
-                task.seed,
-                (Purpose::Search, 0),
-                trees::MOST,
-            )?));
+        if let Some(model) = task.model.as_trees() {
+            let four = active.is_some_and(|active| Boxes::are_few_on_four(model, noise, active));
+            let errors = Errors::even(noise, task.seed, (Purpose::Search, 0), trees::MOST)?;
+            return Ok(Self::Trees(errors, four));
         }
         if task.model.as_differentiable().is_none() {
             return Ok(Self::Errors(Errors::even(
@@ -182,14 +184,17 @@ impl Samples {
         active: Option<&[bool]>,
     ) -> Result<Box<dyn Margin + 'a>> {
         match (self, task.model.as_trees()) {
-            (Self::Errors(errors), Some(model)) if !black_box::depends_on_the_move(noise)? => {
-                Ok(Box::new(OnErrors::new(model, noise, errors, &task.actions, active)))
+            (Self::Trees(errors, four), Some(model)) => {
+                let boxes = Boxes::new(model, noise).map(|boxes| boxes.with_four(*four));
+                Ok(Box::new(OnErrors::new(model, (noise, errors), boxes, &task.actions, active)))
             }
             (Self::Lines(pool), _) => {
                 let lines = Lines::new(&*task.model, noise, active)?;
                 Ok(Box::new(OnLines::new(lines, pool, task.model.as_mlp())))
             }
-            (Self::Errors(errors), _) => Ok(Box::new(OnScores::new(&*task.model, noise, errors)?)),
+            (Self::Errors(errors) | Self::Trees(errors, _), _) => {
+                Ok(Box::new(OnScores::new(&*task.model, noise, errors)?))
+            }
         }
     }
 }

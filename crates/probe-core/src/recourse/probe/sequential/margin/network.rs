@@ -124,16 +124,16 @@ impl Margin for OnLines<'_> {
             false => self.lines.first_order_at(x, &mut self.kept)?,
         };
         let favourable = own > 1e-9;
-        let seen = |slack, variance| Ok(Seen { slack, favourable, variance });
+        let seen = |slack, excess, variance| Ok(Seen { slack, excess, favourable, variance });
         let Precision::Lines(n) = look else {
             if own - EDGE < centre - z {
                 gradient.copy_from_slice(&self.kept);
             }
-            return seen((centre - z).min(own - EDGE), 0.0);
+            return seen((centre - z).min(own - EDGE), centre - z, 0.0);
         };
         if own <= 1e-9 && z <= 0.0 {
             gradient.copy_from_slice(&self.kept);
-            return seen(own - EDGE, 0.0);
+            return seen(own - EDGE, f64::INFINITY, 0.0);
         }
         if !self.known {
             // Where lines are expensive the way is found on one root each, and what matters is
@@ -147,9 +147,9 @@ impl Margin for OnLines<'_> {
         if !favourable && own - EDGE < margin - z {
             // Robust on paper, refused itself.
             gradient.copy_from_slice(&self.kept);
-            return seen(own - EDGE, spread.variance());
+            return seen(own - EDGE, margin - z, spread.variance());
         }
-        seen(margin - z, spread.variance())
+        seen(margin - z, margin - z, spread.variance())
     }
 
     fn bends(&self) -> bool {

@@ -223,5 +223,5 @@ pub(super) fn seen((margin, variance): (f64, f64), z: f64, favourable: bool, fir
     // More than the last corrections forgive.
     let edge = -10.0 * PRECISION;
     let slack = if favourable || !firm { margin - z } else { (margin - z).min(edge) };
-    Seen { slack, favourable, variance }
+    Seen { slack, excess: margin - z, favourable, variance }
 }

@@ -16,6 +16,13 @@ use crate::schema::Actions;
 pub(super) const MOST: usize = 8_192;
 /// Exact rates closer to 0 or 1 than this say little about the margin.
 const LEAST: f64 = 1e-6;
+/// Exact rates are cheap with noise on so many features. With more, they are computed where more
+/// errors than are worth so many lines would be read, or where rejected boxes are few.
+const CHEAP_FEATURES: usize = 3;
+const CLOSELY: usize = 64;
+const CHEAP_BOXES: usize = 1_024;
+/// How closely rates that are exact only at the end can meet a target, in units of the margin.
+const FINAL_PRECISION: f64 = 3e-4;
 /// Trees, at most, whose leaves are looked at for a start.
 const TREES: usize = 100;
 /// As many errors as are worth so many lines for a step of the search.
@@ -26,8 +33,9 @@ pub(super) struct OnErrors<'a> {
     forest: Forest<'a>,
     on: Scattered<'a>,
     boxes: Option<Boxes<'a>>,
-    /// Whether rates are likely to be exact.
+    /// Whether rates are likely to be exact, and whether only those that are looked at closely.
     exact: bool,
+    only_closely: bool,
     /// Features that neither move nor are missed; empty where that depends on the move.
     fixed: Vec<bool>,
 }
@@ -37,32 +45,38 @@ impl<'a> OnErrors<'a> {
     /// cannot move.
     pub(super) fn new(
         model: &'a Trees,
-        noise: &'a dyn Noise,
-        errors: &'a Errors,
+        (noise, errors): (&'a dyn Noise, &'a Errors),
+        boxes: Option<Boxes<'a>>,
         actions: &Actions,
         active: Option<&[bool]>,
     ) -> Self {
-        let boxes = Boxes::new(model, noise);
         let is_fixed = |(j, active): (usize, &bool)| !active && !actions.room(j).mutable;
+        let n_noisy = active.map_or(0, |active| active.iter().filter(|active| **active).count());
+        let exact =
+            boxes.as_ref().zip(active).is_some_and(|(boxes, active)| boxes.expects_few(active));
+        let mut on = Scattered::new(noise, errors);
+        if let Some(active) = active {
+            on.active.copy_from_slice(active);
+        }
         Self {
             forest: Forest::new(model),
-            exact: boxes
-                .as_ref()
-                .zip(active)
-                .is_some_and(|(boxes, active)| boxes.expects_few(active)),
+            exact,
+            only_closely: exact && n_noisy > CHEAP_FEATURES && model.roots().len() > 1,
             fixed: active.unwrap_or(&[]).iter().enumerate().map(is_fixed).collect(),
             boxes,
             model,
-            on: Scattered::new(noise, errors),
+            on,
         }
     }
 
     /// The margin on `n` errors, or exactly, with its gradient, and the variance of one sample.
     fn margin(&mut self, x: &[f64], n: usize, gradient: &mut [f64]) -> Result<(f64, f64)> {
-        let exact = self
-            .boxes
-            .as_mut()
-            .and_then(|boxes| boxes.rate_if_few(x, &self.on.active, Some(gradient)));
+        let surveyed = self.boxes.as_ref().and_then(Boxes::n_rejected);
+        let cheap = !self.only_closely
+            || n > WORTH * CLOSELY
+            || surveyed.is_some_and(|boxes| boxes <= n.max(CHEAP_BOXES));
+        let boxes = self.boxes.as_mut().filter(|_| cheap);
+        let exact = boxes.and_then(|boxes| boxes.rate_if_few(x, &self.on.active, Some(gradient)));
         let Some(rate) = exact else {
             return self.on.margin(&mut self.forest, x, n, gradient);
         };
@@ -171,7 +185,12 @@ impl Structure for OnErrors<'_> {
 
 impl Margin for OnErrors<'_> {
     fn tuning(&self) -> Tuning {
-        let precision = if self.exact { 1e-4 } else { PRECISION };
+        let precision = match (self.exact, self.only_closely) {
+            (true, false) => 1e-4,
+            (true, true) => FINAL_PRECISION,
+            (false, _) => PRECISION,
+        };
+        let sampled_steps = !self.exact || self.only_closely;
         // Samples see no smaller gains: the rate of a thousand errors is off by what several times
         // as much costs.
         let sampled = LeastGain { first_order: 0.01, coarse: 0.002, finer: 0.003 };
@@ -180,8 +199,8 @@ impl Margin for OnErrors<'_> {
             coarse: COARSE,
             closer: Some(MOST / WORTH / 4),
             first_order: (FIRST / WORTH) as u64,
-            noise: precision,
-            least_gain: if self.exact { tuning.least_gain } else { sampled },
+            noise: if sampled_steps { PRECISION } else { precision },
+            least_gain: if sampled_steps { sampled } else { tuning.least_gain },
             screens: true,
             fair_samples: 40_000.0,
             // Errors are more expensive than lines.
@@ -193,6 +212,9 @@ impl Margin for OnErrors<'_> {
     fn begin(&mut self, person: &[f64]) {
         if self.fixed.contains(&true) {
             self.forest.prune(person, &self.fixed);
+        }
+        if let Some(boxes) = self.boxes.as_mut().filter(|_| self.only_closely) {
+            boxes.prepare(person, &self.on.active);
         }
     }
 
