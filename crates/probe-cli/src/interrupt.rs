@@ -8,6 +8,7 @@
 use crate::printer::Printer;
 use probe_io::{Error, abandon_outputs};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ static SIGNAL: AtomicU8 = AtomicU8::new(INTERRUPT);
 static HOLDING: AtomicUsize = AtomicUsize::new(0);
 /// Whether an output was written to its end.
 static WRITTEN: AtomicBool = AtomicBool::new(false);
+/// What the first signal calls instead of ending the process.
+static SERVICE: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 /// Whether some thread has reported the interruption, and will end the process.
 static TOLD: AtomicBool = AtomicBool::new(false);
 
@@ -57,10 +60,20 @@ pub(crate) fn listen() {
     let _ = ctrlc::set_handler(|| stop(INTERRUPT));
 }
 
+/// From now on, the first signal calls `stop` instead of ending the process. For a service, which
+/// ends by itself then.
+pub(crate) fn on_signal(stop: impl Fn() + Send + Sync + 'static) {
+    let _ = SERVICE.set(Box::new(stop));
+}
+
 /// Ends the process or, while an output is open, tells its writer to stop.
 fn stop(signal: u8) {
     SIGNAL.store(signal, Ordering::SeqCst);
     let again = CANCELLED.swap(true, Ordering::SeqCst);
+    if let Some(stop) = SERVICE.get().filter(|_| !again) {
+        stop();
+        return;
+    }
     if again || HOLDING.load(Ordering::SeqCst) == 0 {
         end();
     }

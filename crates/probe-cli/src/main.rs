@@ -11,26 +11,36 @@ mod run;
 mod usage;
 
 use anyhow::Result;
-use args::Cli;
+use args::{Cli, Command, LogFormat};
 use clap::Parser as _;
 use printer::Printer;
 use probe_service::{ErrorKind, RequestError, Spelling, one_line};
 use std::process::ExitCode;
+use tracing::level_filters::LevelFilter;
 use usage::Usage;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    tracing_subscriber::fmt()
-        .with_max_level(cli.common.log)
-        .with_writer(std::io::stderr)
-        .with_target(false)
-        .without_time()
-        .init();
+    start_log(&cli);
     let printer = Printer::new(cli.common.quiet);
     interrupt::listen();
     match dispatch(cli, &printer) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => finish(&error, &printer),
+    }
+}
+
+/// Starts the log: for a service one JSON object a line with the time, unless it is read by people.
+fn start_log(cli: &Cli) {
+    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);
+    let Command::Serve(args) = &cli.command else {
+        log.with_max_level(cli.common.log.unwrap_or(LevelFilter::WARN)).without_time().init();
+        return;
+    };
+    let log = log.with_max_level(cli.common.log.unwrap_or(LevelFilter::INFO));
+    match args.log_format {
+        LogFormat::Json => log.json().flatten_event(true).init(),
+        LogFormat::Text => log.init(),
     }
 }
 

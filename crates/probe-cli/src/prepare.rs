@@ -16,14 +16,14 @@ pub(crate) fn prepare(
     printer: &Printer,
 ) -> Result<Prepared> {
     let file = ModelFile::load(&ask.model)?;
-    let schema = match &ask.schema {
+    let schema = match &ask.assume.schema {
         Some(path) if path == Path::new("none") => SchemaSource::Ignored,
         Some(path) => SchemaSource::Given(load_schema(path)?),
         None => SchemaSource::Own,
     };
     let inputs = Inputs {
         schema,
-        origin: ask.schema.as_ref().unwrap_or(&ask.model).display().to_string(),
+        origin: ask.assume.schema.as_ref().unwrap_or(&ask.model).display().to_string(),
         noise: request.noise.as_deref().and_then(noise_file).transpose()?,
         reference: reference.map(|path| TableReader::open(path, None)).transpose()?,
     };

@@ -18,6 +18,9 @@ const NOTHING: &str = "000000000000000000000000000000000000000000000000000000000
 /// What separates a record's content from its hash.
 const MARK: &str = ",\"hash\":\"";
 
+/// What is wrong with a last line that has no end.
+const CUT_OFF: &str = "it does not end with its line: it was cut off or changed";
+
 /// A chain without errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
@@ -34,6 +37,11 @@ impl Chain {
     fn new() -> Self {
         Self { records: 0, last: NOTHING.to_owned(), bytes: 0 }
     }
+
+    /// Bytes of the file that the records take.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
 }
 
 /// Reads a whole audit file. Fails on the first record whose hash is wrong, or that is
@@ -41,6 +49,16 @@ impl Chain {
 pub fn verify_audit(path: impl AsRef<Path>) -> Result<Chain> {
     let name = path.as_ref().display().to_string();
     let file = File::open(path).map_err(|source| Error::io(&name, "read", source))?;
+    let (chain, bytes) = chain_of(&file, &name)?;
+    if bytes > chain.bytes {
+        let what = format!("record {}: {CUT_OFF}", chain.records);
+        return Err(Error::file(&name, what));
+    }
+    Ok(chain)
+}
+
+/// The chain of a file's complete lines, and the number of bytes including an incomplete last one.
+pub(crate) fn chain_of(file: &File, name: &str) -> Result<(Chain, u64)> {
     let mut reader = BufReader::new(file);
     let mut chain = Chain::new();
     let mut line = Vec::new();
@@ -48,22 +66,43 @@ pub fn verify_audit(path: impl AsRef<Path>) -> Result<Chain> {
         line.clear();
         let n = reader
             .read_until(b'\n', &mut line)
-            .map_err(|source| Error::io(&name, "read", source))?;
-        if n == 0 {
-            return Ok(chain);
+            .map_err(|source| Error::io(name, "read", source))?;
+        if line.last() != Some(&b'\n') {
+            return Ok((chain.clone(), chain.bytes + n as u64));
         }
-        chain.bytes += n as u64;
         chain.last = check(&line, &chain)
-            .map_err(|what| Error::file(&name, format!("record {}: {what}", chain.records)))?;
+            .map_err(|what| Error::file(name, format!("record {}: {what}", chain.records)))?;
+        chain.bytes += n as u64;
         chain.records += 1;
     }
 }
 
+/// Appends the line of a record, which is a JSON object as text, to `out`.
+pub(crate) fn append_to(
+    chain: &mut Chain,
+    record: &[u8],
+    out: &mut Vec<u8>,
+) -> std::result::Result<(), &'static str> {
+    let body = record
+        .strip_prefix(b"{")
+        .and_then(|rest| rest.strip_suffix(b"}"))
+        .filter(|body| !body.is_empty())
+        .ok_or("a record is not an object")?;
+    let start = out.len();
+    out.extend_from_slice(start_of(chain).as_bytes());
+    out.extend_from_slice(body);
+    chain.last = Checksum::of(&out[start..]);
+    out.extend_from_slice(MARK.as_bytes());
+    out.extend_from_slice(chain.last.as_bytes());
+    out.extend_from_slice(b"\"}\n");
+    chain.records += 1;
+    chain.bytes += (out.len() - start) as u64;
+    Ok(())
+}
+
 /// The hash of the record in `line`, the next of `chain`.
 fn check(line: &[u8], chain: &Chain) -> std::result::Result<String, &'static str> {
-    let line = line
-        .strip_suffix(b"\n")
-        .ok_or("it does not end with its line: it was cut off or changed")?;
+    let line = line.strip_suffix(b"\n").ok_or(CUT_OFF)?;
     let text = std::str::from_utf8(line).map_err(|_| "it is not text: it was changed")?;
     let (content, end) = text.rsplit_once(MARK).ok_or("it has no hash: it was changed")?;
     let hash = end.strip_suffix("\"}").ok_or("it does not end with its hash: it was changed")?;
@@ -156,19 +195,13 @@ impl AuditTrail {
         if file.metadata().map_err(fail)?.len() != chain.bytes {
             return Err(meanwhile());
         }
-        let mut out = BufWriter::new(file);
+        let (mut out, mut line) = (BufWriter::new(file), Vec::new());
         for record in BufReader::new(kept).lines() {
             let record = record.map_err(fail)?;
-            let body = &record[1..record.len() - 1];
-            let content = start_of(&chain) + body;
-            let hash = Checksum::of(content.as_bytes());
-            let line = format!("{content}{MARK}{hash}\"}}\n");
-            out.write_all(line.as_bytes()).map_err(fail)?;
-            chain = Chain {
-                records: chain.records + 1,
-                last: hash,
-                bytes: chain.bytes + line.len() as u64,
-            };
+            line.clear();
+            append_to(&mut chain, record.as_bytes(), &mut line)
+                .map_err(|what| Error::file(&name, what))?;
+            out.write_all(&line).map_err(fail)?;
         }
         let file = out.into_inner().map_err(|error| fail(error.into_error()))?;
         file.sync_all().map_err(fail)?;

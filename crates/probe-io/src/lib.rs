@@ -49,6 +49,7 @@
 //! ```
 
 mod audit;
+mod audit_log;
 mod checksum;
 mod content;
 mod error;
@@ -64,6 +65,7 @@ mod schema_file;
 mod table;
 
 pub use audit::{AuditTrail, Chain, verify_audit};
+pub use audit_log::{AuditLog, Recovered};
 pub use checksum::Checksum;
 pub use error::{Error, Place, Result};
 pub use model_file::ModelFile;
@@ -82,7 +84,9 @@ pub use schema_file::{
     Inferred, infer_schema, load_schema, obvious_favourable, parse_schema, save_schema,
     schema_to_toml,
 };
+#[cfg(feature = "arrow-ipc")]
+pub use table::read_ipc;
 pub use table::{
-    Chunk, ChunkLimit, Chunks, ColumnPlan, Columns, Format, Id, RawChunk, Table, TableReader,
-    read_table,
+    Chunk, ChunkLimit, Chunks, ColumnPlan, Columns, Format, Id, Lines, RawChunk, Table,
+    TableReader, read_table,
 };

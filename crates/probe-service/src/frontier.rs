@@ -2,7 +2,9 @@
 
 use crate::people::at_row;
 use crate::prepared::Prepared;
+use crate::recourse::leave;
 use crate::rows;
+use crate::stop::{Stop, is_stopped};
 use crate::values;
 use anyhow::Result;
 use probe_core::{Answer, Engine, Session};
@@ -24,6 +26,9 @@ pub struct Worker<'e> {
     people: Vec<f64>,
     /// One for each rate, person by person.
     answers: Vec<Answer>,
+    /// When people are left without an answer.
+    limit: Option<&'e Stop>,
+    late: u64,
 }
 
 impl<'e> Worker<'e> {
@@ -31,7 +36,29 @@ impl<'e> Worker<'e> {
     pub fn new(engine: &'e Engine, rates: &'e [f64], cancelled: &'e AtomicBool) -> Self {
         let mut session = engine.session();
         session.end_on(cancelled);
-        Self { session, rates, people: Vec::new(), answers: Vec::new() }
+        let (people, answers, limit, late) = Default::default();
+        Self { session, rates, people, answers, limit, late }
+    }
+
+    /// Once the time of `limit` is up, people get the reason `search-limit` instead of an error.
+    #[must_use]
+    pub fn until(self, limit: &'e Stop) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+
+    /// The answers to the last chunk, person by person.
+    pub fn answers(&self) -> &[Answer] {
+        &self.answers
+    }
+
+    /// Evaluations of the model that searches have counted.
+    pub fn n_evaluations(&self) -> u64 {
+        self.session.n_evaluations()
+    }
+
+    /// People without an answer because time was up.
+    pub fn n_late(&self) -> u64 {
+        self.late
     }
 
     /// Answers the people of a chunk.
@@ -39,8 +66,16 @@ impl<'e> Worker<'e> {
         chunk.numbers_into(&mut self.people)?;
         self.answers.clear();
         for (row, person) in self.people.chunks_exact(chunk.plan().n_columns()).enumerate() {
-            self.answers
-                .extend(self.session.frontier(person, self.rates).map_err(at_row(chunk, row))?);
+            match self.session.frontier(person, self.rates) {
+                Err(error) if is_stopped(&error) && self.limit.is_some_and(Stop::is_late) => {
+                    let first = self.answers.len();
+                    self.answers.resize(first + self.rates.len(), Answer::new(0));
+                    leave(self.session.engine(), person, &mut self.answers[first..])
+                        .map_err(at_row(chunk, row))?;
+                    self.late += 1;
+                }
+                found => self.answers.extend(found.map_err(at_row(chunk, row))?),
+            }
         }
         Ok(())
     }

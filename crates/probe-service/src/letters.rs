@@ -7,11 +7,12 @@ use probe_io::{Batch, Chunk, Format, JsonRows, Prose};
 use probe_words::{Addressee, Language, Layout, Letter, Pages, Record, Source, Witness};
 use serde_json::Value;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Writes letters as requested.
 pub struct Letters<'e> {
     witness: Witness<'e>,
-    language: Language,
+    language: Arc<Language>,
     kind: Kind,
 }
 
@@ -26,8 +27,8 @@ pub enum Kind {
 
 impl<'e> Letters<'e> {
     /// Letters about answers of `engine`.
-    pub fn new(engine: &'e Engine, language: Language, kind: Kind) -> Result<Self> {
-        Ok(Self { witness: Witness::new(engine)?, language, kind })
+    pub fn new(engine: &'e Engine, language: impl Into<Arc<Language>>, kind: Kind) -> Result<Self> {
+        Ok(Self { witness: Witness::new(engine)?, language: language.into(), kind })
     }
 
     /// The format of the output, where letters are JSON.

@@ -2,9 +2,29 @@
 
 use anyhow::Result;
 use probe_core::Setup;
-use probe_io::{Chunk, Chunks, ColumnPlan, Columns, Field, Format, TableReader};
+use probe_io::{Chunk, Chunks, ColumnPlan, Columns, Field, Format, Place, TableReader};
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+
+/// The row of a table that the engine rejected.
+#[derive(Debug)]
+pub struct RowError {
+    /// The table as the user named it.
+    pub file: String,
+    /// The row.
+    pub place: Place,
+    /// The reason.
+    pub source: probe_core::Error,
+}
+
+impl fmt::Display for RowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.file, self.place, self.source)
+    }
+}
+
+impl std::error::Error for RowError {}
 
 /// Names the row that the engine refused. Finding a row's line reads the chunk, so only an error
 /// does it.
@@ -12,7 +32,10 @@ pub fn at_row(chunk: &Chunk, row: usize) -> impl FnOnce(probe_core::Error) -> an
     move |error| match error {
         // Nobody's row is at fault.
         probe_core::Error::Cancelled => probe_io::Error::Cancelled.into(),
-        error => anyhow::anyhow!("{}: {}: {error}", chunk.plan().file(), chunk.place(row)),
+        source => {
+            RowError { file: chunk.plan().file().to_owned(), place: chunk.place(row), source }
+                .into()
+        }
     }
 }
 

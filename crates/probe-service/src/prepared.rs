@@ -11,7 +11,7 @@ use probe_core::noise::NoiseSpec;
 use probe_core::{
     Actions, Engine, Model, ModelInput, NoiseOn, Schema, SearchEffort, Setup, SetupBuilder,
 };
-use probe_io::{Chunk, ModelFile, TableReader, parse_noise};
+use probe_io::{Checksum, Chunk, ModelFile, TableReader, parse_noise};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -51,6 +51,8 @@ pub enum Command {
     Compare,
     /// Rates of given points.
     Rate,
+    /// Margins and decisions.
+    Score,
 }
 
 impl Command {
@@ -61,6 +63,7 @@ impl Command {
             Self::Frontier => "frontier",
             Self::Compare => "compare",
             Self::Rate => "rate",
+            Self::Score => "score",
         }
     }
 }
@@ -224,6 +227,28 @@ impl Prepared {
             diagnostics.note(&notes.text.into());
             meta["method_notes"] = json!(notes.values.into_iter().collect::<BTreeMap<_, _>>());
         }
+    }
+
+    /// What the audit records of a run have in common; `meta` is that of its answers.
+    pub fn audit_setting(&self, request: &Request, meta: &Value) -> Value {
+        let mut setting = meta.clone();
+        if let Value::Object(fields) = &mut setting {
+            fields.remove("note");
+        }
+        let schema = self.schema.as_ref().and_then(|schema| serde_json::to_string(schema).ok());
+        setting["schema_hash"] = json!(schema.map(|text| Checksum::of(text.as_bytes())));
+        setting["flags"] = json!({
+            "immutable": request.immutable,
+            "favourable_class": request.favourable_class,
+            "threshold": request.threshold,
+            "threshold_prob": request.threshold_prob,
+            "bounds": request.bounds.map(|bounds| format!("{bounds:?}")),
+            "strict_bounds": request.strict_bounds,
+            "max_changes": request.max_changes,
+            "also_favourable": request.also_favourable,
+            "no_certify": request.no_certify,
+        });
+        setting
     }
 
     /// The `meta` object of every JSON result.

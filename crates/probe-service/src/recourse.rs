@@ -5,6 +5,7 @@ use crate::letters::Letters;
 use crate::people::at_row;
 use crate::prepared::Prepared;
 use crate::rows;
+use crate::stop::{Stop, is_stopped};
 use crate::values;
 use anyhow::Result;
 use probe_core::{Answer, Engine, Reason, Relaxation, Session, Status};
@@ -26,6 +27,22 @@ pub fn fields(engine: &Engine, options: usize, relax: bool) -> Vec<Field> {
     fields
 }
 
+/// Answers without a search: the person as they are, with the reason `search-limit`.
+pub(crate) fn leave(
+    engine: &Engine,
+    person: &[f64],
+    answers: &mut [Answer],
+) -> probe_core::Result<()> {
+    let score = engine.score(person)?;
+    for answer in answers {
+        *answer = Answer::new(0);
+        answer.point.extend_from_slice(person);
+        answer.reason = Some(Reason::SearchLimit);
+        (answer.score_before, answer.score_after) = (score, score);
+    }
+    Ok(())
+}
+
 /// One worker's buffers.
 pub struct Worker<'e> {
     session: Session<'e>,
@@ -36,6 +53,9 @@ pub struct Worker<'e> {
     answers: Vec<Answer>,
     /// The relaxations that would help, for each answer; `None` if they are not asked for.
     relaxations: Option<Vec<Vec<Relaxation>>>,
+    /// When people are left without an answer.
+    limit: Option<&'e Stop>,
+    late: u64,
 }
 
 impl<'e> Worker<'e> {
@@ -46,7 +66,24 @@ impl<'e> Worker<'e> {
         session.end_on(cancelled);
         let options = session.n_options();
         let relaxations = relax.then(Vec::new);
-        Self { session, options, people: Vec::new(), answers: Vec::new(), relaxations }
+        let (people, answers, limit, late) = Default::default();
+        Self { session, options, people, answers, relaxations, limit, late }
+    }
+
+    /// Once the time of `limit` is up, people get the reason `search-limit` instead of an error.
+    #[must_use]
+    pub fn until(self, limit: &'e Stop) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+
+    /// Evaluations of the model that searches have counted.
+    pub fn n_evaluations(&self) -> u64 {
+        self.session.n_evaluations()
+    }
+
+    /// People without an answer because time was up.
+    pub fn n_late(&self) -> u64 {
+        self.late
     }
 
     /// The answers to the last chunk, person by person.
@@ -69,15 +106,26 @@ impl<'e> Worker<'e> {
                 let factors = factors(chunk.first_row() + row as u64)?;
                 self.session.set_cost_factors(Some(factors)).map_err(at_row(chunk, row))?;
             }
-            self.session.recourse_options(person, answers).map_err(at_row(chunk, row))?;
+            match self.session.recourse_options(person, answers) {
+                Err(error) if is_stopped(&error) && self.limit.is_some_and(Stop::is_late) => {
+                    leave(self.session.engine(), person, answers).map_err(at_row(chunk, row))?;
+                    self.late += 1;
+                }
+                done => done.map_err(at_row(chunk, row))?,
+            }
         }
         if let Some(relaxations) = &mut self.relaxations {
             relaxations.clear();
             for (i, answer) in self.answers.iter().enumerate() {
                 let row = i / self.options;
                 let person = &self.people[row * n..(row + 1) * n];
-                relaxations
-                    .push(self.session.relaxations(person, answer).map_err(at_row(chunk, row))?);
+                let found = match self.session.relaxations(person, answer) {
+                    Err(error) if is_stopped(&error) && self.limit.is_some_and(Stop::is_late) => {
+                        Vec::new()
+                    }
+                    found => found.map_err(at_row(chunk, row))?,
+                };
+                relaxations.push(found);
             }
         }
         Ok(())

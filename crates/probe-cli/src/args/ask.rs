@@ -37,6 +37,13 @@ pub(crate) struct Ask {
     /// does not change and has no noise.
     #[arg(value_name = "PEOPLE", value_hint = ValueHint::FilePath)]
     pub(crate) people: PathBuf,
+    #[command(flatten)]
+    pub(crate) assume: Assume,
+}
+
+/// What is assumed about people, noise and the model.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Assume {
     /// Standard deviation of the noise on each feature, in scaled units.
     #[arg(
         long,

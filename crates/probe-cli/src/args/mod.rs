@@ -4,12 +4,14 @@
 mod ask;
 mod letters;
 mod request;
+mod serve;
 mod tables;
 mod train;
 mod values;
 
 pub(crate) use ask::Ask;
 pub(crate) use letters::{Explain, Form};
+pub(crate) use serve::{LogFormat, Serve};
 pub(crate) use tables::Tables;
 pub(crate) use train::{ClassWeight, Kind, Train};
 
@@ -42,7 +44,8 @@ Examples:
   probe noise fit pairs.csv --model model.json -o noise.json
   probe reproduce trees --out figures
   probe data download --out data
-  probe inspect model.json")]
+  probe inspect model.json
+  probe serve model.json                         answers over HTTP; see docs/service.md")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -62,9 +65,10 @@ pub(crate) struct Common {
     /// Print nothing but the result and errors.
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
-    /// What to log to standard error: error, warn, info, debug or trace.
-    #[arg(long, global = true, default_value = "warn", value_name = "LEVEL")]
-    pub(crate) log: tracing::level_filters::LevelFilter,
+    /// What to log to standard error: error, warn, info, debug or trace [default: warn; info for
+    /// serve].
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub(crate) log: Option<tracing::level_filters::LevelFilter>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -75,6 +79,7 @@ pub(crate) enum Command {
     Frontier(Frontier),
     Compare(Compare),
     Rate(Rate),
+    Serve(Serve),
     Schema(SchemaArgs),
     Audit(Audit),
     Noise(Noise),

@@ -1,15 +1,16 @@
 //! Turns flags into a request.
 
-use super::ask::{Ask, Assurance, Effort, Measure, Rates, Scope, Seek, Wishes};
-use super::{Common, Compare, Frontier, Rate, Recourse};
+use super::ask::{Assume, Assurance, Effort, Measure, Rates, Scope, Seek, Wishes};
+use super::{Common, Compare, Frontier, Rate, Recourse, Serve};
 use crate::usage::Usage;
 use anyhow::Result;
 use probe_core::{MethodOptions, SearchEffort};
 use probe_service::Request;
+use serde_json::Value;
 
 impl Recourse {
     pub(crate) fn request(&self, common: &Common) -> Result<Request> {
-        let mut request = self.ask.request(common);
+        let mut request = self.ask.assume.request(common);
         self.seek.apply(&mut request);
         self.seek.apply_options(&mut request)?;
         self.wishes.apply(&mut request);
@@ -20,7 +21,7 @@ impl Recourse {
 
 impl Frontier {
     pub(crate) fn request(&self, common: &Common) -> Result<Request> {
-        let mut request = self.ask.request(common);
+        let mut request = self.ask.assume.request(common);
         self.seek.apply(&mut request);
         self.seek.apply_options(&mut request)?;
         self.rates.apply(&mut request);
@@ -29,10 +30,30 @@ impl Frontier {
     }
 }
 
+impl Serve {
+    /// The fields of a request that differ from the usual defaults.
+    pub(crate) fn defaults(&self, common: &Common) -> Result<serde_json::Map<String, Value>> {
+        let mut request = self.assume.request(common);
+        self.seek.apply(&mut request);
+        self.seek.apply_options(&mut request)?;
+        self.wishes.apply(&mut request);
+        self.assurance.apply(&mut request);
+        self.rates.apply(&mut request);
+        self.measure.apply(&mut request);
+        let usual = serde_json::to_value(Request::default())?;
+        let mut fields = match serde_json::to_value(request)? {
+            Value::Object(fields) => fields,
+            _ => serde_json::Map::new(),
+        };
+        fields.retain(|name, value| usual[name] != *value);
+        Ok(fields)
+    }
+}
+
 impl Compare {
     /// The request that all methods have in common. Settings belong to one method each.
     pub(crate) fn request(&self, common: &Common) -> Request {
-        let mut request = self.ask.request(common);
+        let mut request = self.ask.assume.request(common);
         self.seek.apply(&mut request);
         request
     }
@@ -40,13 +61,13 @@ impl Compare {
 
 impl Rate {
     pub(crate) fn request(&self, common: &Common) -> Request {
-        let mut request = self.ask.request(common);
+        let mut request = self.ask.assume.request(common);
         self.measure.apply(&mut request);
         request
     }
 }
 
-impl Ask {
+impl Assume {
     fn request(&self, common: &Common) -> Request {
         // --sigma has a default, which must not override the flags that replace it.
         let replaced = self.sigma2.is_some() || self.noise.is_some();

@@ -122,3 +122,15 @@ pub(super) fn experiment(text: &str) -> Result<String, String> {
     let found = probe_experiments::reproduce::experiments(text);
     found.map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
+
+/// A number of bytes: 1048576, 1024KiB, 1MiB.
+pub(super) fn size(text: &str) -> Result<usize, String> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let (number, shift) = units
+        .iter()
+        .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)))
+        .unwrap_or((text, 0));
+    let number: usize = number.trim().parse().map_err(|_| "write a size such as 64MiB")?;
+    let bytes = number.checked_mul(1 << shift).filter(|bytes| *bytes > 0);
+    bytes.ok_or_else(|| "must be positive and fit into memory".to_owned())
+}

@@ -13,6 +13,7 @@ mod rate;
 mod recourse;
 mod reproduce;
 mod schema;
+mod serve;
 mod train;
 
 use crate::args::{Command, Common};
@@ -28,6 +29,7 @@ pub(crate) fn run(command: Command, common: &Common, printer: &Printer) -> Resul
         Command::Frontier(args) => frontier::run(&args, common, printer),
         Command::Compare(args) => compare::run(&args, common, printer),
         Command::Rate(args) => rate::run(&args, common, printer),
+        Command::Serve(args) => serve::run(&args, common, printer),
         Command::Audit(args) => audit::run(&args, printer),
         Command::Schema(args) => schema::run(&args, printer),
         Command::Noise(args) => noise::run(&args, printer),

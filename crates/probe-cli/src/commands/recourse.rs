@@ -13,7 +13,7 @@ use probe_core::{Answer, Engine, Reason, Status};
 use probe_io::Checksum;
 use probe_service::letters::Letters;
 use probe_service::recourse::{self, Worker};
-use probe_service::{Command, Prepared};
+use probe_service::{Command, Prepared, Request};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Recourse, common: &Common, printer: &Printer) -> Result
     let fields = recourse::fields(&engine, options, args.wishes.relax);
     let (as_objects, per_line) = (stream.is_json(), stream.format() == probe_io::Format::Jsonl);
     let tally = Mutex::new(Tally::default());
-    let setting = setting(args, &prepared, &meta);
+    let setting = setting(args, &prepared, &request, &meta);
     let scratch = || Worker::new(&engine, args.wishes.relax, &CANCELLED);
     let factors = costs.as_ref().map(|costs| |row: u64| costs.of(row));
     let with_features = instead.is_none();
@@ -158,27 +158,10 @@ fn instead_of_table(letters: &Letters<'_>) -> Result<Instead> {
 }
 
 /// What the records of a run have in common.
-fn setting(args: &Recourse, prepared: &Prepared, meta: &Value) -> Value {
-    let mut setting = meta.clone();
-    if let Value::Object(fields) = &mut setting {
-        fields.remove("note");
-    }
-    let schema = prepared.schema.as_ref().and_then(|schema| serde_json::to_string(schema).ok());
-    setting["schema_hash"] = json!(schema.map(|text| Checksum::of(text.as_bytes())));
-    let (ask, seek) = (&args.ask, &args.seek);
+fn setting(args: &Recourse, prepared: &Prepared, request: &Request, meta: &Value) -> Value {
+    let mut setting = prepared.audit_setting(request, meta);
     let costs = args.costs.as_deref().and_then(|path| std::fs::read(path).ok());
-    setting["flags"] = json!({
-        "immutable": ask.immutable,
-        "favourable_class": ask.favourable_class,
-        "threshold": ask.threshold,
-        "threshold_prob": ask.threshold_prob,
-        "bounds": seek.bounds.map(|bounds| format!("{bounds:?}")),
-        "strict_bounds": seek.strict_bounds,
-        "max_changes": seek.max_changes,
-        "also_favourable": seek.also_favourable,
-        "no_certify": seek.no_certify,
-        "costs_hash": costs.map(|bytes| Checksum::of(&bytes)),
-    });
+    setting["flags"]["costs_hash"] = json!(costs.map(|bytes| Checksum::of(&bytes)));
     setting
 }
 

@@ -6,6 +6,8 @@ mod atomic;
 mod batch;
 mod csv;
 mod field;
+#[cfg(feature = "arrow-ipc")]
+mod ipc;
 mod json;
 mod parquet;
 mod writer;

@@ -120,6 +120,14 @@ impl Encoded {
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }
+
+    /// The rows as text; `None` for formats that are not text.
+    pub fn into_text(self) -> Option<Vec<u8>> {
+        match self.body {
+            Body::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
 }
 
 /// Writes a table in order. Dropped before [`TableWriter::finish`], it leaves nothing behind.
@@ -141,7 +149,11 @@ pub struct TableWriter {
 #[derive(Debug)]
 enum Sink {
     Text(AtomicOutput),
+    /// Kept in memory.
+    Bytes(Vec<u8>),
     Parquet(Box<ParquetWriter>),
+    #[cfg(feature = "arrow-ipc")]
+    Stream(super::ipc::IpcWriter),
     #[cfg(feature = "arrow")]
     Arrow(Batches),
 }
@@ -169,6 +181,48 @@ impl TableWriter {
             }
             _ => Sink::Text(output),
         };
+        Self::framed(sink, encoder, format, meta)
+    }
+
+    /// Keeps the same bytes in memory; see [`TableWriter::into_bytes`]. Parquet is not supported.
+    pub fn in_memory(format: Format, fields: Vec<Field>, meta: Option<&Value>) -> Result<Self> {
+        check_distinct(&fields)?;
+        if format == Format::Parquet {
+            let what = "Parquet is written to files only".to_owned();
+            return Err(Error::Output { column: "all".to_owned(), what });
+        }
+        let encoder = Encoder { style: Style::Table(format), fields: fields.into() };
+        Self::framed(Sink::Bytes(Vec::new()), encoder, format, meta)
+    }
+
+    /// Keeps an Arrow IPC stream in memory.
+    #[cfg(feature = "arrow-ipc")]
+    pub fn arrow_stream(fields: Vec<Field>) -> Result<Self> {
+        check_distinct(&fields)?;
+        let schema = Arc::new(super::arrow::schema(&fields));
+        let sink = Sink::Stream(super::ipc::IpcWriter::new(&schema)?);
+        let encoder = Encoder { style: Style::Arrow(schema), fields: fields.into() };
+        let (opening, first, between, closing) = Default::default();
+        Ok(Self { encoder, sink, opening, first, between, closing, rows: 0 })
+    }
+
+    /// Completes a table that was kept in memory.
+    pub fn into_bytes(mut self) -> Result<Vec<u8>> {
+        let closing = std::mem::take(&mut self.closing);
+        self.put(&closing)?;
+        match self.sink {
+            Sink::Bytes(bytes) => Ok(bytes),
+            #[cfg(feature = "arrow-ipc")]
+            Sink::Stream(writer) => writer.finish(),
+            _ => {
+                let what = "not kept in memory".to_owned();
+                Err(Error::Output { column: "all".to_owned(), what })
+            }
+        }
+    }
+
+    /// A table of text with what its format puts around the rows.
+    fn framed(sink: Sink, encoder: Encoder, format: Format, meta: Option<&Value>) -> Result<Self> {
         let (mut opening, mut first) = (Vec::new(), Vec::new());
         let (mut between, mut closing) = (Vec::new(), Vec::new());
         match format {
@@ -212,16 +266,25 @@ impl TableWriter {
 
     /// Opens `path` (`-` for standard output) for texts instead of a table.
     pub fn create_prose(path: impl AsRef<Path>, prose: Prose) -> Result<Self> {
+        Ok(Self::prose(Sink::Text(AtomicOutput::create(path)?), prose))
+    }
+
+    /// Keeps texts in memory.
+    pub fn prose_in_memory(prose: Prose) -> Self {
+        Self::prose(Sink::Bytes(Vec::new()), prose)
+    }
+
+    fn prose(sink: Sink, prose: Prose) -> Self {
         let Prose { opening, separator, closing } = prose;
-        Ok(Self {
-            sink: Sink::Text(AtomicOutput::create(path)?),
+        Self {
+            sink,
             opening: opening.into_bytes(),
             first: Vec::new(),
             between: separator.clone().into_bytes(),
             closing: closing.into_bytes(),
             encoder: Encoder { style: Style::Prose(separator.into()), fields: Arc::new([]) },
             rows: 0,
-        })
+        }
     }
 
     /// What turns batches into what [`TableWriter::write`] takes.
@@ -239,7 +302,7 @@ impl TableWriter {
         let Encoded { n_rows, body } = encoded;
         match (body, &mut self.sink) {
             (Body::Columns(columns), Sink::Parquet(writer)) => writer.write(columns, n_rows)?,
-            (Body::Bytes(bytes), Sink::Text(_)) => {
+            (Body::Bytes(bytes), Sink::Text(_) | Sink::Bytes(_)) => {
                 if n_rows > 0 {
                     let before =
                         if self.rows == 0 { self.first.clone() } else { self.between.clone() };
@@ -253,6 +316,8 @@ impl TableWriter {
                     batches.push(batch);
                 }
             }
+            #[cfg(feature = "arrow-ipc")]
+            (Body::Arrow(batch), Sink::Stream(writer)) => writer.write(&batch)?,
             _ => {
                 let what = "a batch that was encoded for another format".to_owned();
                 return Err(Error::Output { column: "all".to_owned(), what });
@@ -271,13 +336,21 @@ impl TableWriter {
             Sink::Parquet(writer) => writer.finish()?.commit(),
             #[cfg(feature = "arrow")]
             Sink::Arrow(_) => Ok(()),
+            #[cfg(feature = "arrow-ipc")]
+            Sink::Stream(writer) => writer.finish().map(drop),
+            Sink::Bytes(_) => Ok(()),
         }
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        let Sink::Text(output) = &mut self.sink else { return Ok(()) };
         for piece in [&std::mem::take(&mut self.opening), bytes] {
-            output.write_all(piece).map_err(|source| output.error(source))?;
+            match &mut self.sink {
+                Sink::Text(output) => {
+                    output.write_all(piece).map_err(|source| output.error(source))?;
+                }
+                Sink::Bytes(kept) => kept.extend_from_slice(piece),
+                _ => {}
+            }
         }
         Ok(())
     }

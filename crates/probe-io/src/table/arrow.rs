@@ -89,6 +89,10 @@ impl ArrowReader {
 }
 
 impl ArrowRows {
+    pub(crate) fn n_rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
     /// The wanted columns as numbers.
     pub(crate) fn decode(&self, plan: &ColumnPlan) -> TypedCells {
         let mut cells = TypedCells::new(self.first_row, self.batch.num_rows(), plan.n_features());

@@ -7,7 +7,10 @@ mod chunk;
 mod csv;
 mod format;
 mod framing;
+#[cfg(feature = "arrow-ipc")]
+mod ipc;
 mod json;
+mod lines;
 mod parquet;
 mod plan;
 mod reader;
@@ -18,6 +21,9 @@ mod whole;
 
 pub use chunk::{Chunk, Id};
 pub use format::Format;
+#[cfg(feature = "arrow-ipc")]
+pub use ipc::read_ipc;
+pub use lines::Lines;
 pub use plan::{ColumnPlan, Columns};
 pub use reader::{Chunks, RawChunk, TableReader};
 pub use records::ChunkLimit;

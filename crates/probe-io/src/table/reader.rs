@@ -256,6 +256,21 @@ impl Chunks {
 }
 
 impl RawChunk {
+    /// Lines of JSON.
+    pub(super) fn lines(plan: Arc<ColumnPlan>, text: RawText) -> Self {
+        Self { plan, content: RawContent::Json { text, lines: true } }
+    }
+
+    /// Number of rows, the faulty ones counted.
+    pub fn n_rows(&self) -> usize {
+        match &self.content {
+            RawContent::Csv(text) | RawContent::Json { text, .. } => text.records.len(),
+            RawContent::Typed(cells) => cells.n_rows,
+            #[cfg(feature = "arrow")]
+            RawContent::Arrow(rows) => rows.n_rows(),
+        }
+    }
+
     /// Splits the rows into cells. A faulty row is returned as an error with the good rows before
     /// it, so that errors are reported in row order.
     pub fn decode(self) -> (Chunk, Option<Error>) {

@@ -8,7 +8,7 @@ use probe_core::recourse::method;
 use probe_core::{Cost, MethodOptions, ModelShift, NoiseOn};
 
 /// Most alternatives for one person.
-const MOST_OPTIONS: usize = 20;
+pub(super) const MOST_OPTIONS: usize = 20;
 
 impl Request {
     /// Fails on the first field that is outside its domain or excluded by another.

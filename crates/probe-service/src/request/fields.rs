@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 /// What the confidence of sampled certificates covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// Each row by itself.

@@ -2,6 +2,8 @@
 
 mod check;
 mod fields;
+#[cfg(feature = "json-schema")]
+mod schema;
 
 pub use fields::{Bounds, Scope};
 
@@ -17,6 +19,7 @@ pub(crate) const SIGMA: f64 = 0.1;
 /// flag's default. Files (model, schema, reference rows, noise) are not part of a request. The
 /// front end reads them ([`crate::Inputs`]), so that a server never opens a path from a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// Standard deviation of the noise on each feature, in scaled units. `None` for 0.1.
@@ -26,11 +29,13 @@ pub struct Request {
     /// Noise as text, such as `laplace:0.1`, instead of `sigma`.
     pub noise: Option<String>,
     /// Features that the noise acts on. `None` for all without a schema, mutable ones with one.
+    #[cfg_attr(feature = "json-schema", schemars(with = "Option<schema::NoiseOn>"))]
     pub noise_on: Option<NoiseOn>,
     /// How the model may change before the advice is carried out, such as `gaussian:0.05`.
     pub model_shift: Option<String>,
     /// Features that may not change.
     #[serde(deserialize_with = "fields::names")]
+    #[cfg_attr(feature = "json-schema", schemars(with = "schema::Names"))]
     pub immutable: Vec<String>,
     /// Confidence of certificates and intervals.
     pub confidence: f64,
@@ -49,6 +54,7 @@ pub struct Request {
     /// What a change costs: `l1`, `l2` or `linf`.
     pub cost: String,
     /// Box on every feature in scaled space.
+    #[cfg_attr(feature = "json-schema", schemars(with = "Option<schema::Bounds>"))]
     pub bounds: Option<Bounds>,
     /// People outside the bounds must move inside.
     pub strict_bounds: bool,
@@ -56,18 +62,22 @@ pub struct Request {
     pub max_changes: Option<usize>,
     /// Features that people would rather change.
     #[serde(deserialize_with = "fields::names")]
+    #[cfg_attr(feature = "json-schema", schemars(with = "schema::Names"))]
     pub prefer: Vec<String>,
     /// Features that people would rather not change.
     #[serde(deserialize_with = "fields::names")]
+    #[cfg_attr(feature = "json-schema", schemars(with = "schema::Names"))]
     pub avoid: Vec<String>,
     /// How to find recourse.
     pub method: String,
     /// Settings of the method, by name.
     #[serde(deserialize_with = "fields::settings")]
+    #[cfg_attr(feature = "json-schema", schemars(with = "schema::Settings"))]
     pub option: BTreeMap<String, String>,
     /// Weights and loss of the paper's text, with the methods that have them.
     pub paper_text: bool,
     /// How thoroughly to search.
+    #[cfg_attr(feature = "json-schema", schemars(with = "schema::Effort"))]
     pub effort: SearchEffort,
     /// Skip sampling for certificates.
     pub no_certify: bool,

@@ -1,0 +1,15 @@
+//! `POST /v1/models/{name}/recourse`: answers.
+
+use super::{Answer, Path, Request, Router, Shared, States, ask};
+use crate::answer::Kindred;
+use crate::state::State;
+use axum::routing::post;
+use std::sync::Arc;
+
+pub(super) fn register(router: Router<Arc<State>>) -> Router<Arc<State>> {
+    router.route("/v1/models/{name}/recourse", post(recourse))
+}
+
+async fn recourse(Shared(state): States, Path(name): Path<String>, request: Request) -> Answer {
+    ask(Kindred::Recourse, state, &name, request).await
+}
