@@ -18,6 +18,9 @@ use std::sync::Arc;
 const SIGMA: f64 = 0.1;
 const RATES: [f64; 3] = [0.02, 0.1, 0.35];
 const TRAINING_ROWS: usize = 1_500;
+/// What some cases change of others, as their titles say.
+const ON_CHANGES: &str = "noise on changes";
+const NARROW: &str = "within its range";
 /// Generators that are not left out: nothing is found without a first descent.
 const ALWAYS: &str = "from_person";
 
@@ -33,6 +36,15 @@ pub struct Options {
     /// How much work an answer is worth: quick, normal or thorough
     #[arg(long, default_value = "normal", value_parser = effort)]
     effort: SearchEffort,
+}
+
+impl Options {
+    /// Whether a model of this title is measured, as it is or with a change.
+    fn wants(&self, title: &str) -> bool {
+        let titles =
+            [title.to_owned(), format!("{title}, {ON_CHANGES}"), format!("{title}, {NARROW}")];
+        titles.iter().any(|title| title.contains(&self.only))
+    }
 }
 
 /// A model and whom it denies, raw.
@@ -203,18 +215,20 @@ fn cases(options: &Options) -> Result<Vec<Case>> {
             say(&format!("{}: no file {}, left out", data.title, data.file));
             continue;
         }
-        if PAPER_DATA.iter().any(|paper| paper.name == data.name) {
+        let title = format!("{}, network", data.title);
+        if PAPER_DATA.iter().any(|paper| paper.name == data.name) && options.wants(&title) {
             let subject = Subject::load(data, options.people)?;
             let setup = Setup::new(subject.model.clone(), subject.names.clone(), None, SIGMA)?;
-            found.push(Case {
-                title: format!("{}, network", data.title),
-                setup,
-                people: subject.people,
-            });
+            found.push(Case { title, setup, people: subject.people });
         }
-        for subject in trees::subjects(data, "", options.people)? {
-            let setup = Setup::new(subject.model.clone(), subject.names.clone(), None, SIGMA)?;
-            found.push(Case { title: subject.title, setup, people: subject.people });
+        for title in ["forest", "boosting"].map(|kind| format!("{}, {kind}", data.title)) {
+            if !options.wants(&title) {
+                continue;
+            }
+            for subject in trees::subjects(data, &title, options.people)? {
+                let setup = Setup::new(subject.model.clone(), subject.names.clone(), None, SIGMA)?;
+                found.push(Case { title: subject.title, setup, people: subject.people });
+            }
         }
     }
     found.extend(rugged(options)?);
@@ -223,7 +237,7 @@ fn cases(options: &Options) -> Result<Vec<Case>> {
         .iter()
         .filter(|case| case.title.ends_with("network, numbers"))
         .map(|case| {
-            case.with("noise on changes", |setup| {
+            case.with(ON_CHANGES, |setup| {
                 setup.noise_on = NoiseOn::Changed;
                 Ok(())
             })
@@ -232,7 +246,7 @@ fn cases(options: &Options) -> Result<Vec<Case>> {
     // Within narrow limits many people have no answer that a first search finds.
     let narrow: Vec<Case> = found
         .iter()
-        .map(|case| case.with("within its range", |setup| Ok(setup.actions.intersect(0.0, 1.0)?)))
+        .map(|case| case.with(NARROW, |setup| Ok(setup.actions.intersect(0.0, 1.0)?)))
         .collect::<Result<_>>()?;
     found.extend(changed);
     found.extend(narrow);
@@ -292,6 +306,10 @@ fn built_in(options: &Options) -> Result<Vec<Case>> {
     let mut found = Vec::new();
     for (name, learner) in learners {
         for (form, schema) in [("numbers", None), ("schema", Some(&schema))] {
+            let title = format!("Credit, {name}, {form}");
+            if !options.wants(&title) {
+                continue;
+            }
             let params = FitParams { learner: learner.clone(), ..FitParams::default() };
             let trained = fit_model(&data.labelled()?, schema, &params, Seed(1))?;
             let names = trained.schema.column_names();
@@ -305,7 +323,7 @@ fn built_in(options: &Options) -> Result<Vec<Case>> {
                     people.extend_from_slice(&columns);
                 }
             }
-            found.push(Case { title: format!("Credit, {name}, {form}"), setup, people });
+            found.push(Case { title, setup, people });
         }
     }
     Ok(found)

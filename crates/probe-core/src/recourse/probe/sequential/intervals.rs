@@ -28,22 +28,17 @@ pub(super) struct Interval {
     pub far: f64,
     /// What the nearest of its points costs.
     pub bound: f64,
-    /// Whether it ends where the person is refused again, and not where what was looked at ends.
-    pub closed: bool,
 }
 
 impl Search<'_> {
-    /// All intervals that begin at a lower cost than `most`, the cheapest first.
-    pub(super) fn intervals(&self, factual: &[f64], most: f64) -> Result<Vec<Interval>> {
+    /// All intervals, the cheapest first.
+    pub(super) fn intervals(&self, factual: &[f64]) -> Result<Vec<Interval>> {
         let task = &*self.task;
         let mut all = Vec::new();
         let mut found = Vec::new();
         let own = task.model.score(factual)?;
         for j in 0..factual.len() {
-            let room = |way: f64| {
-                let room = self.room(factual, j, way).unwrap_or(0.0);
-                room.min(most / task.cost.weight(j, way)).min(FAR)
-            };
+            let room = |way: f64| self.room(factual, j, way).unwrap_or(0.0).min(FAR);
             let range = (factual[j] - room(-1.0), factual[j] + room(1.0));
             let moves = range.0 < range.1;
             if !moves {
@@ -63,9 +58,8 @@ impl Search<'_> {
                     };
                     let near = near.max(0.0);
                     let bound = task.cost.weight(j, way) * near;
-                    let closed = if way > 0.0 { high < range.1 } else { low > range.0 };
-                    if is && far > near && bound < most {
-                        all.push(Interval { j, way, near, far, bound, closed });
+                    if is && far > near {
+                        all.push(Interval { j, way, near, far, bound });
                     }
                 }
             }

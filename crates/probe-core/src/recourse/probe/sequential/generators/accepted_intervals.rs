@@ -1,58 +1,31 @@
 //! Changes of one feature to an interval on which the model accepts the person.
 //!
-//! A descent follows slopes, so it does not cross a flat or rejected region. The accepted intervals
-//! are found without noise (`intervals`); here the nearest point that meets the target is sought on
-//! each.
+//! A descent follows slopes, so it does not cross a flat or rejected region. Where nothing else
+//! found an answer, the accepted intervals are found without noise (`intervals`), and then the
+//! nearest point of each that meets the target.
 
+use super::super::LEAST_GAIN;
 use super::super::incumbent::Incumbent;
 use super::super::intervals::Interval;
 use super::super::problem::{Precision, Problem};
 use super::super::search::Search;
-use super::super::{DOUBT, GLANCE, LEAST_GAIN};
 use super::Generator;
 use crate::error::Result;
 use crate::recourse::{Reason, SearchEffort};
 use std::sync::Arc;
 
-/// Intervals that are looked at: where there is an answer already, and where there is none.
-const FEW: usize = 2;
-const MANY: usize = 32;
+/// Intervals that are looked at.
+const MOST: usize = 32;
 /// Halvings that find where on an interval the target is met.
 const HALVINGS: usize = 12;
-/// How wide an interval is at least that is measured coarsely, in terms of what the target asks for
-/// on one side.
-const WIDE: f64 = 1.8;
 /// Where on an interval the target is looked for, in standard deviations from its nearer end.
 const INWARD: [f64; 7] = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
 
-/// The nearest intervals, where there is an answer already.
 pub(super) struct AcceptedIntervals;
 
 impl Generator for AcceptedIntervals {
     fn name(&self) -> &'static str {
         "accepted_intervals"
-    }
-
-    fn applies(&self, search: &Search<'_>, _: Problem<'_>, best: &Incumbent) -> bool {
-        best.cost.is_finite() && search.tuning.screens
-    }
-
-    fn propose(
-        &self,
-        search: &mut Search<'_>,
-        problem: Problem<'_>,
-        best: &mut Incumbent,
-    ) -> Result<()> {
-        search.try_accepted_intervals(problem, best).map(|_| ())
-    }
-}
-
-/// All intervals, where there is no answer.
-pub(super) struct AllAcceptedIntervals;
-
-impl Generator for AllAcceptedIntervals {
-    fn name(&self) -> &'static str {
-        "all_accepted_intervals"
     }
 
     fn applies(&self, _: &Search<'_>, problem: Problem<'_>, _: &Incumbent) -> bool {
@@ -78,38 +51,21 @@ impl Generator for AllAcceptedIntervals {
 }
 
 impl Search<'_> {
-    /// The cheapest change of one feature alone, wherever it leads, where it beats the best so far;
-    /// says whether one did. With an answer at hand only the nearest places are measured coarsely,
-    /// and nothing is looked at twice.
-    pub(super) fn try_accepted_intervals(
+    /// The cheapest change of one feature alone, wherever it leads; says whether there is one.
+    fn try_accepted_intervals(
         &mut self,
         problem: Problem<'_>,
         best: &mut Incumbent,
     ) -> Result<bool> {
-        let Problem { factual, z, .. } = problem;
-        let thorough = best.cost.is_infinite();
-        if thorough
-            && self
-                .margin
-                .infeasibility(factual, &self.task.actions)
-                .is_some_and(|why| why != Reason::NotFound)
-        {
+        let factual = problem.factual;
+        let why = self.margin.infeasibility(factual, &self.task.actions);
+        if why.is_some_and(|why| why != Reason::NotFound) {
             return Ok(false);
         }
-        let mut intervals = self.intervals(factual, (1.0 - LEAST_GAIN) * best.cost)?;
-        if !thorough {
-            // Where an open one leads to was looked at already, and on one that is too narrow noise
-            // leads out of it too often.
-            let acts = |j: usize| self.support[j] || self.depends_on_changes();
-            let least = |j: usize| if acts(j) { WIDE * z * self.margin.sd(j) } else { 0.0 };
-            intervals.retain(|interval| {
-                interval.closed && interval.far - interval.near >= least(interval.j)
-            });
-        }
         let mut improved = false;
-        for interval in intervals.into_iter().take(if thorough { MANY } else { FEW }) {
+        for interval in self.intervals(factual)?.into_iter().take(MOST) {
             if interval.bound < (1.0 - LEAST_GAIN) * best.cost {
-                improved |= self.try_interval(problem, interval, thorough, best)?;
+                improved |= self.try_interval(problem, interval, best)?;
             }
         }
         Ok(improved)
@@ -121,7 +77,6 @@ impl Search<'_> {
         &mut self,
         problem: Problem<'_>,
         interval: Interval,
-        thorough: bool,
         best: &mut Incumbent,
     ) -> Result<bool> {
         let factual = problem.factual;
@@ -131,12 +86,6 @@ impl Search<'_> {
         let width = end - start;
         let (middle, sd) = (start + 0.5 * width, self.margin.sd(j));
         let mut x = factual.to_vec();
-        if !thorough {
-            x[j] = factual[j] + way * middle.min(start + 4.0 * sd);
-            if self.slack_on_interval(problem, &x, GLANCE)? < -DOUBT {
-                return Ok(false);
-            }
-        }
         // Off the edge, to the precision that rows are printed with.
         let off = (1e-4 * width.min(if sd > 0.0 { sd } else { 1.0 }))
             .max(1e-7 * (factual[j].abs() + start))

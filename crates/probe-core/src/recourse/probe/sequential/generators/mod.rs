@@ -21,7 +21,7 @@ use super::problem::Problem;
 use super::search::Search;
 use crate::error::Result;
 use crate::recourse::probe::discrete;
-use accepted_intervals::{AcceptedIntervals, AllAcceptedIntervals};
+use accepted_intervals::AcceptedIntervals;
 use change_sets::{ChangeSets, NeighbouringSets};
 use coordinate_search::CoordinateSearch;
 use drop_feature::DropFeature;
@@ -69,7 +69,6 @@ const IMPROVE: &[&dyn Generator] = &[
     &FromPerson,
     &ChangeSets,
     &SingleFeature,
-    &AcceptedIntervals,
     &RefineBest,
     &Multistart,
     &DropFeature,
@@ -84,7 +83,6 @@ pub const GENERATORS: &[&str] = &[
     "from_person",
     "change_sets",
     "single_feature",
-    "accepted_intervals",
     "refine_best",
     "multistart",
     "drop_feature",
@@ -93,7 +91,7 @@ pub const GENERATORS: &[&str] = &[
     "walks",
     "extra_margin",
     "all_walks",
-    "all_accepted_intervals",
+    "accepted_intervals",
     "coordinate_search",
     "more_starts",
     "more_walks",
@@ -111,7 +109,7 @@ pub(super) const STAGES: &[&[&dyn Generator]] = &[
     IMPROVE,
     &[&ExtraMargin],
     &[&Walks::ANYWHERE],
-    &[&AllAcceptedIntervals],
+    &[&AcceptedIntervals],
     &[&CoordinateSearch::FIRST],
     &[&CoordinateSearch::AGAIN],
 ];
