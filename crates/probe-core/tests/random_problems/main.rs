@@ -6,6 +6,7 @@
 mod brute;
 mod chance;
 mod check;
+mod huge_shifts;
 mod kinds;
 mod own_model;
 mod subject;
