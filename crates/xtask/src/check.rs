@@ -31,8 +31,10 @@ pub(crate) fn run(full: bool) -> Result<()> {
 
 /// What is too slow, or needs too much installed, for every run.
 fn extras() -> Result<()> {
-    let slow = ["test", "--quiet", "-p", "probe-core", "--test", "networks", "--", "--ignored"];
-    step("slow tests", cargo().args(slow))?;
+    for test in ["networks", "no_false_no", "random_problems"] {
+        let slow = ["test", "--quiet", "-p", "probe-core", "--test", test, "--", "--ignored"];
+        step("slow tests", cargo().args(slow))?;
+    }
     bench::test_studies()?;
     // Sets up Python environments with the libraries in the target folder.
     bench::run(&["models"])?;

@@ -126,9 +126,9 @@ fn a_run_in_the_middle_of_its_work() {
 }
 
 /// One person is the whole work, and nothing looks at signals meanwhile: it was not stopped, and
-/// killing it left the temporary file behind.
+/// killing it left the temporary file behind (finding 7 of an audit).
 #[test]
-fn a_run_in_the_middle_of_one_person() {
+fn finding_7_a_run_in_the_middle_of_one_person() {
     for (name, times) in [("-TERM", 1), ("-INT", 1), ("-INT", 2)] {
         let folder = Folder::with_people("a,b\n0.5,0.5\n");
         folder.write("out.csv", "precious");
@@ -147,6 +147,59 @@ fn a_run_in_the_middle_of_one_person() {
         assert_eq!(folder.files(), ["model.json", "out.csv", "people.csv"]);
         assert_eq!(folder.text("out.csv"), "precious");
         drop(stdin);
+    }
+}
+
+/// Commands that work for minutes, each in the middle of its work.
+#[test]
+fn finding_7_every_command_leaves_nothing_behind() {
+    let mut people = "a,b,c\n".to_owned();
+    for i in 0..4_000 {
+        people.push_str(&format!("0.{:04},0.{:04},0.5\n", i * 37 % 5_000, i * 91 % 5_000));
+    }
+    let mut data = "a,b,c,y\n".to_owned();
+    for i in 0..20_000 {
+        let (a, b, c) = (i * 37 % 1_000, i * 91 % 997, i * 53 % 991);
+        data.push_str(&format!("0.{a:03},0.{b:03},0.{c:03},{}\n", u8::from(a + b > c + 500)));
+    }
+    let unit = |k: usize| {
+        let weight = |j: usize| ((k * 7 + j * 3) % 11) as f64 - 5.0;
+        format!("[{}, {}, {}]", weight(0), weight(1), weight(2))
+    };
+    let hidden: Vec<String> = (0..32).map(unit).collect();
+    let output: Vec<String> = (0..32).map(|k| format!("{}", (k % 5) as f64 - 1.9)).collect();
+    let network = format!(
+        r#"{{"format": "probe-model", "version": 1, "kind": "mlp", "features": ["a", "b", "c"],
+            "activation": "tanh", "layers": [{{"weight": [{}], "bias": [{}]}},
+            {{"weight": [[{}]], "bias": [-1.0]}}]}}"#,
+        hidden.join(", "),
+        vec!["0.3"; 32].join(", "),
+        output.join(", ")
+    );
+    let lines = [
+        "recourse network.json people.csv -r 0.02 --effort thorough -o out.csv",
+        "recourse network.json people.csv -r 0.02 --effort thorough -o out.parquet",
+        "frontier network.json people.csv -o out.csv",
+        "rate network.json people.csv --estimator monte-carlo --samples 1000000000 -o out.csv",
+        "compare network.json people.csv --methods probe,wachter,growing-spheres -o out.csv",
+        "train data.csv --target y --kind boosted --trees 100000 -o out.json",
+    ];
+    for line in lines {
+        for name in ["-INT", "-TERM"] {
+            let folder = Folder::new();
+            folder.write("people.csv", &people);
+            folder.write("data.csv", &data);
+            folder.write("network.json", &network);
+            let files = folder.files();
+            let (child, stdin) = start(&folder, line);
+            // Nothing to see from outside where the output is opened last.
+            std::thread::sleep(Duration::from_millis(400));
+            let begin = Instant::now();
+            interrupt(child, name);
+            assert!(begin.elapsed() < Duration::from_secs(20), "{line}");
+            assert_eq!(folder.files(), files, "{line} {name}");
+            drop(stdin);
+        }
     }
 }
 

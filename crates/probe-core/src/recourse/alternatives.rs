@@ -115,8 +115,8 @@ impl Worker for AlternativesWorker<'_> {
         self.inner.serves_own_costs()
     }
 
-    fn counts(&self) -> bool {
-        self.inner.counts()
+    fn looks_far(&self) -> bool {
+        self.inner.looks_far()
     }
 
     fn n_options(&self) -> usize {

@@ -29,9 +29,10 @@ pub struct Ask<'q> {
     /// A score that the point must also reach, for affine scores; −∞ for none. Only the solvers of
     /// `probe` support it.
     pub least_score: f64,
-    /// Whether to count rates, where noise is a list of errors ([`super::Worker::counts`]). It is
-    /// asked for where other searches found no answer.
-    pub by_count: bool,
+    /// Whether to look far and wide, under the noise and the change of the model themselves
+    /// ([`super::Worker::looks_far`]). It is asked for where the usual search, under other noise,
+    /// found no answer.
+    pub far: bool,
     /// How thorough the search is.
     pub effort: SearchEffort,
     /// The work that the search may do.
@@ -50,7 +51,7 @@ impl<'q> Ask<'q> {
             cost: None,
             restriction: None,
             least_score: f64::NEG_INFINITY,
-            by_count: false,
+            far: false,
             effort: SearchEffort::Normal,
             budget,
         }

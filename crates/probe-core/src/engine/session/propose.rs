@@ -71,20 +71,19 @@ impl<'e> Proposer<'e> {
         Ok(self.proposal.aim.unwrap_or(rate - gap))
     }
 
-    /// Whether the method can count rates.
-    pub(super) fn counts(&self) -> bool {
-        self.worker.counts()
+    /// Whether the method can look far ([`Ask::far`]).
+    pub(super) fn looks_far(&self) -> bool {
+        self.worker.looks_far()
     }
 
-    /// Proposes a point whose rate is at most `rate` by count, where noise is a list of errors. The
-    /// last proposal stays if none is found.
-    pub(super) fn find_by_count(&mut self, from: &[f64], rate: f64) -> Result<()> {
+    /// Looks far for a point of at most this rate. The last proposal stays if none is found.
+    pub(super) fn find_far(&mut self, from: &[f64], rate: f64) -> Result<()> {
         let budget = self.budget.part(2);
         let ask = Ask {
             alternative: self.option,
             cost: self.own_costs.as_ref().map(|own| &own.search),
             effort: self.engine.setup.effort,
-            by_count: true,
+            far: true,
             ..Ask::new(from, Goal::Rate(rate), &budget)
         };
         self.worker.find(&ask, &mut self.proposal)

@@ -5,9 +5,9 @@
 //! to rate ≤ $r$. For affine scores that is exact ([`linear`]), also where the model itself may
 //! change (`shifted`).
 
-mod counted;
 mod discrete;
 mod effort;
+mod far;
 pub mod linear;
 mod listed;
 mod sequential;
@@ -85,18 +85,18 @@ impl RecourseMethod for Probe {
             || (actions.has_choices() && chosen)
         {
             let solver = discrete::DiscreteSolver::new(task, (exact, chosen), solver)?;
-            return Ok(counted(task, Box::new(solver)));
+            return with_far(task, Box::new(solver));
         }
-        Ok(counted(task, solver(task)?))
+        with_far(task, solver(task)?)
     }
 }
 
-/// The solver, which can also count where that is of use.
-fn counted(task: &Arc<Task>, solver: Box<dyn Solver>) -> Box<dyn Solver> {
-    match counted::CountedSolver::serves(task) {
-        true => Box::new(counted::CountedSolver::new(task, solver)),
+/// The solver, which also looks far where that is of use.
+fn with_far(task: &Arc<Task>, solver: Box<dyn Solver>) -> Result<Box<dyn Solver>> {
+    Ok(match far::FarSolver::serves(task) {
+        true => Box::new(far::FarSolver::new(task, solver)?),
         false => solver,
-    }
+    })
 }
 
 /// Fails if relations between features, or changes of category that may fail, are combined with
