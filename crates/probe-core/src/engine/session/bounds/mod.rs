@@ -7,12 +7,14 @@
 //! - `reach`: an upper bound on the score over everything within reach; if even that is a
 //!   rejection, there is no answer;
 //! - `noise`: under Gaussian noise, the person's smoothed margin says how far away every answer is;
+//! - `space`: if few numbers may change and rates are exact, boxes of the space are ruled out;
 //! - `rows`: if everything that may change is countable, all cheaper rows are judged.
 
 mod distance;
 mod noise;
 mod reach;
 mod rows;
+mod space;
 
 use super::Case;
 use super::judge::Judge;
@@ -32,7 +34,7 @@ trait Bound {
 type Make = for<'e> fn(&'e Engine) -> Option<Box<dyn Bound + 'e>>;
 
 /// All bounds, in the order in which they are tried.
-const BOUNDS: &[Make] = &[reach::MAKE, noise::MAKE, rows::MAKE];
+const BOUNDS: &[Make] = &[reach::MAKE, noise::MAKE, space::MAKE, rows::MAKE];
 
 /// A session's bounds, made for the first person who needs them.
 #[derive(Default)]
