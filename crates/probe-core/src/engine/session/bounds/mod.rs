@@ -8,6 +8,7 @@
 //!   rejection, there is no answer;
 //! - `shift`: if the model may change by much, no point has a small rate;
 //! - `noise`: under Gaussian noise, the person's smoothed margin says how far away every answer is;
+//! - `space`: if few numbers may change and rates are exact, boxes of the space are ruled out;
 //! - `rows`: if everything that may change is countable, all cheaper rows are judged.
 
 mod distance;
@@ -15,6 +16,7 @@ mod noise;
 mod reach;
 mod rows;
 mod shift;
+mod space;
 
 use super::Case;
 use super::judge::Judge;
@@ -34,7 +36,7 @@ trait Bound {
 type Make = for<'e> fn(&'e Engine) -> Option<Box<dyn Bound + 'e>>;
 
 /// All bounds, in the order in which they are tried.
-const BOUNDS: &[Make] = &[reach::MAKE, shift::MAKE, noise::MAKE, rows::MAKE];
+const BOUNDS: &[Make] = &[reach::MAKE, shift::MAKE, noise::MAKE, space::MAKE, rows::MAKE];
 
 /// A session's bounds, made for the first person who needs them.
 #[derive(Default)]

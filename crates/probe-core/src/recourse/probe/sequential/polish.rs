@@ -167,7 +167,8 @@ impl Search<'_> {
             let slope = price / (pdf(upper_quantile(rate)) * cost.between(factual, here));
             let least = least_work(rate, self.variance, worth * slope);
             let most = (MOST_GAP * gap).min(gap.max(0.5 * rate));
-            return if least.is_finite() { least.clamp(LEAST_GAP * gap, most) } else { gap };
+            let fair = if least.is_finite() { least.clamp(LEAST_GAP * gap, most) } else { gap };
+            return fair.max(self.resolved().min(gap));
         }
         let margin = upper_quantile(rate - gap) - upper_quantile(rate);
         let surcharge = price * margin / cost.between(factual, here);
@@ -179,7 +180,17 @@ impl Search<'_> {
         // A bet that is limited by the spread of the lines takes about 2 ln(1/δ) variance/gap² of
         // them.
         let affordable = (14.0 * self.variance / self.tuning.fair_samples).sqrt();
-        (gap * (fair / surcharge).max(0.1)).max(affordable).min(gap)
+        (gap * (fair / surcharge).max(0.1)).max(affordable).max(self.resolved()).min(gap)
+    }
+
+    /// The smallest gap that the most lines of a polish resolve, where gaps are smaller than usual:
+    /// twice their standard error, as evenly spread lines are worth three independent ones at
+    /// least.
+    fn resolved(&self) -> f64 {
+        if !self.tuning.stays_close {
+            return 0.0;
+        }
+        2.0 * (self.variance / (3 * FINEST) as f64).sqrt()
     }
 
     /// Lines that tell the rate well enough, given the variance that was last seen: to two fifths

@@ -7,7 +7,8 @@ use crate::invalidation::usual_gap;
 /// What a safety gap may cost where the whole space is searched, as a share of what is usual, and
 /// the factor of samples that are worth it.
 const CLOSER: f64 = 0.3;
-const MORE_SAMPLES: f64 = 3.0;
+const MORE_SAMPLES: f64 = 1.5;
+const SHARE_OF_STEPS: f64 = 0.2;
 
 /// Settings of a search.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +33,8 @@ pub(super) struct Tuning {
     pub surcharges: Surcharges,
     /// Whether steps stay within the usual gap of lines that bend; the last ones may go further.
     pub limits_gap_of_steps: bool,
+    /// Whether safety gaps are smaller than usual ([`Tuning::stay_close`]).
+    pub stays_close: bool,
     /// Share of the usual gap that steps stay within then.
     pub share_of_gap: f64,
     /// How much more than usual a lower cost is worth where lines bend, in lines.
@@ -75,6 +78,7 @@ impl Tuning {
             fair_samples: 10_000.0,
             surcharges: Surcharges { fair: 0.0165, expensive: 0.03, cheap: 0.009 },
             limits_gap_of_steps: false,
+            stays_close: false,
             share_of_gap: 1.0,
             times_worth: 1.0,
         }
@@ -86,7 +90,8 @@ impl Tuning {
         self.surcharges.fair *= CLOSER;
         self.surcharges.cheap *= CLOSER;
         self.fair_samples *= MORE_SAMPLES;
-        self.share_of_gap = 0.2;
+        self.stays_close = true;
+        self.share_of_gap = SHARE_OF_STEPS;
         self.times_worth = 1.0 / (CLOSER * CLOSER);
     }
 

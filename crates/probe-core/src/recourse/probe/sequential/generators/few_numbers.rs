@@ -38,6 +38,7 @@ const STEEPEST: f64 = 1.5;
 const CLOSE: f64 = 0.6;
 /// What few lines, and many, may be wrong by.
 const CLOSE_DOUBT: f64 = 0.03;
+const ROUGH_DOUBT: f64 = 0.05;
 /// Boxes of a smaller radius are not divided further.
 const LEAST_RADIUS: f64 = 0.05;
 /// Points are tried in boxes up to this radius; descents start where a point's margin misses the
@@ -217,9 +218,12 @@ impl Search<'_> {
             true => None,
             false => cover.search.covered.take().filter(known),
         };
-        match &before {
-            Some(covered) => cover.begin_at(&covered.point)?,
-            None => cover.run()?,
+        let known = match &before {
+            Some(covered) => cover.begin_at(covered)?,
+            None => false,
+        };
+        if !known {
+            cover.run()?;
         }
         let improved = cover.improved;
         let (factual, z) = (problem.factual.to_vec(), before.map_or(problem.z, |b| b.z));
@@ -249,13 +253,14 @@ impl Search<'_> {
 }
 
 impl Cover<'_, '_, '_> {
-    /// Begins at the best point of a search before, if there was one.
-    fn begin_at(&mut self, point: &Option<Vec<f64>>) -> Result<()> {
-        let Some(point) = point else { return Ok(()) };
+    /// Begins at the best point of a search before; says whether that led to an answer, or that
+    /// search found none.
+    fn begin_at(&mut self, covered: &Covered) -> Result<bool> {
+        let Some(point) = &covered.point else { return Ok(true) };
         let before = self.best.cost;
         self.improve(&mut point.clone())?;
         self.improved = self.best.cost < before;
-        Ok(())
+        Ok(self.best.cost.is_finite())
     }
 
     fn run(&mut self) -> Result<()> {
@@ -314,8 +319,12 @@ impl Cover<'_, '_, '_> {
             radius = radius.hypot(0.5 * (high - low) / axis.sd);
         }
         let close = radius < CLOSE;
-        let lines = if close { self.search.tuning.coarse } else { GLANCE };
-        let doubt = if close { CLOSE_DOUBT } else { DOUBT };
+        let rough = self.search.margin.looks_closer();
+        let (lines, doubt) = match (close, rough) {
+            (false, _) => (GLANCE, DOUBT),
+            (true, false) => (self.search.tuning.coarse, CLOSE_DOUBT),
+            (true, true) => (self.search.tuning.coarse / 2, ROUGH_DOUBT),
+        };
         let seen = self.look(&centre, lines)?;
         let excess = seen.excess.max(LEAST_MARGIN - self.problem.z);
         if excess + self.steepest * radius + doubt < 0.0 {
