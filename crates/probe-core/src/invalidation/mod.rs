@@ -26,7 +26,7 @@ pub use enumeration::Enumeration;
 pub use exact::{Exact, ExactOrSampled};
 pub(crate) use failures::Shifts;
 pub(crate) use forest::{Draws, Errors, Forest, STRATA};
-pub use forest::{NoisyScores, RankedErrors};
+pub use forest::{NoisyScores, Places, RankedErrors};
 pub(crate) use ladder::Ladder;
 pub use line::LineSampling;
 pub(crate) use line::{BLOCK, LEAST_AIM, LineMode, Lines, Pool, Spread, has_lines, usual_gap};

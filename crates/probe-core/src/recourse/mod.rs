@@ -42,6 +42,7 @@ pub use reference::Reference;
 pub use task::{Goal, Proposal, Reason, Report, Task, Verdict};
 
 use crate::error::{Error, Result};
+use crate::invalidation::Places;
 use crate::registry::{Entry, lookup};
 use std::sync::Arc;
 
@@ -110,6 +111,24 @@ pub trait Worker {
             what: "changes of category that may fail with this method".to_owned(),
             why: "its search computes no rates".to_owned(),
         })
+    }
+
+    /// Whether [`Worker::rates_along`] knows rates.
+    fn has_profiles(&mut self) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// [`Worker::rate_at`] for `places` of one feature of `to`. Says whether the method knows a
+    /// faster way than one by one; otherwise there are no rates.
+    fn rates_along(
+        &mut self,
+        _from: &[f64],
+        _to: &[f64],
+        _places: Places,
+        _lines: usize,
+        _rates: &mut Vec<f64>,
+    ) -> Result<bool> {
+        Ok(false)
     }
 
     /// How many lines ([`crate::LineSampling`]) the search has read so far; 0 for methods that read

@@ -12,10 +12,12 @@
 
 mod batch;
 mod errors;
+mod profile;
 mod program;
 
 pub use batch::{NoisyScores, RankedErrors};
 pub(crate) use errors::{Draws, Errors, STRATA};
+pub use profile::Places;
 
 use crate::math::vectorised;
 use crate::model::{Aggregate, Model, Trees};
@@ -104,6 +106,7 @@ pub(crate) struct Forest<'a> {
     /// `places`.
     known: Option<usize>,
     scratch: program::Scratch,
+    profile: profile::Scratch,
     row: Vec<f64>,
 }
 
@@ -198,6 +201,7 @@ impl<'a> Forest<'a> {
             program: Program::default(),
             known: None,
             scratch: program::Scratch::default(),
+            profile: profile::Scratch::default(),
             model,
             cuts,
             first,
@@ -237,6 +241,17 @@ impl<'a> Forest<'a> {
     /// Prepares for `errors` around `point`. They act on the `active` features, multiplied by
     /// `stretch`.
     pub(crate) fn aim(&mut self, errors: &Errors, point: &[f64], active: &[bool], stretch: f64) {
+        self.place(errors, point, active, stretch);
+        if self.known.is_none() {
+            let parts = self.pruned.as_ref().unwrap_or(&self.whole);
+            let n = errors.len() as i16;
+            self.program.compile(parts, &parts.roots, &self.feature_of, &self.places, n);
+            self.known = Some(0);
+        }
+    }
+
+    /// Counts how many errors go left at each cut.
+    fn place(&mut self, errors: &Errors, point: &[f64], active: &[bool], stretch: f64) {
         let n = errors.len() as i16;
         let aimed = std::mem::replace(&mut self.aimed, (errors.number(), stretch))
             == (errors.number(), stretch);
@@ -254,11 +269,6 @@ impl<'a> Forest<'a> {
                     false => 0,
                 };
             }
-        }
-        if self.known.is_none() {
-            let parts = self.pruned.as_ref().unwrap_or(&self.whole);
-            self.program.compile(parts, &self.feature_of, &self.places, n);
-            self.known = Some(0);
         }
     }
 

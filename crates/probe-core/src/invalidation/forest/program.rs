@@ -57,14 +57,22 @@ fn choose(first: bool, a: i16, b: i16) -> i16 {
 }
 
 impl Program {
-    /// Compiles the program for trees at whose cuts `places` of `n` errors go left.
-    pub(super) fn compile(&mut self, trees: &Parts, feature_of: &[u32], places: &[i16], n: i16) {
+    /// Compiles the program for the trees with these `roots`, at whose cuts `places` of `n` errors
+    /// go left.
+    pub(super) fn compile(
+        &mut self,
+        trees: &Parts,
+        roots: &[u32],
+        feature_of: &[u32],
+        places: &[i16],
+        n: i16,
+    ) {
         let Self { choices, constant, depth, todo, done } = self;
         let nodes = &trees.nodes[..];
         choices.clear();
         (*constant, *depth) = (0, 0);
         let mut waiting = 0_usize;
-        for &root in &trees.roots {
+        for &root in roots {
             todo.clear();
             done.clear();
             todo.push((root, false));

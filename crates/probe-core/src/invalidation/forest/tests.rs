@@ -354,3 +354,42 @@ fn very_many_trees_do_not_overflow_the_sum() {
     forest.refused(&errors, 0, (&[0.0], &[true], 1.0), &mut refused, &mut scores);
     assert!(refused[0] && refused[1..].iter().all(|refused| !refused), "{scores:?}");
 }
+
+/// Against the model itself, at every value.
+#[test]
+fn refusals_along_a_feature_are_those_of_each_value_alone() {
+    let (d, n) = (4, 512);
+    let noise = Gaussian::isotropic(d, 0.15).unwrap();
+    let errors = Errors::even(&noise, Seed(5), (Purpose::Search, 0), 1_024).unwrap();
+    let mut stream = Seed(6).stream(Purpose::Data, 2);
+    let mut seen = std::collections::BTreeSet::new();
+    for number in 0..24 {
+        let trees = (0..1 + 2 * number)
+            .map(|_| random_tree(&mut stream, d, 1 + number % 6, &mut |s| 0.3 * s.normal()))
+            .collect();
+        let model = Trees::new(d, trees, TreeRules::default(), 0.0).unwrap();
+        let active: Vec<bool> = (0..d).map(|j| number % 3 != 0 || j > 1).collect();
+        let point: Vec<f64> = (0..d).map(|_| stream.uniform()).collect();
+        let mut forest = Forest::new(&model);
+        if number % 2 == 0 {
+            let fixed: Vec<bool> = (0..d).map(|j| !active[j] && j > 0).collect();
+            forest.prune(&point, &fixed);
+        }
+        let (mut refusals, mut refused) = (Vec::new(), vec![false; n]);
+        // A feature without noise, one with noise, and the first once more after another.
+        for feature in [0, 2, 0] {
+            let places = Places { feature, first: -0.203, step: 0.0371, n: 40 };
+            forest.refusals_along(&errors, (&point, &active), places, n, &mut refusals);
+            for (i, count) in refusals.iter().enumerate() {
+                let mut x = point.clone();
+                x[feature] = places.at(i);
+                forest.aim(&errors, &x, &active, 1.0);
+                forest.refused(&errors, 0, (&x, &active, 1.0), &mut refused, &mut []);
+                let alone = refused.iter().filter(|refused| **refused).count();
+                assert_eq!(*count as usize, alone, "{number}, feature {feature}, value {i}");
+                seen.insert(alone);
+            }
+        }
+    }
+    assert!(seen.len() > 100, "{}", seen.len());
+}

@@ -14,6 +14,7 @@ mod conditions;
 mod failures;
 mod guess;
 mod partial;
+mod profiled;
 mod walks;
 
 pub(super) use alone::SINGLE_STEP;
@@ -374,6 +375,13 @@ impl DiscreteWorker<'_> {
             self.decide_failing(factual, aim, &mut nearest, &mut best, proposal)?;
         }
         self.guess(factual, aim, &mut best)?;
+        self.find_on_profiles(factual, aim, &mut best)?;
+        if best.report.source == MIXED_WALKS {
+            proposal.point.copy_from_slice(&best.point);
+            (proposal.aim, proposal.report) = (best.aim, best.report);
+            proposal.verdict = Verdict::Reached;
+            return Ok(());
+        }
         let mut walked = self.solver.exact;
         let mut tried = 0;
         while let Some(choice) = choices.next().filter(|_| !partial) {

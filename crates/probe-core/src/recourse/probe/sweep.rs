@@ -10,10 +10,12 @@
 //! This is a search, not a proof: samples have errors, noise other than Gaussian has no such limit,
 //! [`Reach::steepest`] may be below one, steps have a least length, and places are counted.
 
+mod profile;
 mod scatter;
 
 use crate::cost::Cost;
 use crate::error::Result;
+use crate::invalidation::Places;
 use crate::recourse::{Budget, SearchEffort, Task};
 use crate::schema::{Grid, Group};
 use crate::seed::Stream;
@@ -44,6 +46,14 @@ pub(super) enum Closeness {
     Close,
 }
 
+/// Lines that a profile is worth, or as many samples: few where it only tells what to try.
+pub(super) fn lines_of_profile(closeness: Closeness) -> usize {
+    match closeness {
+        Closeness::Glance => 8,
+        Closeness::Close => 32,
+    }
+}
+
 /// What was measured at a place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured {
@@ -60,6 +70,18 @@ pub(super) trait Ground {
 
     /// Whether the model accepts `x`, without noise.
     fn accepts(&self, x: &[f64]) -> Result<bool>;
+
+    /// The slacks at `places` of one number, and elsewhere as in `x`. Says whether it knows them.
+    fn along(
+        &mut self,
+        x: &[f64],
+        places: Places,
+        closeness: Closeness,
+        slacks: &mut Vec<f64>,
+    ) -> Result<bool> {
+        let _ = (x, places, closeness, slacks);
+        Ok(false)
+    }
 
     /// Whether nothing is left of the budget.
     fn is_exhausted(&self) -> bool;
@@ -150,6 +172,9 @@ pub(super) struct Reach {
     pub whole: usize,
     /// Rounds of exchanges around the best point.
     pub rounds: usize,
+    /// Trades that are tried in a round, and changes that are ruled out in turn.
+    pub trades: usize,
+    pub rivals: usize,
     /// Points anywhere that the model scores where there is no answer.
     pub scattered: usize,
 }
@@ -168,6 +193,8 @@ impl Reach {
                 paired: 0,
                 whole: 3,
                 rounds: 3,
+                trades: 8,
+                rivals: 4,
                 scattered: 2_048,
             },
             SearchEffort::Thorough => Self {
@@ -177,10 +204,20 @@ impl Reach {
                 steepest: 1.0,
                 paired: 12,
                 whole: 4,
-                rounds: 6,
+                rounds: 8,
+                trades: 32,
+                rivals: 12,
                 scattered: 32_768,
             },
         }
+    }
+}
+
+impl Reach {
+    /// For searches on profiles, which take few places.
+    pub(super) fn on_profiles(effort: SearchEffort) -> Self {
+        let most = if effort == SearchEffort::Thorough { 20_000 } else { 2_000 };
+        Self { most, rounds: 6, ..Self::of(effort, 0, &Budget::new(effort)) }
     }
 }
 
@@ -389,6 +426,11 @@ impl<'s> Sweep<'s> {
         if spent >= self.best.0 || self.is_over(ground) {
             return Ok(());
         }
+        if let [Axis::Number(number)] = axes
+            && self.leap(ground, number, x)?.is_some()
+        {
+            return Ok(());
+        }
         let own = match own {
             Some(own) => own,
             None => self.measure(ground, x, Closeness::Glance)?.slack,
@@ -573,7 +615,7 @@ impl<'s> Sweep<'s> {
     }
 
     /// Measures `x` closely and keeps it if it is an answer; returns its slack.
-    fn try_close(&mut self, ground: &mut dyn Ground, x: &[f64]) -> Result<f64> {
+    pub(super) fn try_close(&mut self, ground: &mut dyn Ground, x: &[f64]) -> Result<f64> {
         if !self.task.actions.violations(self.factual, x).is_empty() {
             return Ok(0.0);
         }

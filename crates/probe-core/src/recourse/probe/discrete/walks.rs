@@ -5,8 +5,11 @@
 use super::branch::Best;
 use super::{Aim, DiscreteWorker};
 use crate::error::Result;
+use crate::invalidation::Places;
 use crate::math::normal::upper_quantile;
-use crate::recourse::probe::sweep::{Axis, Closeness, Ground, Measured, Number, Reach, Sweep};
+use crate::recourse::probe::sweep::{
+    Axis, Closeness, Ground, Measured, Number, Reach, Sweep, lines_of_profile,
+};
 use crate::recourse::{Reason, Report, SearchEffort, Task, infeasibility};
 use crate::seed::Purpose;
 use std::sync::Arc;
@@ -74,7 +77,7 @@ impl DiscreteWorker<'_> {
     }
 
     /// What may change, to walk along.
-    fn axes(&self, factual: &[f64]) -> Vec<Axis> {
+    pub(super) fn axes(&self, factual: &[f64]) -> Vec<Axis> {
         let actions = &self.task.actions;
         let number = |column: usize| {
             let (low, high) = actions.interval_alone(column, factual)?;
@@ -101,12 +104,12 @@ impl DiscreteWorker<'_> {
 }
 
 /// The rates of a worker, failures of changes included, to walk on.
-struct OnRates<'g, 'a, 't> {
-    worker: &'g mut DiscreteWorker<'a>,
-    task: &'t Task,
-    factual: &'t [f64],
-    z: f64,
-    aim: Aim<'t>,
+pub(super) struct OnRates<'g, 'a, 't> {
+    pub(super) worker: &'g mut DiscreteWorker<'a>,
+    pub(super) task: &'t Task,
+    pub(super) factual: &'t [f64],
+    pub(super) z: f64,
+    pub(super) aim: Aim<'t>,
 }
 
 impl Ground for OnRates<'_, '_, '_> {
@@ -123,6 +126,25 @@ impl Ground for OnRates<'_, '_, '_> {
 
     fn accepts(&self, x: &[f64]) -> Result<bool> {
         Ok(self.task.model.score(x)? > 0.0)
+    }
+
+    fn along(
+        &mut self,
+        x: &[f64],
+        places: Places,
+        closeness: Closeness,
+        slacks: &mut Vec<f64>,
+    ) -> Result<bool> {
+        if self.task.actions.has_failures() {
+            return Ok(false);
+        }
+        let lines = lines_of_profile(closeness);
+        if !self.worker.inner.rates_along(self.factual, x, places, lines, slacks)? {
+            return Ok(false);
+        }
+        self.aim.budget.spend(lines as u64);
+        slacks.iter_mut().for_each(|at| *at = upper_quantile(*at) - self.z);
+        Ok(true)
     }
 
     fn is_exhausted(&self) -> bool {

@@ -25,7 +25,7 @@ pub use generators::GENERATORS;
 
 use super::super::{Ask, Goal, Proposal, Solver, Task, Worker};
 use crate::error::Result;
-use crate::invalidation::has_lines;
+use crate::invalidation::{Places, has_lines};
 use crate::math::normal::upper_tail;
 use crate::noise::{Gaussian, Noise};
 use crate::seed::Purpose;
@@ -108,6 +108,26 @@ impl Worker for SequentialWorker<'_> {
         search.restrict_support(from, to);
         let place = Place { from, to, active: &search.support };
         Ok(upper_tail(search.margin.anchor(place, None, lines)?))
+    }
+
+    fn has_profiles(&mut self) -> Result<bool> {
+        Ok(self.search()?.has_profiles())
+    }
+
+    fn rates_along(
+        &mut self,
+        from: &[f64],
+        to: &[f64],
+        places: Places,
+        lines: usize,
+        rates: &mut Vec<f64>,
+    ) -> Result<bool> {
+        let search = self.search_from(from)?;
+        if search.depends_on_changes() {
+            return Ok(false);
+        }
+        let place = Place { from, to, active: &search.support };
+        Ok(search.margin.rates_along(place, places, lines, rates))
     }
 
     fn n_lines(&self) -> u64 {

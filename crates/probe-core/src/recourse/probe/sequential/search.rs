@@ -204,6 +204,11 @@ impl<'a> Search<'a> {
         self.solver.active.is_none()
     }
 
+    /// Whether [`Margin::rates_along`] knows rates.
+    pub(super) fn has_profiles(&self) -> bool {
+        self.margin.has_profiles() && !self.depends_on_changes()
+    }
+
     /// Every feature may move.
     pub(super) fn free_support(&mut self) {
         let task = &self.task;

@@ -3,11 +3,16 @@
 
 use super::super::GLANCE;
 use super::super::incumbent::Incumbent;
+use super::super::margin::Place;
 use super::super::problem::{Precision, Problem};
 use super::super::search::Search;
 use super::Generator;
 use crate::error::Result;
-use crate::recourse::probe::sweep::{Axis, Closeness, Ground, Measured, Number, Reach, Sweep};
+use crate::invalidation::Places;
+use crate::math::normal::upper_quantile;
+use crate::recourse::probe::sweep::{
+    Axis, Closeness, Ground, Measured, Number, Reach, Sweep, lines_of_profile,
+};
 use crate::recourse::{Reason, SearchEffort};
 use crate::seed::Purpose;
 use std::sync::Arc;
@@ -92,7 +97,14 @@ impl Search<'_> {
         let axes = search.axes(factual);
         let known = best.cost.is_finite();
         let start = known.then(|| (task.cost.total(factual, &best.point), best.point.clone()));
-        let mut reach = Reach::of(problem.effort, axes.len(), problem.budget);
+        let mut reach = match search.has_profiles() {
+            // Descents from the person have been here before.
+            true if problem.effort == SearchEffort::Normal => {
+                Reach { rivals: 0, rounds: 2, ..Reach::on_profiles(problem.effort) }
+            }
+            true => Reach::on_profiles(problem.effort),
+            false => Reach::of(problem.effort, axes.len(), problem.budget),
+        };
         if far {
             (reach.most, reach.steepest) = (FAR_LOOKS, FAR_STEEPEST);
         }
@@ -102,6 +114,10 @@ impl Search<'_> {
             true => {
                 let mut stream = task.seed.stream(Purpose::Search, SCATTERED);
                 sweep.run_far(&mut ground, &axes, &mut stream)?;
+            }
+            false if ground.search.has_profiles() => {
+                let scan = sweep.start_on_profiles(&mut ground, &axes)?;
+                sweep.improve_on_profiles(&mut ground, &axes, &scan)?;
             }
             false => sweep.run(&mut ground, &axes)?,
         }
@@ -154,6 +170,27 @@ impl Ground for OnMargin<'_, '_, '_> {
 
     fn accepts(&self, x: &[f64]) -> Result<bool> {
         Ok(self.search.task.model.score(x)? > 0.0)
+    }
+
+    fn along(
+        &mut self,
+        x: &[f64],
+        places: Places,
+        closeness: Closeness,
+        slacks: &mut Vec<f64>,
+    ) -> Result<bool> {
+        let Self { search, problem } = self;
+        if !search.has_profiles() {
+            return Ok(false);
+        }
+        let lines = lines_of_profile(closeness);
+        let place = Place { from: problem.origin, to: x, active: &search.support };
+        if !search.margin.rates_along(place, places, lines, slacks) {
+            return Ok(false);
+        }
+        problem.budget.spend(lines as u64);
+        slacks.iter_mut().for_each(|at| *at = upper_quantile(*at) - problem.z);
+        Ok(true)
     }
 
     fn is_exhausted(&self) -> bool {

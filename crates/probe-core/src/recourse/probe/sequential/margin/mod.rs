@@ -9,7 +9,7 @@ mod trees;
 use super::problem::Precision;
 use super::tuning::Tuning;
 use crate::error::Result;
-use crate::invalidation::{Boxes, Errors, Lines, Pool};
+use crate::invalidation::{Boxes, Errors, Lines, Places, Pool};
 use crate::noise::{Gaussian, Noise};
 use crate::recourse::{Reason, Task};
 use crate::schema::Actions;
@@ -118,6 +118,24 @@ pub(super) trait Margin: Structure {
     ) -> Result<Option<f64>> {
         let _ = (change, z, lines);
         Ok(None)
+    }
+
+    /// Whether [`Margin::rates_along`] is faster than one by one.
+    fn has_profiles(&self) -> bool {
+        false
+    }
+
+    /// Rates at `places` of one feature, where the others are as in `place`, on as many samples as
+    /// are worth `lines`. Says whether that is faster than one by one; otherwise there are none.
+    fn rates_along(
+        &mut self,
+        place: Place<'_>,
+        places: Places,
+        lines: usize,
+        rates: &mut Vec<f64>,
+    ) -> bool {
+        let _ = (place, places, lines, rates);
+        false
     }
 
     /// Whether [`Margin::closer_slack`] is cheaper near this person.

@@ -53,7 +53,7 @@ pub(super) struct Scattered<'a> {
 }
 
 /// Numbers of errors looked at are multiples of this.
-const BLOCK: usize = 128;
+pub(super) const BLOCK: usize = 128;
 
 impl<'a> Scattered<'a> {
     pub(super) fn new(noise: &dyn Noise, errors: &'a Errors) -> Self {
@@ -82,6 +82,10 @@ impl<'a> Scattered<'a> {
 
     pub(super) fn sd(&self, j: usize) -> f64 {
         self.sd[j]
+    }
+
+    pub(super) fn errors(&self) -> &'a Errors {
+        self.errors
     }
 
     pub(super) fn largest_sd(&self) -> f64 {

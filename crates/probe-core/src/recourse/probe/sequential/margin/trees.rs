@@ -2,10 +2,10 @@
 
 use super::super::problem::Precision;
 use super::super::tuning::{LeastGain, Surcharges, Tuning};
-use super::scattered::{self, Around, FIRST, PRECISION, Scattered, WORTH};
+use super::scattered::{self, Around, BLOCK, FIRST, PRECISION, Scattered, WORTH};
 use super::{Margin, Place, Seen, Structure};
 use crate::error::Result;
-use crate::invalidation::{Boxes, Errors, Forest};
+use crate::invalidation::{Boxes, Errors, Forest, Places};
 use crate::math::normal::{pdf, upper_quantile};
 use crate::model::{Model, Trees};
 use crate::noise::Noise;
@@ -38,6 +38,9 @@ pub(super) struct OnErrors<'a> {
     only_closely: bool,
     /// Features that neither move nor are missed; empty where that depends on the move.
     fixed: Vec<bool>,
+    /// The person whose trees those of `forest` are; empty for nobody.
+    person: Vec<f64>,
+    refusals: Vec<u32>,
 }
 
 impl<'a> OnErrors<'a> {
@@ -66,6 +69,8 @@ impl<'a> OnErrors<'a> {
             boxes,
             model,
             on,
+            person: Vec::new(),
+            refusals: Vec::new(),
         }
     }
 
@@ -210,8 +215,12 @@ impl Margin for OnErrors<'_> {
     }
 
     fn begin(&mut self, person: &[f64]) {
-        if self.fixed.contains(&true) {
+        let same = |j: usize| !self.fixed[j] || self.person[j].to_bits() == person[j].to_bits();
+        let known = !self.person.is_empty() && (0..self.fixed.len()).all(same);
+        if self.fixed.contains(&true) && !known {
             self.forest.prune(person, &self.fixed);
+            self.person.clear();
+            self.person.extend_from_slice(person);
         }
         if let Some(boxes) = self.boxes.as_mut().filter(|_| self.only_closely) {
             boxes.prepare(person, &self.on.active);
@@ -241,5 +250,28 @@ impl Margin for OnErrors<'_> {
         self.on.active.copy_from_slice(place.active);
         let mut unused = vec![0.0; place.to.len()];
         Ok(self.margin(place.to, WORTH * lines, &mut unused)?.0)
+    }
+
+    fn has_profiles(&self) -> bool {
+        true
+    }
+
+    fn rates_along(
+        &mut self,
+        place: Place<'_>,
+        places: Places,
+        lines: usize,
+        rates: &mut Vec<f64>,
+    ) -> bool {
+        let errors = self.on.errors();
+        let n = (WORTH * lines).next_multiple_of(BLOCK).min(errors.len());
+        let around = (place.to, place.active);
+        self.forest.refusals_along(errors, around, places, n, &mut self.refusals);
+        rates.clear();
+        // No safer, nor less safe, than the count allows.
+        let (n, least) = (n as f64, 0.5);
+        let rate = |refused: &u32| f64::from(*refused).clamp(least, n - least) / n;
+        rates.extend(self.refusals.iter().map(rate));
+        true
     }
 }
