@@ -5,8 +5,8 @@
 //! curvature $h_i$ of the rows' losses: a leaf with sums $G$ and $H$ has the value
 //! $-\eta\, G / (H + \lambda)$, and a split gains
 //! $\tfrac12 \bigl( \tfrac{G_L^2}{H_L + \lambda} + \tfrac{G_R^2}{H_R + \lambda} -
-//! \tfrac{G^2}{H + \lambda} \bigr)$. The margin is the start and the sum of the leaves: the log-odds
-//! of the favourable class. This is XGBoost's `hist` method.
+//! \tfrac{G^2}{H + \lambda} \bigr)$. The margin is the start and the sum of the leaves: the
+//! log-odds of the favourable class. This is XGBoost's `hist` method.
 //!
 //! Columns are put into bins of about as many rows each; a column with no more different values
 //! than bins has one bin each. Cuts lie midway between values of neighbouring bins. Sums over a

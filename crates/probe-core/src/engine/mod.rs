@@ -310,8 +310,8 @@ impl Engine {
         Ok(estimate)
     }
 
-    /// Whether the rates of answers are exact: by a closed form, or as sums over all errors that the
-    /// noise can have.
+    /// Whether the rates of answers are exact: by a closed form, or as sums over all errors that
+    /// the noise can have.
     pub fn has_exact_rates(&self) -> bool {
         self.rates.sampling().is_none_or(session::Sampling::is_exact)
     }

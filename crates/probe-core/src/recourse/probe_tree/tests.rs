@@ -168,5 +168,5 @@ fn what_cannot_be_served_is_refused_by_name() {
     let mut joint = task(model(), &[]);
     let full = Covariance::Full(vec![0.01, 0.005, 0.005, 0.01]);
     joint.noise = Arc::new(Gaussian::new(vec![0.0; 2], full).unwrap());
-    assert!(refusal(joint).contains("each feature on its own"));
+    assert!(refusal(joint).contains("independent over features"));
 }
