@@ -18,7 +18,7 @@ import argparse
 import torch
 from common import Timer, load_model, load_people, upper_quantile, write_result
 
-# Tuned on other people before another model: steps from 0.3 to 3, last ones from 0.001 to 0.01,
+# Tuned on other people and another model: steps from 0.3 to 3, last ones from 0.001 to 0.01,
 # penalties from 0.8 to 0.95. With these and 60, 120 and 240 steps answers cost 1.7, 0.2 and 0.04 %
 # more than the least; other settings reach as little with more steps only.
 STEPS, STEP, LAST = 120, 3.0, 0.01

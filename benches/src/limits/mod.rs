@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// Options of `probe-bench limits`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// People before each network
+    /// People scored by each network
     #[arg(long, default_value_t = 500)]
     people: usize,
     /// People in the file

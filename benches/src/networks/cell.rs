@@ -1,7 +1,7 @@
 //! One data set at one target rate.
 
 use super::audit::{Measured, by_lines, by_plain_draws};
-use super::offline::{OfflineDraws, Question, search};
+use super::offline::{OfflineDraws, Request, search};
 use super::{Options, Pools, Subject, plain};
 use crate::offline::Against;
 use anyhow::Result;
@@ -132,6 +132,6 @@ pub(crate) fn against(
     let people: Vec<&[f64]> = (0..answers.len()).map(|i| subject.person(i)).collect();
     let network = plain(subject)?;
     let draws = OfflineDraws::new(&network);
-    let find = |person: &[f64]| search(Question { model: &network, person, sigma, r }, &draws);
+    let find = |person: &[f64]| search(Request { model: &network, person, sigma, r }, &draws);
     aside.install(|| Against::measure(&name, (&people, answers), most, find))
 }

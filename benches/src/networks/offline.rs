@@ -8,7 +8,7 @@ const LINES: [usize; 3] = [256, 1_024, 16_384];
 
 /// What is asked.
 #[derive(Clone, Copy)]
-pub(crate) struct Question<'a> {
+pub(crate) struct Request<'a> {
     pub(crate) model: &'a Shallow,
     pub(crate) person: &'a [f64],
     pub(crate) sigma: f64,
@@ -25,12 +25,12 @@ impl OfflineDraws {
 }
 
 /// The cheapest point found; `None` where no single feature or mixture reaches the target.
-pub(crate) fn search(question: Question<'_>, draws: &OfflineDraws) -> Option<Vec<f64>> {
-    search_by(&OnLines::new(question, draws), question.r)
+pub(crate) fn search(request: Request<'_>, draws: &OfflineDraws) -> Option<Vec<f64>> {
+    search_by(&OnLines::new(request, draws), request.r)
 }
 
 struct OnLines<'a> {
-    question: Question<'a>,
+    request: Request<'a>,
     bundles: [Bundle<'a>; 3],
     /// $Wx + b$ of the person, and what each feature does to it.
     origin: Vec<f64>,
@@ -42,8 +42,8 @@ struct OnLines<'a> {
 impl<'a> OnLines<'a> {
     /// Lines along the direction that matters near an answer: of the first point on the way up the
     /// gradient that is good enough.
-    fn new(question: Question<'a>, draws: &OfflineDraws) -> Self {
-        let Question { model, person, sigma, r } = question;
+    fn new(request: Request<'a>, draws: &OfflineDraws) -> Self {
+        let Request { model, person, sigma, r } = request;
         let origin = model.pre(person);
         let columns: Vec<Vec<f64>> = (0..model.d()).map(|j| model.column(j)).collect();
         let mut point = person.to_vec();
@@ -60,13 +60,13 @@ impl<'a> OnLines<'a> {
         let along = model.direction(&model.pre(&point), sigma, &draws.0[0]);
         let bundles = [0, 1, 2].map(|level| Bundle::new(model, sigma, &along, &draws.0[level]));
         let way_up = point.iter().zip(person).map(|(x, p)| x - p).collect();
-        Self { question, bundles, origin, columns, way_up }
+        Self { request, bundles, origin, columns, way_up }
     }
 }
 
 impl Rates for OnLines<'_> {
     fn person(&self) -> &[f64] {
-        self.question.person
+        self.request.person
     }
 
     fn rate(&self, change: &[f64], level: usize) -> f64 {
@@ -74,7 +74,7 @@ impl Rates for OnLines<'_> {
         for (column, &by) in self.columns.iter().zip(change).filter(|(_, by)| **by != 0.0) {
             pre.iter_mut().zip(column).for_each(|(p, w)| *p += by * w);
         }
-        if self.question.model.score(&pre) > 0.0 { self.bundles[level].rate(&pre) } else { 1.0 }
+        if self.request.model.score(&pre) > 0.0 { self.bundles[level].rate(&pre) } else { 1.0 }
     }
 
     fn start(&self) -> Option<Vec<f64>> {
@@ -103,7 +103,7 @@ mod tests {
             let needed = (upper_quantile(r) * sigma * 5.25f64.sqrt() + 0.85) / 2.0;
             let draws = OfflineDraws::new(&model);
             let point =
-                search(Question { model: &model, person: &person, sigma, r }, &draws).unwrap();
+                search(Request { model: &model, person: &person, sigma, r }, &draws).unwrap();
             assert!((cost(&person, &point) / needed - 1.0).abs() < 1e-6, "{point:?} {needed}");
             assert!((point[1] - (0.4 - needed)).abs() < 1e-6, "{point:?}");
         }
@@ -120,11 +120,11 @@ mod tests {
         let rate = |x: f64| upper_tail((1.0 - x) / sigma) + upper_tail((1.0 + x) / sigma);
         let best = 3.0 + bisect(-1.0, 0.0, 60, |x| rate(x) <= r);
         let draws = OfflineDraws::new(&model);
-        let question = Question { model: &model, person: &[-3.0], sigma, r };
-        let point = search(question, &draws).unwrap();
+        let request = Request { model: &model, person: &[-3.0], sigma, r };
+        let point = search(request, &draws).unwrap();
         assert!((cost(&[-3.0], &point) / best - 1.0).abs() < 1e-6, "{point:?} {best}");
         // At σ = 1 even the middle is refused more often than that.
-        assert!(rate(0.0) < r && search(Question { sigma: 1.0, ..question }, &draws).is_none());
+        assert!(rate(0.0) < r && search(Request { sigma: 1.0, ..request }, &draws).is_none());
     }
 
     #[test]
@@ -138,8 +138,8 @@ mod tests {
         let output = Dense { weight: vec![1.0, -1.0, 1.0, -1.0], bias: vec![-18.0 - 1.8] };
         let mlp = Mlp::new(vec![hidden, output], Activation::Relu, 0.0).unwrap();
         let model = Shallow::of(&mlp, 0.0).unwrap();
-        let question = Question { model: &model, person: &[0.0, 0.0], sigma: 0.02, r: 0.2 };
-        let point = search(question, &OfflineDraws::new(&model)).unwrap();
+        let request = Request { model: &model, person: &[0.0, 0.0], sigma: 0.02, r: 0.2 };
+        let point = search(request, &OfflineDraws::new(&model)).unwrap();
         // Away from the kinks the score is x + y - 1.8 and each direction costs the same: any split
         // between is optimal.
         let needed = 1.8 + upper_quantile(0.2) * 0.02 * 2f64.sqrt();

@@ -1,7 +1,7 @@
 //! Linear models: ours against a search by descent in PyTorch, and against the closed form written
 //! in PyTorch by hand.
 
-use super::script::{Outcome, Question};
+use super::script::{Outcome, Request};
 use super::turns::Turns;
 use super::{OUTPUT, Options, SIGMA, TITLES};
 use anyhow::{Context as _, Result};
@@ -77,11 +77,11 @@ struct Row {
 pub(super) fn section(python: &Path, options: &Options) -> Result<Part> {
     let (model, people) = subject(if options.quick { PEOPLE / 10 } else { PEOPLE })?;
     let names: Vec<String> = (0..D).map(|j| format!("x{j}")).collect();
-    let question = Question { model: model.clone(), names: &names, people: &people, r: RATE };
+    let request = Request { model: model.clone(), names: &names, people: &people, r: RATE };
     let mut rows = Vec::new();
     for way in &WAYS {
         eprintln!("linear, {}{}", way.name, if way.bounds { ", bounds" } else { "" });
-        rows.push(compare(python, &question, &model, way, options)?);
+        rows.push(compare(python, &request, &model, way, options)?);
     }
     let mut figures = Figures::new();
     for row in &rows {
@@ -127,19 +127,19 @@ fn rate_of(model: &Linear, point: &[f64]) -> f64 {
 
 fn compare(
     python: &Path,
-    question: &Question<'_>,
+    request: &Request<'_>,
     model: &Arc<Linear>,
     way: &'static Way,
     options: &Options,
 ) -> Result<Row> {
-    let mut setup = Setup::new(model.clone(), question.names.to_vec(), None, SIGMA)?;
+    let mut setup = Setup::new(model.clone(), request.names.to_vec(), None, SIGMA)?;
     setup.max_rate = RATE;
     if way.bounds {
         setup.actions.intersect(0.0, 1.0)?;
     }
     let engine = Engine::new(setup)?;
-    let rows = Rows::new(question.people, D)?;
-    let mut answers = vec![Answer::new(D); question.n_people()];
+    let rows = Rows::new(request.people, D)?;
+    let mut answers = vec![Answer::new(D); request.n_people()];
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let mut outcome: Option<Outcome> = None;
     let turns = Turns::take(
@@ -150,7 +150,7 @@ fn compare(
                 .cpu)
         },
         || {
-            let found = question.ask(python, way.script, way.flags)?;
+            let found = request.ask(python, way.script, way.flags)?;
             let seconds = found.cpu_seconds;
             outcome = Some(found);
             Ok(seconds)
@@ -158,7 +158,7 @@ fn compare(
     )?;
     let theirs = outcome.context("theirs ran")?.points;
     let moves = |i: usize, point: &[f64]| {
-        question.person(i).iter().zip(point).map(|(x, p)| (x - p).abs()).collect::<Vec<_>>()
+        request.person(i).iter().zip(point).map(|(x, p)| (x - p).abs()).collect::<Vec<_>>()
     };
     let pairs: Vec<(usize, &Answer, &[f64])> = theirs
         .iter()

@@ -1,6 +1,6 @@
 //! Networks: ours against batched searches in PyTorch.
 
-use super::script::{Outcome, Question};
+use super::script::{Outcome, Request};
 use super::turns::Turns;
 use super::{OUTPUT, Options, SIGMA, TITLES};
 use crate::networks::{Subject, against, by_lines, plain};
@@ -121,7 +121,7 @@ times by ours, three times by theirs.
 
 /// Ours and theirs.
 fn compare(python: &Path, subject: &Subject, r: f64, options: &Options) -> Result<Vec<Row>> {
-    let question = question(subject, r);
+    let request = request(subject, r);
     let mut ours = Vec::new();
     let mut theirs = Vec::new();
     for (name, flags) in TUNED {
@@ -134,7 +134,7 @@ fn compare(python: &Path, subject: &Subject, r: f64, options: &Options) -> Resul
                 Ok(seconds)
             },
             || {
-                let found = question.ask(python, "tuned.py", flags)?;
+                let found = request.ask(python, "tuned.py", flags)?;
                 let seconds = found.cpu_seconds;
                 outcome = Some(found);
                 Ok(seconds)
@@ -158,8 +158,8 @@ fn compare(python: &Path, subject: &Subject, r: f64, options: &Options) -> Resul
     Ok(rows)
 }
 
-pub(super) fn question(subject: &Subject, r: f64) -> Question<'_> {
-    Question { model: subject.model.clone(), names: &subject.names, people: &subject.people, r }
+pub(super) fn request(subject: &Subject, r: f64) -> Request<'_> {
+    Request { model: subject.model.clone(), names: &subject.names, people: &subject.people, r }
 }
 
 /// The points of certified answers.

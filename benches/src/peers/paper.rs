@@ -1,7 +1,7 @@
 //! The paper's procedure, as its authors released it and as the text states it.
 
-use super::networks::{certified, question, solve};
-use super::script::Question;
+use super::networks::{certified, request, solve};
+use super::script::Request;
 use super::turns::Turns;
 use super::{OUTPUT, Options, SIGMA, TITLES};
 use crate::networks::{Subject, by_lines, plain};
@@ -52,7 +52,7 @@ type Rates<'a> = Box<dyn Fn(&[&[f64]]) -> Vec<f64> + 'a>;
 /// A model of the paper, and what is needed to measure answers for it.
 struct Case<'a> {
     title: String,
-    question: Question<'a>,
+    request: Request<'a>,
     ours: Vec<Option<Vec<f64>>>,
     /// Ours once more: seconds for everybody.
     again: Box<dyn Fn() -> Result<f64> + 'a>,
@@ -123,7 +123,7 @@ impl Affine {
         };
         Ok(Case {
             title: "Adult, linear".to_owned(),
-            question: Question {
+            request: Request {
                 model: self.model.clone(),
                 names: &self.names,
                 people: &self.people,
@@ -142,7 +142,7 @@ fn network(subject: &Subject) -> Result<Case<'_>> {
     let network = plain(subject)?;
     Ok(Case {
         title: format!("{}, network", subject.title),
-        question: question(subject, RATE),
+        request: request(subject, RATE),
         ours: certified(solve(subject, RATE)?.0),
         again: Box::new(|| Ok(solve(subject, RATE)?.1)),
         rates: Box::new(move |points| {
@@ -153,7 +153,7 @@ fn network(subject: &Subject) -> Result<Case<'_>> {
 
 fn measure(python: &Path, case: &Case<'_>, options: &Options, rows: &mut Vec<Row>) -> Result<()> {
     for (name, variant, people) in VARIANTS {
-        let asked = case.question.first(if options.quick { 3 } else { people });
+        let asked = case.request.first(if options.quick { 3 } else { people });
         eprintln!("{}, {name}: {} people", case.title, asked.n_people());
         let before = (case.again)()?;
         let outcome = asked.ask(python, "paper.py", &["--variant", variant])?;

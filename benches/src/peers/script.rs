@@ -18,8 +18,8 @@ pub(super) struct Outcome {
     pub(super) note: String,
 }
 
-/// A model and people before it, as a script is asked about them.
-pub(super) struct Question<'a> {
+/// A model and the people it denies, as a script gets them.
+pub(super) struct Request<'a> {
     pub(super) model: Arc<dyn Model>,
     pub(super) names: &'a [String],
     /// Row after row.
@@ -27,7 +27,7 @@ pub(super) struct Question<'a> {
     pub(super) r: f64,
 }
 
-impl Question<'_> {
+impl Request<'_> {
     pub(super) fn n_people(&self) -> usize {
         self.people.len() / self.names.len()
     }
@@ -37,9 +37,9 @@ impl Question<'_> {
     }
 
     /// The first `n` people alone.
-    pub(super) fn first(&self, n: usize) -> Question<'_> {
+    pub(super) fn first(&self, n: usize) -> Request<'_> {
         let n = n.min(self.n_people());
-        Question {
+        Request {
             model: self.model.clone(),
             people: &self.people[..n * self.names.len()],
             ..*self

@@ -27,10 +27,10 @@ pub struct Options {
     /// The package, as a wheel
     #[arg(long)]
     wheel: PathBuf,
-    /// People before the linear model
+    /// People scored by the linear model
     #[arg(long, default_value_t = LINEAR)]
     linear: usize,
-    /// People before the Adult network
+    /// People scored by the Adult network
     #[arg(long, default_value_t = NETWORK)]
     network: usize,
 }

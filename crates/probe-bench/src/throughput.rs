@@ -19,7 +19,7 @@ const RATE: f64 = 0.1;
 /// Of a frontier.
 const RATES: [f64; 4] = [0.35, 0.2, 0.1, 0.05];
 const REPEATS: usize = 3;
-/// People before a linear model, networks and trees.
+/// People scored by a linear model, networks and trees.
 const PEOPLE: [usize; 3] = [200_000, 2_000, 100];
 /// A frontier is several answers each: so many times fewer people.
 const FEWER: usize = 4;

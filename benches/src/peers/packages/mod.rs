@@ -1,4 +1,4 @@
-//! Packages of the Python registry that a user would try, asked about the same people before the
+//! Packages of the Python registry that a user would try, asked about the same people with the
 //! same models.
 //!
 //! None of them knows a rate: they are asked for another decision, as they are made for, and what

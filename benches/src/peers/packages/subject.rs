@@ -12,7 +12,7 @@ use probe_experiments::paper_data::{Encoded, PAPER_DATA};
 use std::sync::Arc;
 
 const SEED: Seed = Seed(0);
-/// Plain draws behind the rate of a point before trees.
+/// Plain draws behind the rate of a point scored by trees.
 const DRAWS: usize = 100_000;
 /// Features that nobody can change.
 const FIXED: [&str; 3] = ["age", "race", "sex"];

@@ -28,10 +28,10 @@ const SHORT: f64 = 5e-5;
 /// Options of `probe-bench latency`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// People before linear models and networks, at most
+    /// People scored by linear models and networks, at most
     #[arg(long, default_value_t = 2_000)]
     people: usize,
-    /// People before trees, at most
+    /// People scored by trees, at most
     #[arg(long, default_value_t = 150)]
     trees: usize,
     /// Calls of the command, and from Python

@@ -13,7 +13,7 @@ use crate::recourse::SearchEffort;
 /// Changes of more features than this are looked at again.
 const FEW_CHANGES: usize = 1;
 /// How far first steps go when they start once more from the person, in the largest standard
-/// deviations of the noise; before, they went as far as they liked.
+/// deviations of the noise. The first time there was no such limit.
 const RADII: [f64; 2] = [3.0, 1.0];
 /// Shares of what a single feature may move, and from how many of the points with most margin steps
 /// start.

@@ -145,7 +145,7 @@ impl Margin for OnLines<'_> {
         let (margin, spread) = self.lines.margin(self.pool, n, Some(&mut *gradient))?;
         self.variance = spread.variance();
         if !favourable && own - EDGE < margin - z {
-            // Robust on paper, refused itself.
+            // Robust under noise, but rejected at the point itself.
             gradient.copy_from_slice(&self.kept);
             return seen(own - EDGE, margin - z, spread.variance());
         }

@@ -150,10 +150,11 @@ impl Structure for OnErrors<'_> {
     }
 
     /// From the leaves: of each, the nearest point that lies three deviations inside, or in the
-    /// middle. The one that the model likes best, and the cheapest of those that it accepts.
+    /// middle. The one of the largest score, and the cheapest of those
+    /// that the model accepts.
     fn starts_into(&self, person: &[f64], task: &Task, starts: &mut Vec<Vec<f64>>) {
         let ranges = infeasibility::ranges(person, &task.actions);
-        let (mut liked, mut cheapest) =
+        let (mut best_scored, mut cheapest) =
             ((f64::NEG_INFINITY, Vec::new()), (f64::INFINITY, Vec::new()));
         let mut point = person.to_vec();
         let n = self.model.roots().len();
@@ -168,8 +169,8 @@ impl Structure for OnErrors<'_> {
                     point[j] = if least <= most { person[j].clamp(least, most) } else { least };
                 }
                 let score = self.model.score_row(&point);
-                if score > liked.0 && task.actions.violations(person, &point).is_empty() {
-                    liked = (score, point.clone());
+                if score > best_scored.0 && task.actions.violations(person, &point).is_empty() {
+                    best_scored = (score, point.clone());
                 }
                 let cost = task.cost.between(person, &point);
                 if score > 0.0
@@ -180,7 +181,7 @@ impl Structure for OnErrors<'_> {
                 }
             });
         }
-        starts.extend([cheapest.1, liked.1].into_iter().filter(|start| !start.is_empty()));
+        starts.extend([cheapest.1, best_scored.1].into_iter().filter(|start| !start.is_empty()));
     }
 
     fn infeasibility(&self, person: &[f64], actions: &Actions) -> Option<Reason> {
