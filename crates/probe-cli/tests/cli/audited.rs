@@ -211,8 +211,9 @@ fn finding_15_a_person_of_low_rate_is_told_the_next_step() {
     assert_eq!(answers.get(0, "x"), "0.5");
 }
 
-/// The same for numbers without steps, under correlated noise on all features: a change of 1e-8 is
-/// enough.
+/// The same for numbers without steps, under correlated noise on all features: exactly 1 is
+/// rejected, the next numbers on both sides are not. The nearest accepted point, printed, was 1
+/// again.
 #[test]
 fn finding_14_a_person_of_low_rate_is_told_the_least_change() {
     let folder = Folder::new();
@@ -222,14 +223,14 @@ fn finding_14_a_person_of_low_rate_is_told_the_least_change() {
                 "right": [2, -1, -1], "value": [0.0, -0.1, 0.1]}}"#
         )
     };
-    let pit = r#"{"feature": [0, 0, 0, 0, 0], "threshold": [0.99999999, 0.0, 1.00000001, 0.0, 0.0],
+    let pit = r#"{"feature": [0, 0, 0, 0, 0], "threshold": [1.0, 0.0, 1.000000001, 0.0, 0.0],
         "left": [1, -1, 3, -1, -1], "right": [2, -1, 4, -1, -1],
         "value": [0.0, 0.5, 0.0, -1.0, 0.5]}"#;
     let trees = [pit.to_owned(), stump(1, 0.3), stump(2, 0.4), stump(3, 0.6), stump(4, 0.2)];
     folder.write(
         "model.json",
         &format!(
-            r#"{{"format": "probe-model", "version": 1, "kind": "trees", "split": "<=",
+            r#"{{"format": "probe-model", "version": 1, "kind": "trees", "split": "<",
                 "features": ["late", "v", "w", "x", "y"], "aggregate": "sum",
                 "trees": [{}]}}"#,
             trees.join(", ")

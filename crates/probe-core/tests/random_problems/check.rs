@@ -67,7 +67,8 @@ fn one(problem: &Problem, answer: &Answer, number: u64, chance: &mut Chance, rep
     let exactly = problem.is_counted_exactly();
     let about = |what: &str| {
         format!(
-            "problem {number}, {}: {what}\n  {answer:?}\n  {:?} on {:?}, {:?}, {} r {r}, {:?}, {:?}",
+            "problem {number}, {}: {what}\n  {answer:?}\n  {:?} on {:?}, {:?}\n  \
+             {} r {r}, {:?}, {:?}",
             problem.model.kind(),
             problem.law,
             problem.noise_on,

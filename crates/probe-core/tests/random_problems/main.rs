@@ -8,6 +8,7 @@ mod chance;
 mod check;
 mod huge_shifts;
 mod kinds;
+mod narrow_pits;
 mod own_model;
 mod subject;
 

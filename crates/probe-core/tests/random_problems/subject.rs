@@ -316,7 +316,7 @@ impl Problem {
                     |text: &str| NoiseSpec::parse(text).unwrap().build(vec![*sd; d]).unwrap();
                 match family {
                     Family::Gaussian if *common > 0.0 => {
-                        let of = |i: usize| if i % (d + 1) == 0 { 1.0 } else { *common };
+                        let of = |i: usize| if i.is_multiple_of(d + 1) { 1.0 } else { *common };
                         let matrix = (0..d * d).map(|i| sd * sd * of(i)).collect();
                         let full = Covariance::Full(matrix);
                         Arc::new(Gaussian::new(vec![0.0; d], full).unwrap())

@@ -2,6 +2,7 @@
 
 use super::Case;
 use super::judge::SampledJudge;
+use super::rounding::Rounding;
 use super::sampled::Printed;
 use crate::error::Result;
 use crate::recourse::{Goal, Proposal, Verdict};
@@ -26,7 +27,16 @@ impl Case<'_, '_, SampledJudge<'_>> {
         if let Some(budget) = self.setup().budget {
             self.rounding.step_inward(self.person, budget, self.proposer.cost());
         }
-        let score = self.rounding.score()?;
+        let mut score = self.rounding.score()?;
+        let reached = self.proposer.proposal.verdict == Verdict::Reached;
+        // Rounding can put a point back on the other side of a cut.
+        if reached && score <= 0.0 && self.setup().budget.is_none() {
+            let Self { person, proposer, rounding, .. } = self;
+            let accepted =
+                |rounding: &Rounding<'_>| Ok(Some(rounding.score()?).filter(|s| *s > 0.0));
+            let further = rounding.step_outward(person, &proposer.proposal.point, accepted)?;
+            score = further.unwrap_or(score);
+        }
         let printed = Printed { score, admissible: self.rounding.is_admissible() };
         if printed.is_recourse() {
             self.judge.run_pilot(self.rounding.change(self.person))?;

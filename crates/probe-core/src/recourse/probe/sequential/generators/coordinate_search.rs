@@ -11,6 +11,7 @@ use super::Generator;
 use crate::error::Result;
 use crate::math::normal::upper_quantile;
 use crate::recourse::{Reason, SearchEffort};
+use crate::seed::Purpose;
 use std::sync::Arc;
 
 /// Places of a feature that are looked at in one round, rounds, and rounds without a gain that end
@@ -18,6 +19,9 @@ use std::sync::Arc;
 const PLACES: usize = 16;
 const ROUNDS: usize = 8;
 const VAIN: usize = 2;
+/// Random combinations of places, and the number of their stream.
+const COMBINATIONS: usize = 192;
+const COMBINED: u64 = 10;
 /// Points that are started from besides the person and the best so far.
 const STARTS: usize = 4;
 /// Lines, or as many samples as are worth them, for one look.
@@ -106,6 +110,7 @@ impl Search<'_> {
             starts.push(best.most_robust.clone());
         }
         starts.extend(self.other_starts(problem)?);
+        starts.extend(self.combined_starts(problem, &stops)?);
         best.cost = f64::INFINITY;
         for mut here in starts {
             let worth = self.worth(problem, &here, LINES)?;
@@ -145,6 +150,36 @@ impl Search<'_> {
             starts.into_iter().filter(|start| task.actions.violations(factual, start).is_empty())
         {
             worths.push((self.worth(problem, &start, GLANCE)?, start));
+        }
+        // Stable: of equals the first.
+        worths.sort_by(|a, b| b.0.total_cmp(&a.0));
+        worths.truncate(STARTS);
+        Ok(worths.into_iter().map(|(_, start)| start).collect())
+    }
+
+    /// Of random combinations of the features' `stops`, those with most margin: one feature after
+    /// the other does not lead to what two must change for together.
+    fn combined_starts(
+        &mut self,
+        problem: Problem<'_>,
+        stops: &[Vec<f64>],
+    ) -> Result<Vec<Vec<f64>>> {
+        let (factual, task) = (problem.factual, Arc::clone(&self.task));
+        let mut stream = task.seed.stream(Purpose::Search, COMBINED);
+        let mut worths = Vec::with_capacity(COMBINATIONS);
+        for _ in 0..COMBINATIONS {
+            let mut x = factual.to_vec();
+            for (x, stops) in x.iter_mut().zip(stops).filter(|(_, stops)| !stops.is_empty()) {
+                match stream.below(4) {
+                    0 => {}
+                    // The outermost as often as all others.
+                    1 => *x = stops[(stops.len() - 1) * stream.below(2)],
+                    _ => *x = stops[stream.below(stops.len())],
+                }
+            }
+            if !problem.budget.is_exhausted() && self.is_admissible(factual, &x) {
+                worths.push((self.worth(problem, &x, GLANCE)?, x));
+            }
         }
         // Stable: of equals the first.
         worths.sort_by(|a, b| b.0.total_cmp(&a.0));
