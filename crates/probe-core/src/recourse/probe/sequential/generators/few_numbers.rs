@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// Numbers that may change, at most.
 const MOST_AXES: usize = 4;
 /// What an answer in a box must save to be looked for, as a share of the cost.
-const WORTH: f64 = 0.01;
+const WORTH: f64 = 0.015;
 /// Boxes that are measured, by effort; one more for so many lines that the search took before.
 const MOST_BOXES: [usize; 2] = [2_048, 16_384];
 /// The limit of the margin's upward curvature per squared deviation, by effort.
