@@ -119,8 +119,10 @@ impl<'a> Boxes<'a> {
         self.features.widen(true);
         self.parts.set(self.model, &self.features);
         self.features.widen(false);
-        let (found, _, refused) = self.run((BOXES, 0.0), Aim::Survey);
-        let refused = (found.boxes < BOXES).then_some(refused);
+        // With more noisy features, boxes are often too many to be worth it.
+        let most = if self.parts.n_features() > FEATURES { BOXES / 4 } else { BOXES };
+        let (found, _, refused) = self.run((most, 0.0), Aim::Survey);
+        let refused = (found.boxes < most).then_some(refused);
         self.survey.keep(refused, &self.parts);
     }
 
@@ -150,6 +152,17 @@ impl<'a> Boxes<'a> {
         &mut self,
         point: &[f64],
         active: &[bool],
+        gradient: Option<&mut [f64]>,
+    ) -> Option<f64> {
+        self.rate_within(point, active, OPEN, gradient)
+    }
+
+    /// [`Boxes::rate_if_few`], which may be too high by `open`.
+    pub(crate) fn rate_within(
+        &mut self,
+        point: &[f64],
+        active: &[bool],
+        open: f64,
         mut gradient: Option<&mut [f64]>,
     ) -> Option<f64> {
         if !self.expects_few(active) {
@@ -165,8 +178,8 @@ impl<'a> Boxes<'a> {
         if let Some(rate) = self.survey.rate(&self.features, gradient.as_deref_mut()) {
             return Some(rate);
         }
-        let found = self.search(point, active, (BOXES, OPEN), gradient);
-        (found.open <= OPEN).then_some((found.refused + found.open).min(1.0))
+        let found = self.search(point, active, (BOXES, open), gradient);
+        (found.open <= open).then_some((found.refused + found.open).min(1.0))
     }
 
     /// Whether the number of boxes is small with noise on the `active` features.

@@ -5,6 +5,9 @@
 use super::collapse::Collapsed;
 use super::marginal::{End, Marginals};
 
+/// A box of less mass is left out: all of them together change no digit of a rate.
+const NOTHING: f64 = 1e-30;
+
 /// The boxes of one choice of noisy features, at one choice of values of the others.
 #[derive(Default)]
 pub(super) struct Survey {
@@ -96,10 +99,16 @@ impl Survey {
                 let (from, to) = ((row + from) as usize, (row + to) as usize);
                 let side = self.ends[from].mass_to(self.ends[to]);
                 mass *= side;
+                if mass < NOTHING {
+                    break;
+                }
                 self.sides.push([side, self.densities[from] - self.densities[to]]);
             }
+            if mass < NOTHING {
+                continue;
+            }
             rate += mass;
-            if sloped && mass > 0.0 {
+            if sloped {
                 for (slope, [side, change]) in slopes.iter_mut().zip(&self.sides) {
                     *slope += mass / side * change;
                 }

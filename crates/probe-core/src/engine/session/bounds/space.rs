@@ -17,9 +17,9 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// Numbers that may change, at most.
-const MOST_AXES: usize = 4;
+const MOST_AXES: usize = 3;
 /// Exact rates that are computed for a person, at most.
-const MOST_RATES: usize = 192;
+const MOST_RATES: usize = 128;
 /// Boxes are divided until the bound is within this share of the answer's cost.
 const GAP: f64 = 0.01;
 /// Bounds on margins are raised, and costs lowered, by this, to be on the safe side of rounding.

@@ -27,11 +27,11 @@ use std::sync::Arc;
 /// Numbers that may change, at most.
 const MOST_AXES: usize = 4;
 /// What an answer in a box must save to be looked for, as a share of the cost.
-const WORTH: f64 = 0.01;
+const WORTH: f64 = 0.015;
 /// Boxes that are measured, by effort; one more for so many lines that the search took before.
 const MOST_BOXES: [usize; 2] = [2_048, 16_384];
 /// The limit of the margin's upward curvature per squared deviation, by effort.
-const CURVATURE: [f64; 2] = [0.5, 1.0];
+const CURVATURE: [f64; 2] = [0.4, 1.0];
 /// How much the margin may rise within a standard deviation of noise that is not Gaussian.
 const STEEPEST: f64 = 1.5;
 /// Boxes of a smaller radius, in deviations, are measured closely.
@@ -40,7 +40,7 @@ const CLOSE: f64 = 0.6;
 const CLOSE_DOUBT: f64 = 0.03;
 const ROUGH_DOUBT: f64 = 0.05;
 /// Boxes of a smaller radius are not divided further.
-const LEAST_RADIUS: f64 = 0.05;
+const LEAST_RADIUS: f64 = 0.1;
 /// Points are tried in boxes up to this radius; descents start where a point's margin misses the
 /// target by no more than `NEAR`, and this many at most.
 const TRIED: f64 = 1.5;
@@ -57,6 +57,7 @@ const LEAST_GAIN: f64 = 2e-3;
 const VERIFIED: usize = 512;
 /// Lines that may be read, by effort.
 const MOST_LINES: [u64; 2] = [50_000, 400_000];
+const MOST_ROUGH_LINES: [u64; 2] = [25_000, 400_000];
 /// No margin is believed to be lower: few samples cannot show it.
 const LEAST_MARGIN: f64 = -2.0;
 /// How far a number without limits goes where there is no answer yet, in deviations.
@@ -192,6 +193,10 @@ impl Search<'_> {
     /// Offers what branch and bound finds to `best`.
     fn cover_few_numbers(&mut self, problem: Problem<'_>, best: &mut Incumbent) -> Result<()> {
         let thorough = usize::from(problem.effort == SearchEffort::Thorough);
+        let most_lines = match self.margin.looks_closer() {
+            true => MOST_ROUGH_LINES[thorough],
+            false => MOST_LINES[thorough],
+        };
         let axes = self.few_axes(problem);
         let is_gaussian = self.task.noise.as_gaussian().is_some();
         let mut cover = Cover {
@@ -201,7 +206,7 @@ impl Search<'_> {
             n_parts: 0,
             left: MOST_BOXES[thorough],
             descents: DESCENTS,
-            end: problem.budget.spent() + MOST_LINES[thorough],
+            end: problem.budget.spent() + most_lines,
             improved: false,
             search: self,
             problem,
@@ -326,6 +331,9 @@ impl Cover<'_, '_, '_> {
             (true, true) => (self.search.tuning.coarse / 2, ROUGH_DOUBT),
         };
         let seen = self.look(&centre, lines)?;
+        // Some rates are exact.
+        let precision = self.search.tuning.precision;
+        let doubt = if self.search.variance > 0.0 { doubt } else { precision };
         let excess = seen.excess.max(LEAST_MARGIN - self.problem.z);
         if excess + self.steepest * radius + doubt < 0.0 {
             return Ok(());
@@ -351,8 +359,12 @@ impl Cover<'_, '_, '_> {
             return Ok(());
         }
         let rough = self.search.margin.looks_closer();
-        let missing = DOUBT + if rough { NEAR_ROUGHLY } else { NEAR };
-        if self.descents == 0 || self.look(&point, GLANCE)?.slack < -missing {
+        if self.descents == 0 {
+            return Ok(());
+        }
+        let slack = self.look(&point, GLANCE)?.slack;
+        let doubt = if self.search.variance > 0.0 { DOUBT } else { 0.0 };
+        if slack < -doubt - if rough { NEAR_ROUGHLY } else { NEAR } {
             return Ok(());
         }
         let before = self.best.cost;

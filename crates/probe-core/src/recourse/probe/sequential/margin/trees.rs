@@ -21,6 +21,8 @@ const LEAST: f64 = 1e-6;
 const CHEAP_FEATURES: usize = 3;
 const CLOSELY: usize = 64;
 const CHEAP_BOXES: usize = 1_024;
+/// By how much they may be too high then.
+const OPEN: f64 = 1e-6;
 /// How closely rates that are exact only at the end can meet a target, in units of the margin.
 const FINAL_PRECISION: f64 = 3e-4;
 /// Trees, at most, whose leaves are looked at for a start.
@@ -81,7 +83,10 @@ impl<'a> OnErrors<'a> {
             || n > WORTH * CLOSELY
             || surveyed.is_some_and(|boxes| boxes <= n.max(CHEAP_BOXES));
         let boxes = self.boxes.as_mut().filter(|_| cheap);
-        let exact = boxes.and_then(|boxes| boxes.rate_if_few(x, &self.on.active, Some(gradient)));
+        let exact = boxes.and_then(|boxes| match self.only_closely {
+            true => boxes.rate_within(x, &self.on.active, OPEN, Some(gradient)),
+            false => boxes.rate_if_few(x, &self.on.active, Some(gradient)),
+        });
         let Some(rate) = exact else {
             return self.on.margin(&mut self.forest, x, n, gradient);
         };
