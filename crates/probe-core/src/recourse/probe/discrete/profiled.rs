@@ -60,7 +60,7 @@ impl DiscreteWorker<'_> {
         let z = upper_quantile(rate);
         let reach = Reach::on_profiles(aim.effort);
         let mut sweep = Sweep::new(&task, factual, z, reach, None);
-        let mut ground = OnRates { worker: self, task: &task, factual, z, aim };
+        let mut ground = OnRates { worker: self, task: &task, factual, z, aim, confirms: true };
         if let Some((outward, nearest)) = starts {
             sweep.try_close(&mut ground, &outward)?;
             sweep.explore(&mut ground, &axes, &nearest)?;

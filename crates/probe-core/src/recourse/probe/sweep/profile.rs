@@ -1,12 +1,14 @@
 //! Search on profiles: the margin at all values of a number, from one pass over the samples.
 //!
-//! Where a [`Ground`] knows them, no walk is needed: the cheapest answer along a number is read off.
+//! Where a [`Ground`] knows them, no walk is needed: the cheapest answer along a number is read
+//! off.
+//!
 //! A *trade* asks what every feature can do alone around a point, numbers by their profiles and
 //! categories option by option. Taking gains and losses of two features as if they added up, it
 //! predicts for every pair the cheapest combination that meets the target, be it an exchange (one
 //! feature goes back towards the person and another makes up for it) or two changes at once. The
 //! most promising ones are tried: one feature is set, and along the other the cheapest answer is
-//! read off. Predictions only choose what to try.
+//! read off. A *mix* does the same for any number of features. Predictions only choose what to try.
 
 use super::{Axis, Closeness, DOUBT, Ground, LEAST_GAIN, LEAST_MARGIN, Number, Sweep};
 use crate::error::Result;
@@ -516,4 +518,35 @@ fn cheapest_mix(
         }
     }
     Some(mix.into_iter().map(|(i, m)| (i, m.value)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(total: f64, gain: f64) -> Move {
+        Move { total, gain, value: Value::Number(total) }
+    }
+
+    /// Worked out by hand: 1 + 0.8 is the cheapest way to gain 1.5, and 3 + 0.8 gains most.
+    #[test]
+    fn a_mix_takes_the_cheapest_moves_together() {
+        let moves = [
+            best_moves(vec![at(3.0, 2.0), at(1.0, 1.0), at(2.0, 0.5)]),
+            best_moves(vec![at(0.8, 0.5)]),
+            // Worse than the first feature at any price.
+            best_moves(vec![at(5.0, 1.0)]),
+        ];
+        assert_eq!(moves[0].len(), 2, "a move that costs more and gains less is left out");
+        let mix = |needed: f64, without: Option<usize>| {
+            let mut mix = cheapest_mix(&moves, needed, without)?;
+            mix.sort_by_key(|(i, _)| *i);
+            Some(mix.into_iter().map(|(i, v)| (i, v == moves[i][0].value)).collect::<Vec<_>>())
+        };
+        assert_eq!(mix(1.5, None), Some(vec![(0, true), (1, true)]));
+        assert_eq!(mix(0.9, None), Some(vec![(0, true)]));
+        assert_eq!(mix(2.5, None), Some(vec![(0, false), (1, true)]));
+        assert_eq!(mix(1.2, Some(0)), Some(vec![(1, true), (2, true)]));
+        assert_eq!(mix(4.0, None), None);
+    }
 }
