@@ -11,7 +11,7 @@ use crate::score::{self, Scores};
 use crate::stop::Stop;
 use crate::{frontier, recourse};
 use anyhow::Result;
-use probe_core::{Answer, Engine, NoiseOn, Status};
+use probe_core::{Answer, Engine, Status};
 use probe_io::{Batch, Chunk, ColumnPlan, Columns, Field, ModelFile, Prose};
 use probe_words::Language;
 use serde_json::{Value, json};
@@ -141,11 +141,6 @@ impl Question {
             (_, Some(rater)) => rater.work(),
             _ => self.prepared.work(&Silent),
         }
-    }
-
-    /// Whether answers depend on the person's own row alone, and not on the rows of `from`.
-    pub fn needs_from(request: &Request) -> bool {
-        request.noise_on == Some(NoiseOn::Changed)
     }
 
     /// The columns to read.
