@@ -17,7 +17,7 @@ use probe_io::{ChunkLimit, Chunks, Columns, Encoded, Encoder, Format, TableReade
 use probe_service::letters::{Kind, language};
 use probe_service::people::people_of;
 use probe_service::rate::Origins;
-use probe_service::{Ask, Form, Inputs, Question};
+use probe_service::{Ask, Form, Inputs, Question, ReadOrigins};
 use serde_json::{Value, json};
 use std::io::Cursor;
 use std::sync::Arc;
@@ -265,7 +265,7 @@ impl Call {
                     let people = people_of(reader, &prepared.setup, true)?;
                     Ok(Origins { name: "from".to_owned(), people })
                 };
-                Box::new(read) as Box<dyn FnOnce(&_) -> _>
+                Box::new(read) as ReadOrigins
             });
             let request = settings.request.clone();
             let question = Question::new(ask, &self.model.file, inputs, request, origins, &Silent)?;

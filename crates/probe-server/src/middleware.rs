@@ -68,11 +68,10 @@ fn refusal(state: &State, request: &Request, route: &str) -> Option<Problem> {
     let open = ["/healthz", "/readyz", "/v2/health/live", "/v2/health/ready"].contains(&route);
     // Browsers ask for permission without a token.
     let preflight = request.method() == Method::OPTIONS && !state.config.cors.is_empty();
-    if let Some(tokens) = state.tokens.as_ref().filter(|_| !open && !preflight) {
-        if !tokens.admit(request.headers()) {
-            let what = "a token is needed: Authorization: Bearer TOKEN";
-            return Some(Problem::new(StatusCode::UNAUTHORIZED, what));
-        }
+    let tokens = state.tokens.as_ref().filter(|_| !open && !preflight);
+    if tokens.is_some_and(|tokens| !tokens.admit(request.headers())) {
+        let what = "a token is needed: Authorization: Bearer TOKEN";
+        return Some(Problem::new(StatusCode::UNAUTHORIZED, what));
     }
     if state.is_draining() && !open {
         return Some(Problem::unavailable("the service is shutting down"));

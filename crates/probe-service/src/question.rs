@@ -43,6 +43,9 @@ pub enum Form {
     Letters(letters::Kind),
 }
 
+/// Reads the people to whom points were advised.
+pub type ReadOrigins = Box<dyn FnOnce(&Prepared) -> Result<Origins>>;
+
 /// A prepared question.
 pub struct Question {
     ask: Ask,
@@ -103,7 +106,7 @@ impl Question {
         file: &ModelFile,
         inputs: Inputs,
         request: Request,
-        origins: Option<Box<dyn FnOnce(&Prepared) -> Result<Origins>>>,
+        origins: Option<ReadOrigins>,
         diagnostics: &dyn Diagnostics,
     ) -> Result<Self> {
         let prepared = Prepared::new(file, inputs, &request, diagnostics)?;

@@ -2,7 +2,7 @@
 //! it forbids.
 
 use crate::python::{environment, install};
-use crate::shell::{cargo, say, step, target};
+use crate::shell::{cargo, root, say, step, target};
 use anyhow::{Context as _, Result, bail, ensure};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -41,7 +41,9 @@ pub(crate) fn test(examples: u32, least: u64) -> Result<()> {
     run.current_dir(target()).arg("run").arg(format!("{address}/openapi.json"));
     run.args(["--checks", CHECKS, "--phases", "examples,coverage,fuzzing", "--seed", "1"]);
     run.args(["--request-timeout", "30", "--suppress-health-check", "all"]);
-    run.args(["--max-examples", &examples.to_string()]);
+    run.args(["--max-examples", &examples.to_string(), "--workers", "1"]);
+    let hooks = root().join("crates/xtask/python");
+    run.env("PYTHONPATH", hooks).env("SCHEMATHESIS_HOOKS", "service_bodies");
     step("service against Schemathesis", &mut run)?;
     let cases = requests(&python, address)?;
     say(&format!("{cases} requests were answered as documented"));

@@ -41,8 +41,8 @@ fn answers_have_the_documented_fields() {
         for kind in ["score", "recourse", "frontier", "rate"] {
             let path = format!("/v1/models/linear/{kind}");
             let got = post(&app, &path, &json!({ "people": people(2), "rates": [0.2] })).await;
-            let schema = &document["paths"][&path]["post"]["responses"]["200"]["content"]["application/json"]
-                ["schema"]["properties"]["answers"]["items"];
+            let good = &document["paths"][&path]["post"]["responses"]["200"]["content"];
+            let schema = &good["application/json"]["schema"]["properties"]["answers"]["items"];
             let row = &got.json()["answers"][0];
             for name in schema["required"].as_array().unwrap() {
                 assert!(row.get(name.as_str().unwrap()).is_some(), "{kind}: {name}");

@@ -72,7 +72,8 @@ fn bad_bodies_name_field_and_row() {
 fn addresses_methods_and_formats() {
     let app = service();
     run(async {
-        let cases: [(&str, &str, &[(&str, &str)], u16); 9] = [
+        type Headers = [(&'static str, &'static str)];
+        let cases: [(&str, &str, &Headers, u16); 9] = [
             ("GET", "/nowhere", &[], 404),
             ("POST", "/v1/models/none/score", &[], 404),
             ("GET", "/v1/models/none", &[], 404),

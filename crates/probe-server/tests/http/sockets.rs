@@ -73,7 +73,8 @@ fn a_thousand_slow_clients_do_not_block_a_fast_one() {
             let begun = match k % 3 {
                 0 => "POST /v1/models/lin",
                 1 => {
-                    "POST /v1/models/linear/score HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n\r\n{"
+                    "POST /v1/models/linear/score HTTP/1.1\r\nhost: x\r\n\
+                      content-length: 99\r\n\r\n{"
                 }
                 _ => {
                     "POST /v1/models/linear/score HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n\

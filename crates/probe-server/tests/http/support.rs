@@ -45,7 +45,7 @@ pub(crate) fn network() -> ModelFile {
 
 /// People of [`linear`]; most are rejected.
 pub(crate) fn people(n: usize) -> Vec<Value> {
-    let housing = |i: usize| if i % 2 == 0 { "rent" } else { "own" };
+    let housing = |i: usize| if i.is_multiple_of(2) { "rent" } else { "own" };
     let person = |i: usize| {
         json!({
             "income": 20_000.5 + 37.25 * (i * i % 701) as f64,
