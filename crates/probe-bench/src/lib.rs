@@ -17,6 +17,7 @@ pub mod part;
 pub mod process;
 pub mod python;
 pub mod search;
+pub mod service;
 pub mod stats;
 pub mod stream;
 pub mod subjects;

@@ -5,7 +5,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use probe_bench::{
-    clock, counts, frames, kernels, latency, library, models, search, stream, throughput,
+    clock, counts, frames, kernels, latency, library, models, search, service, stream, throughput,
 };
 use std::path::PathBuf;
 
@@ -45,6 +45,8 @@ enum What {
     Kernels,
     /// Generators of the search: how often each gave the answer, and what it saves and takes
     Search(search::Options),
+    /// The HTTP service: throughput, latencies, a stream; or memory under load for a while
+    Service(service::Options),
 }
 
 fn main() -> Result<()> {
@@ -60,5 +62,6 @@ fn main() -> Result<()> {
         What::Frames(options) => frames::run(&options),
         What::Kernels => kernels::run(),
         What::Search(options) => search::run(&options),
+        What::Service(options) => service::run(&options),
     }
 }

@@ -17,7 +17,7 @@ use probe_io::{ChunkLimit, Chunks, Columns, Encoded, Encoder, Format, TableReade
 use probe_service::letters::{Kind, language};
 use probe_service::people::people_of;
 use probe_service::rate::Origins;
-use probe_service::{Ask, Form, Inputs, Question};
+use probe_service::{Ask, Form, Inputs, Question, ReadOrigins};
 use serde_json::{Value, json};
 use std::io::Cursor;
 use std::sync::Arc;
@@ -73,9 +73,6 @@ impl Call {
     /// Answers the people of a body.
     pub(crate) async fn answer(self, body: Body) -> Result<Response, Problem> {
         let source = Source::new(&self.headers, body)?;
-        if self.input == Media::Json && self.query.as_deref().is_some_and(|q| !q.is_empty()) {
-            return Err(Problem::bad("parameters of a JSON body stand in the body"));
-        }
         if (self.input, self.output) == (Media::Ndjson, Media::Ndjson) {
             return stream::answer(self, source).await;
         }
@@ -153,21 +150,23 @@ impl Call {
     /// Parses a body and prepares its question.
     fn open(&self, bytes: Bytes) -> Result<Opened, Problem> {
         let name = "people";
-        let (given, from, reader) = match self.input {
+        let mut given = of_query(self.query.as_deref().unwrap_or_default())?;
+        let (from, reader) = match self.input {
             Media::Json => {
-                let Parts { people, from, given } = Parts::of(&bytes)?;
+                let Parts { people, from, given: in_body } = Parts::of(&bytes)?;
+                if let Some(field) = in_body.keys().find(|field| given.contains_key(*field)) {
+                    let what = format!("{field}: given twice, in the query and in the body");
+                    return Err(Problem::field(field, what));
+                }
+                given.extend(in_body);
                 let reader = TableReader::from_read(name, Cursor::new(people), Format::Json)?;
-                (given, from, reader)
+                (from, reader)
             }
             Media::Csv | Media::Ndjson => {
                 let format = if self.input == Media::Csv { Format::Csv } else { Format::Jsonl };
-                let given = of_query(self.query.as_deref().unwrap_or_default())?;
-                (given, None, TableReader::from_read(name, Cursor::new(bytes.clone()), format)?)
+                (None, TableReader::from_read(name, Cursor::new(bytes.clone()), format)?)
             }
-            _ => {
-                let given = of_query(self.query.as_deref().unwrap_or_default())?;
-                (given, None, probe_io::read_ipc(name, bytes.to_vec())?)
-            }
+            _ => (None, probe_io::read_ipc(name, bytes.to_vec())?),
         };
         if from.is_some() && self.kind != Kindred::Rate {
             return Err(Problem::field("from", "from: only rates take it"));
@@ -266,7 +265,7 @@ impl Call {
                     let people = people_of(reader, &prepared.setup, true)?;
                     Ok(Origins { name: "from".to_owned(), people })
                 };
-                Box::new(read) as Box<dyn FnOnce(&_) -> _>
+                Box::new(read) as ReadOrigins
             });
             let request = settings.request.clone();
             let question = Question::new(ask, &self.model.file, inputs, request, origins, &Silent)?;
@@ -421,8 +420,12 @@ pub(crate) async fn within<T>(
 }
 
 /// The time now, as in RFC 3339.
-pub(crate) fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+fn now() -> String {
+    date(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+}
+
+/// The date so long after the start of 1970.
+fn date(since: Duration) -> String {
     let (seconds, millis) = (since.as_secs(), since.subsec_millis());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     // Civil date of a day number; years start in March, so that leap days come last.
@@ -448,5 +451,24 @@ impl probe_service::Diagnostics for Silent {
 
     fn warn(&self, message: &probe_service::Message) {
         tracing::debug!(warning = message.spelled(probe_service::Spelling::Keyword));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_become_dates() {
+        // From `date -u -d @… +%F`.
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_400, "2000-02-29T00:00:00.000Z"),
+            (1_735_689_599, "2024-12-31T23:59:59.000Z"),
+            (4_107_542_399, "2100-02-28T23:59:59.000Z"),
+            (4_107_542_400, "2100-03-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(date(Duration::from_secs(seconds)), text);
+        }
     }
 }

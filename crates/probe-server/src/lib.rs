@@ -19,6 +19,7 @@ mod media;
 mod metrics;
 mod middleware;
 mod models;
+mod openapi;
 mod pool;
 mod problem;
 mod routes;

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use probe_core::Schema;
 use probe_io::{Checksum, ModelFile, load_schema};
+use probe_service::SchemaSource;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -97,13 +98,22 @@ impl Models {
     }
 
     /// Adds the model of a file, named after it.
-    pub fn load(&self, path: &Path, schema: Option<Schema>) -> Result<()> {
+    pub fn load(&self, path: &Path, schema: SchemaSource) -> Result<()> {
         let name =
             name_of(path).with_context(|| format!("{}: no name for a model", path.display()))?;
         if self.snapshot().get(&name).is_some() {
             bail!("{}: a model named '{name}' is served already", path.display());
         }
-        self.put(&name, ModelFile::load(path)?, schema)
+        let mut file = ModelFile::load(path)?;
+        let schema = match schema {
+            SchemaSource::Own => None,
+            SchemaSource::Given(schema) => Some(schema),
+            SchemaSource::Ignored => {
+                file.schema = None;
+                None
+            }
+        };
+        self.put(&name, file, schema)
     }
 
     /// Reads the files of the folder that have changed. One that does not load leaves the model

@@ -135,3 +135,64 @@ impl Shared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run<T>(future: impl Future<Output = T>) -> T {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_all().build().unwrap().block_on(future)
+    }
+
+    #[test]
+    fn a_panic_is_a_500_and_the_thread_goes_on() {
+        let pool = Pool::new(1, 1).unwrap();
+        run(async {
+            let failed =
+                pool.run(pool.try_place().unwrap(), || -> Result<(), _> { panic!("on purpose") });
+            assert_eq!(failed.await.unwrap_err().status.as_u16(), 500);
+            let done = pool.run(pool.try_place().unwrap(), || Ok(7)).await;
+            assert_eq!(done, Ok(7));
+        });
+    }
+
+    #[test]
+    fn places_are_bounded_and_come_back() {
+        let pool = Pool::new(1, 2).unwrap();
+        let all: Vec<Place> = (0..3).map(|_| pool.try_place().unwrap()).collect();
+        let refused = pool.try_place().err().unwrap();
+        assert_eq!(refused.status.as_u16(), 429);
+        assert!(refused.retry_after.is_some());
+        assert_eq!(pool.load(), 3);
+        drop(all);
+        assert_eq!(pool.load(), 0);
+        assert!(pool.try_place().is_ok());
+    }
+
+    #[test]
+    fn work_that_nobody_waits_for_is_left_out() {
+        let pool = Pool::new(1, 2).unwrap();
+        let ran = Arc::new(AtomicU64::new(0));
+        run(async {
+            let (hold, held) = std::sync::mpsc::channel::<()>();
+            let first = pool.run(pool.try_place().unwrap(), move || {
+                let _ = held.recv();
+                Ok(())
+            });
+            let mut first = Box::pin(first);
+            let soon = std::time::Duration::from_millis(20);
+            assert!(tokio::time::timeout(soon, &mut first).await.is_err());
+            let counter = Arc::clone(&ran);
+            let second = pool.run(pool.try_place().unwrap(), move || {
+                counter.fetch_add(1, Ordering::SeqCst);
+                Ok(())
+            });
+            assert!(tokio::time::timeout(soon, second).await.is_err());
+            drop(hold);
+            assert_eq!(first.await, Ok(()));
+            assert_eq!(pool.run(pool.try_place().unwrap(), || Ok(())).await, Ok(()));
+        });
+        assert_eq!(ran.load(Ordering::SeqCst), 0);
+    }
+}

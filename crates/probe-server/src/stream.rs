@@ -9,6 +9,7 @@ use crate::settings::{Settings, of_query};
 use crate::state::Work;
 use axum::body::{Body, Bytes};
 use axum::response::Response;
+use bytes::BytesMut;
 use futures_util::future::{Either, FutureExt as _, select};
 use futures_util::stream::{FuturesOrdered, StreamExt as _, unfold};
 use probe_io::{ChunkLimit, Format, Lines, TableWriter};
@@ -36,8 +37,17 @@ struct Streamer {
 
 /// Answers a stream. Until the first answer is ready, an error has its own status; after that, it
 /// is the last line.
-pub(crate) async fn answer(call: Call, source: Source) -> Result<Response, Problem> {
+pub(crate) async fn answer(call: Call, mut source: Source) -> Result<Response, Problem> {
     let call = Arc::new(call);
+    // Slow clients take no place in the queue: nothing is done before there is a line.
+    let (mut begun, mut ended) = (BytesMut::new(), false);
+    let deadline = Instant::now() + call.state.config.body_timeout;
+    while !ended && !begun.contains(&b'\n') && begun.len() <= call.state.config.max_body {
+        match source.next(deadline).await? {
+            Some(piece) => begun.extend_from_slice(&piece),
+            None => ended = true,
+        }
+    }
     let place = call.state.pool.try_place()?;
     let work = Arc::new(Work::new(&call.state));
     let prepare = {
@@ -56,11 +66,13 @@ pub(crate) async fn answer(call: Call, source: Source) -> Result<Response, Probl
     let deadline = Instant::now() + call.state.config.timeout;
     let (asked, columns) = within(deadline, &work, call.state.pool.run(place, prepare)).await?;
     let place = Some(call.state.pool.try_place()?);
+    let mut lines = Lines::new("people", columns, call.state.config.max_body);
+    lines.push(&begun);
     let mut streamer = Streamer {
         limit: limit_of(&asked.question),
-        lines: Lines::new("people", columns, call.state.config.max_body),
+        lines,
         jobs: FuturesOrdered::new(),
-        ended: false,
+        ended,
         call: Arc::clone(&call),
         asked,
         work,
@@ -82,7 +94,8 @@ pub(crate) async fn answer(call: Call, source: Source) -> Result<Response, Probl
             },
         }
     });
-    Ok(call.response(Body::from_stream(rest)))
+    // Compression asks again after the end.
+    Ok(call.response(Body::from_stream(rest.fuse())))
 }
 
 impl Streamer {

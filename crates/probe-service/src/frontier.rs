@@ -66,7 +66,12 @@ impl<'e> Worker<'e> {
         chunk.numbers_into(&mut self.people)?;
         self.answers.clear();
         for (row, person) in self.people.chunks_exact(chunk.plan().n_columns()).enumerate() {
-            match self.session.frontier(person, self.rates) {
+            // Once time is up, nothing is begun.
+            let found = match self.limit.is_some_and(Stop::is_late) {
+                true => Err(probe_core::Error::Cancelled),
+                false => self.session.frontier(person, self.rates),
+            };
+            match found {
                 Err(error) if is_stopped(&error) && self.limit.is_some_and(Stop::is_late) => {
                     let first = self.answers.len();
                     self.answers.resize(first + self.rates.len(), Answer::new(0));

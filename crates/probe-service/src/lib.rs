@@ -33,7 +33,7 @@ pub use error::{ErrorKind, RequestError, one_line};
 pub use message::{Message, Spelling};
 pub use people::RowError;
 pub use prepared::{Command, Inputs, Prepared, Work, columns_of};
-pub use question::{Answered, Ask, Form, Question, Tally};
+pub use question::{Answered, Ask, Form, Question, ReadOrigins, Tally};
 pub use request::{Bounds, Request, Scope};
 pub use rows::limit_words;
 pub use schema_source::SchemaSource;

@@ -11,7 +11,7 @@ use crate::score::{self, Scores};
 use crate::stop::Stop;
 use crate::{frontier, recourse};
 use anyhow::Result;
-use probe_core::{Answer, Engine, NoiseOn, Status};
+use probe_core::{Answer, Engine, Status};
 use probe_io::{Batch, Chunk, ColumnPlan, Columns, Field, ModelFile, Prose};
 use probe_words::Language;
 use serde_json::{Value, json};
@@ -42,6 +42,9 @@ pub enum Form {
     /// Letters, as texts or JSON.
     Letters(letters::Kind),
 }
+
+/// Reads the people to whom points were advised.
+pub type ReadOrigins = Box<dyn FnOnce(&Prepared) -> Result<Origins>>;
 
 /// A prepared question.
 pub struct Question {
@@ -103,7 +106,7 @@ impl Question {
         file: &ModelFile,
         inputs: Inputs,
         request: Request,
-        origins: Option<Box<dyn FnOnce(&Prepared) -> Result<Origins>>>,
+        origins: Option<ReadOrigins>,
         diagnostics: &dyn Diagnostics,
     ) -> Result<Self> {
         let prepared = Prepared::new(file, inputs, &request, diagnostics)?;
@@ -141,11 +144,6 @@ impl Question {
             (_, Some(rater)) => rater.work(),
             _ => self.prepared.work(&Silent),
         }
-    }
-
-    /// Whether answers depend on the person's own row alone, and not on the rows of `from`.
-    pub fn needs_from(request: &Request) -> bool {
-        request.noise_on == Some(NoiseOn::Changed)
     }
 
     /// The columns to read.

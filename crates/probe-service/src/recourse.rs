@@ -106,7 +106,12 @@ impl<'e> Worker<'e> {
                 let factors = factors(chunk.first_row() + row as u64)?;
                 self.session.set_cost_factors(Some(factors)).map_err(at_row(chunk, row))?;
             }
-            match self.session.recourse_options(person, answers) {
+            // Once time is up, nothing is begun.
+            let done = match self.limit.is_some_and(Stop::is_late) {
+                true => Err(probe_core::Error::Cancelled),
+                false => self.session.recourse_options(person, answers),
+            };
+            match done {
                 Err(error) if is_stopped(&error) && self.limit.is_some_and(Stop::is_late) => {
                     leave(self.session.engine(), person, answers).map_err(at_row(chunk, row))?;
                     self.late += 1;

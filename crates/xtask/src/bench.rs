@@ -18,7 +18,7 @@ enum Program {
 use Program::{Short, Studies};
 
 /// What can be measured, and by which program.
-const MEASUREMENTS: [(&str, Program); 19] = [
+const MEASUREMENTS: [(&str, Program); 20] = [
     ("library", Short),
     ("throughput", Short),
     ("latency", Short),
@@ -37,6 +37,7 @@ const MEASUREMENTS: [(&str, Program); 19] = [
     ("models", Short),
     ("kernels", Short),
     ("search", Short),
+    ("service", Short),
     ("report", Studies),
 ];
 /// `cargo xtask bench` without a name runs this many of them, from the first: all of
@@ -45,7 +46,7 @@ const SUITE: usize = 11;
 /// Those of the suite that have a quick look.
 const QUICK: [&str; 6] = ["throughput", "latency", "million", "limits", "scaling", "peers"];
 /// Those that run the `probe` command.
-const WITH_COMMAND: [&str; 5] = ["stream", "people", "latency", "million", "limits"];
+const WITH_COMMAND: [&str; 6] = ["stream", "people", "latency", "million", "limits", "service"];
 
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     match arguments {

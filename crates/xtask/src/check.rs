@@ -1,7 +1,7 @@
 //! `cargo xtask test`: all checks; installs the tools that it needs.
 
 use crate::shell::{cargo, say, step};
-use crate::{bench, python, tidy};
+use crate::{bench, python, service, tidy};
 use anyhow::Result;
 
 pub(crate) fn run(full: bool) -> Result<()> {
@@ -22,6 +22,7 @@ pub(crate) fn run(full: bool) -> Result<()> {
     let docs = ["doc", "--workspace", "--no-deps", "--quiet"];
     step("docs", cargo().args(docs).env("RUSTDOCFLAGS", "-D warnings"))?;
     python::test()?;
+    service::test(20, 500)?;
     if full {
         extras()?;
     }
@@ -35,6 +36,9 @@ fn extras() -> Result<()> {
         let slow = ["test", "--quiet", "-p", "probe-core", "--test", test, "--", "--ignored"];
         step("slow tests", cargo().args(slow))?;
     }
+    service::test(400, 5_000)?;
+    let equal = ["test", "--quiet", "-p", "probe-cli", "--test", "cli", "--", "--ignored"];
+    step("10,000 people over HTTP", cargo().args(equal).arg("ten_thousand"))?;
     bench::test_studies()?;
     // Sets up Python environments with the libraries in the target folder.
     bench::run(&["models"])?;

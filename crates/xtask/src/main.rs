@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod python;
+mod service;
 mod shell;
 mod tidy;
 
@@ -13,6 +14,7 @@ cargo xtask test            format, tidy, lints, tests, doctests, docs, and the 
 cargo xtask test --full     the same, and slow tests, the bench studies, models of other libraries,
                             each feature alone, licences and sources
 cargo xtask test python     the Python package alone
+cargo xtask test service    the HTTP service against Schemathesis; --full for 5,000 cases or more
 cargo xtask tidy            length of files, functions and lines; words to avoid
 cargo xtask bench           measures speed, memory and quality in one run, and writes the documents
 cargo xtask bench --quick   a quick look at some of it, which writes nothing
@@ -25,6 +27,8 @@ fn main() -> Result<()> {
         ["test"] => check::run(false),
         ["test", "--full"] => check::run(true),
         ["test", "python"] => python::test(),
+        ["test", "service"] => service::test(20, 500),
+        ["test", "service", "--full"] => service::test(400, 5_000),
         ["tidy"] => tidy::run(),
         ["bench", rest @ ..] => bench::run(rest),
         ["help" | "--help" | "-h"] | [] => {

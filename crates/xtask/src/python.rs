@@ -54,7 +54,7 @@ pub(crate) fn wheel(profile: &str) -> Result<PathBuf> {
 }
 
 /// The interpreter of an environment, which is made where it is not there.
-fn environment(folder: &Path) -> Result<PathBuf> {
+pub(crate) fn environment(folder: &Path) -> Result<PathBuf> {
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     if !python.exists() {
         let run = |words: &[&str]| {
@@ -78,7 +78,7 @@ fn pip(python: &Path) -> Command {
     command
 }
 
-fn install(python: &Path, what: &[&std::ffi::OsStr]) -> Result<()> {
+pub(crate) fn install(python: &Path, what: &[&std::ffi::OsStr]) -> Result<()> {
     let name = what.last().map_or_else(String::new, |last| {
         Path::new(last).file_name().unwrap_or(last).display().to_string()
     });

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use probe_core::{Encoding, Engine, Seed, Setup};
 use probe_io::{ModelFile, load_schema};
 use probe_server::{Config, Listener, Models, State, serve};
+use probe_service::SchemaSource;
 use probe_train::{FitParams, Learner, LogisticParams, credit, fit_model};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -78,7 +79,11 @@ fn config(args: &Serve, common: &Common) -> Result<Config> {
 
 /// The models of the flags; without any, the built-in one.
 fn models(args: &Serve, common: &Common) -> Result<Models> {
-    let schema = args.assume.schema.as_deref().map(load_schema).transpose()?;
+    let schema = match args.assume.schema.as_deref() {
+        Some(path) if path == Path::new("none") => SchemaSource::Ignored,
+        Some(path) => SchemaSource::Given(load_schema(path)?),
+        None => SchemaSource::Own,
+    };
     let models = Models::new(args.models.clone());
     if let Some(folder) = args.models.as_deref().filter(|folder| !folder.is_dir()) {
         bail!("--models: {} is not a folder", folder.display());
@@ -88,7 +93,7 @@ fn models(args: &Serve, common: &Common) -> Result<Models> {
     }
     if args.model.is_empty() && args.models.is_none() {
         let (file, people) = demo(Seed(common.seed))?;
-        models.put_with_people("demo", file, schema, people)?;
+        models.put_with_people("demo", file, None, people)?;
     }
     Ok(models)
 }

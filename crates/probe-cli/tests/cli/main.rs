@@ -25,6 +25,7 @@ mod outputs;
 mod repeat;
 mod reproduce;
 mod sampled;
+mod serve;
 mod shift;
 mod statuses;
 mod support;

@@ -2,13 +2,14 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "demo",
     "train",
     "recourse",
     "frontier",
     "compare",
     "rate",
+    "serve",
     "noise",
     "reproduce",
     "data",
@@ -226,8 +227,8 @@ fn examples_of_the_help_run_on_the_files_of_the_demo() {
     .chain(["--help".to_owned()])
     {
         for line in examples(&folder.run(&help).text()) {
-            // These take minutes or the network.
-            if ["demo", "reproduce", "data"].iter().any(|slow| line.starts_with(slow)) {
+            // These take minutes or the network, or do not end.
+            if ["demo", "reproduce", "data", "serve"].iter().any(|slow| line.starts_with(slow)) {
                 continue;
             }
             let done = folder.run(&line);

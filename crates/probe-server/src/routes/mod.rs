@@ -1,11 +1,13 @@
 //! One file per route: parse, ask, render.
 
+mod docs;
 mod frontier;
 mod health;
 mod home;
 mod letters;
 mod metrics;
 mod models;
+mod openapi;
 mod rate;
 mod recourse;
 mod score;
@@ -35,10 +37,12 @@ type States = Shared<Arc<State>>;
 type Register = fn(Router<Arc<State>>) -> Router<Arc<State>>;
 
 /// All routes. A new one is a file beside this one and a line here.
-const ROUTES: [Register; 10] = [
+const ROUTES: [Register; 12] = [
     home::register,
     health::register,
     metrics::register,
+    openapi::register,
+    docs::register,
     models::register,
     score::register,
     recourse::register,
