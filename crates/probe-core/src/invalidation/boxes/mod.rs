@@ -102,7 +102,7 @@ impl<'a> Boxes<'a> {
         Self { four, ..self }
     }
 
-    /// Finds all rejected boxes for points with the values of `point` in the features without noise.
+    /// Finds all rejected boxes for points with these values of the features without noise.
     pub(crate) fn prepare(&mut self, point: &[f64], active: &[bool]) {
         self.features.place(point, active);
         if self.survey.begin(&self.features) || self.survey.begin(&self.features) {
@@ -144,8 +144,8 @@ impl<'a> Boxes<'a> {
         Interval { lower, upper: (found.refused + found.open).min(1.0), boxes: found.boxes }
     }
 
-    /// The rate if the number of boxes is small: noise on at most three features, one tree, or noise
-    /// on four features of an ensemble with few boxes ([`Boxes::with_four`]). It
+    /// The rate if the number of boxes is small: noise on at most three features, one tree, or
+    /// noise on four features of an ensemble with few boxes ([`Boxes::with_four`]). It
     /// may be too high by $10^{-9}$ but not too low. Fills `gradient` with its derivatives with
     /// respect to the point.
     pub(crate) fn rate_if_few(

@@ -2,10 +2,10 @@
 //!
 //! Under Gaussian noise with standard deviations $\sigma_j$, $M = \Phi^{-1}(1-\Delta)$ satisfies
 //! $M(x) \le M(c) + R$ in a box with centre $c$ and half-widths $h_j$, with $R^2 = \sum_j
-//! (h_j/\sigma_j)^2$: it is 1-Lipschitz in units of the noise ([`crate::theory`]). A box with $M(c) +
-//! R < z_r$ holds no answer. Boxes are divided in ascending order of the cost of their nearest
-//! point, so that the cost of the first one that is left is a lower bound whenever the search stops.
-//! If none is left, there is no answer. Relations between features, steps and the limit on changes
+//! (h_j/\sigma_j)^2$: it is 1-Lipschitz in units of the noise ([`crate::theory`]). A box with
+//! $M(c) + R < z_r$ holds no answer. Boxes are divided in ascending order of the cost of their
+//! nearest point, so that the cost of the first one that is left is a lower bound whenever the
+//! search stops. If none is left, there is no answer. Relations, steps and the limit on changes
 //! are ignored, which can only lower the bound.
 
 use super::{Bound, Make, Person};

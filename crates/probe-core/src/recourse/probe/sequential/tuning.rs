@@ -84,8 +84,8 @@ impl Tuning {
         }
     }
 
-    /// Stays closer to targets, at the price of longer certificates: where a search covers the whole
-    /// space, the gap is most of what an answer costs more than it must.
+    /// Stays closer to targets, at the price of longer certificates: where a search covers the
+    /// whole space, the gap is most of what an answer costs more than it must.
     pub(super) fn stay_close(&mut self) {
         self.surcharges.fair *= CLOSER;
         self.surcharges.cheap *= CLOSER;

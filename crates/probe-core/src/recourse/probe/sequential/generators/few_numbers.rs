@@ -4,11 +4,11 @@
 //! Under Gaussian noise the margin $M = \Phi^{-1}(1-\Delta)$ changes by at most one per standard
 //! deviation of the noise, so that $M(x) \le M(c) + R$ for every point of a box with centre $c$ and
 //! radius $R$, in deviations. A box whose bound misses the target holds no answer. The gradient
-//! tells more: within a box that is not large, $M(x) \le M(c) + g^\top(x - c) + \kappa R^2/2$, where
-//! $\kappa$ limits how strongly the margin curves upwards. The cheapest point that meets the target
-//! with this bound, an exact linear problem, is what an answer in the box costs at least. Without
-//! the last term it is the point to try next. The box of the least cost is divided first, until no
-//! box can hold an answer that is clearly cheaper than the best one.
+//! tells more: within a box that is not large, $M(x) \le M(c) + g^\top(x - c) + \kappa R^2/2$,
+//! where $\kappa$ limits how strongly the margin curves upwards. The cheapest point that meets the
+//! target with this bound, an exact linear problem, is what an answer in the box costs at least.
+//! Without the last term it is the point to try next. The box of the least cost is divided first,
+//! until no box can hold an answer that is clearly cheaper than the best one.
 //!
 //! This is a search, not a proof: the margin comes from samples, $\kappa$ is a guess, noise that is
 //! not Gaussian has no Lipschitz constant of one, and boxes are counted.
