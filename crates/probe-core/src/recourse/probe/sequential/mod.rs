@@ -10,6 +10,7 @@
 //! tried from the person's own point afterwards: on real networks the best known answers change one
 //! feature or two.
 
+mod cover;
 mod descent;
 mod escape_rejected;
 mod generators;
