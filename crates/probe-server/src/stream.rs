@@ -19,6 +19,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use tokio::time::Instant;
 
+/// Bytes that are worth a job of their own.
+const GATHER: usize = 1 << 17;
+
 type Job = std::pin::Pin<Box<dyn Future<Output = Result<Done, Problem>> + Send>>;
 
 /// A stream being answered.
@@ -103,7 +106,11 @@ impl Streamer {
     async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
         let width = self.call.state.pool.threads() + 1;
         loop {
-            while self.jobs.len() < width {
+            // Lines are answered at once if nothing is being computed; otherwise they gather, so
+            // that a fast client costs few jobs.
+            while self.jobs.len() < width
+                && (self.jobs.is_empty() || self.ended || self.lines.n_waiting() >= GATHER)
+            {
                 let Some(raw) = self.lines.next_raw(self.limit, self.ended)? else { break };
                 self.call.check_people(self.lines.n_rows(), u64::MAX)?;
                 self.start(raw);
@@ -114,7 +121,7 @@ impl Streamer {
                     _ => Ok(None),
                 };
             }
-            let wants_more = !self.ended && self.jobs.len() < width;
+            let wants_more = !self.ended && self.lines.n_waiting() < 4 * GATHER;
             let deadline = Instant::now() + self.call.state.config.body_timeout;
             let finished = if !wants_more {
                 self.jobs.next().await
