@@ -1,4 +1,4 @@
-"""Bodies that are no JSON, for Schemathesis: the text or the bytes that it makes up, as they are."""
+"""Bodies that are no JSON, for Schemathesis: text or bytes that it makes up, as they are."""
 
 import schemathesis
 

@@ -375,8 +375,7 @@ impl DiscreteWorker<'_> {
             self.decide_failing(factual, aim, &mut nearest, &mut best, proposal)?;
         }
         self.guess(factual, aim, &mut best)?;
-        self.find_on_profiles(factual, aim, &mut best)?;
-        if best.report.source == MIXED_WALKS {
+        if self.find_on_profiles(factual, aim, &mut best)? {
             proposal.point.copy_from_slice(&best.point);
             (proposal.aim, proposal.report) = (best.aim, best.report);
             proposal.verdict = Verdict::Reached;

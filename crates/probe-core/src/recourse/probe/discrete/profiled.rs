@@ -27,14 +27,14 @@ const FEW_NUMBERS: usize = 3;
 const GAP: f64 = 0.5;
 
 impl DiscreteWorker<'_> {
-    /// Offers what profiles lead to. Does nothing where there are none, or where relations restrict
-    /// what may change together.
+    /// Offers what profiles lead to, and says whether that is an answer. Does nothing where there
+    /// are none, or where relations restrict what may change together.
     pub(super) fn find_on_profiles(
         &mut self,
         factual: &[f64],
         aim: Aim<'_>,
         best: &mut Best,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let task = Arc::clone(&self.task);
         let actions = &task.actions;
         let related = actions.has_conditions()
@@ -46,7 +46,7 @@ impl DiscreteWorker<'_> {
             || task.left_out == Some(MIXED_WALKS)
             || !self.inner.has_profiles()?
         {
-            return Ok(());
+            return Ok(false);
         }
         self.person.copy_from_slice(factual);
         let axes = self.axes(factual);
@@ -68,7 +68,7 @@ impl DiscreteWorker<'_> {
         let scan = sweep.start_on_profiles(&mut ground, &axes)?;
         let mut choices = match Choices::new(&task, factual, |g| !ground.worker.holds_group(g)) {
             Some(choices) => choices,
-            None => return Ok(()),
+            None => return Ok(false),
         };
         let times = if aim.effort == SearchEffort::Thorough { 8 } else { 1 };
         let (mut measured, mut base) = (0, factual.to_vec());
@@ -84,15 +84,16 @@ impl DiscreteWorker<'_> {
             }
             measured += 1;
             if sweep.may_hold(&mut ground, &numbers, &base, choice.total)? {
-                sweep.settle(&mut ground, &numbers, &base)?;
+                sweep.choose_numbers(&mut ground, &numbers, &base)?;
             }
         }
         sweep.improve_on_profiles(&mut ground, &axes, &scan)?;
-        if sweep.improved && sweep.best.0 < best.total {
+        let found = sweep.improved && sweep.best.0 < best.total;
+        if found {
             (best.total, best.point) = sweep.best;
             (best.aim, best.report.source) = (Some(rate), MIXED_WALKS);
         }
-        Ok(())
+        Ok(found)
     }
 
     /// The relaxation's answer with every number on the next step outward, and on the nearest.

@@ -113,7 +113,7 @@ impl Sweep<'_> {
 
     /// Looks for the cheapest answer that differs from `base` in numbers along `axes`, in which
     /// `base` is as the person is.
-    pub(in super::super) fn settle(
+    pub(in super::super) fn choose_numbers(
         &mut self,
         ground: &mut dyn Ground,
         axes: &[Axis],
