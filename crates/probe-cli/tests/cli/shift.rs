@@ -157,7 +157,8 @@ fn huge_shifts_are_refused_or_told_to_drown_the_score() {
         let line = format!("recourse model.json people.csv --model-shift {shift}");
         let table = folder.table(&line);
         assert_eq!(table.get(0, "status"), "found", "{shift}");
-        assert_eq!(table.get(0, "reason"), "not-found", "{shift}");
+        assert_eq!(table.get(0, "reason"), "rate-not-reachable", "{shift}");
+        assert_eq!(table.get(0, "proven"), "true", "{shift}");
         assert!(2.0 * table.number(0, "a") + table.number(0, "b") > 2.0, "{shift}");
         assert!(table.number(0, "rate") >= 0.5 - 1e-9, "{shift}");
         let warned = folder.run(&line).err;

@@ -170,12 +170,12 @@ fn text_in_a_column() {
 
 #[test]
 fn one_class_only() {
-    refused("x,y\n1,1\n2,1\n", "--target y", 1, &["data.csv", "column 'y'", "one value only", "1"]);
+    refused("x,y\n1,1\n2,1\n", "--target y", 1, &["data.csv", "column 'y'", "only one value", "1"]);
     refused(
         "x,y\n1,1\n2,1\n",
         "--target y --favourable 1",
         1,
-        &["data.csv", "column 'y'", "one value only"],
+        &["data.csv", "column 'y'", "only one value"],
     );
 }
 
@@ -403,10 +403,14 @@ fn a_model_that_says_one_thing_to_everybody_is_warned_of() {
     folder.write("flat.csv", &format!("a,y\n{rows}"));
     let line = "train flat.csv --target y --kind mlp --hidden 2 --epochs 1 -o out.json";
     let ran = folder.run(line);
-    assert!(ran.code == Some(0) && ran.err.contains("the same to everybody"), "{}", ran.err);
+    assert!(ran.code == Some(0) && ran.err.contains("the same class for every row"), "{}", ran.err);
     // One that tells the labels apart is not.
     let rows: String = (0..100).map(|i| format!("{},{}\n", i, u8::from(i > 40))).collect();
     folder.write("good.csv", &format!("a,y\n{rows}"));
     let ran = folder.run("train good.csv --target y -o out.json");
-    assert!(ran.code == Some(0) && !ran.err.contains("the same to everybody"), "{}", ran.err);
+    assert!(
+        ran.code == Some(0) && !ran.err.contains("the same class for every row"),
+        "{}",
+        ran.err
+    );
 }

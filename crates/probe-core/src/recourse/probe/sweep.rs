@@ -440,7 +440,7 @@ impl<'s> Sweep<'s> {
         let finest = if rest.is_empty() { self.reach.finest } else { self.reach.coarsest };
         let least = number.least(finest, range.min(1e3));
         let (mut at, mut slack) = (0.0, own);
-        loop {
+        while !self.is_over(ground) {
             let spare = self.margin_in_reach(rest, spent);
             let missing = -slack - DOUBT - spare;
             let skip = (missing / self.reach.steepest).max(0.0) * number.sd;
