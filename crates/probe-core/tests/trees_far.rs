@@ -99,8 +99,8 @@ fn reasons_claim_what_is_known() {
     below.value.swap(1, 2);
     let opposed = vec![all_above(&[(0, 0.6)], 0.8), below];
     assert_eq!(reason(opposed.clone(), &[0.5, 0.5]), Reason::RateNotReachable);
-    // From here the farthest corner is √53 away: nobody knows.
-    assert_eq!(reason(opposed, &[0.5, 0.3]), Reason::NotFound);
+    // From here the farthest corner is √53 away. Boxes of the space tell.
+    assert_eq!(reason(opposed, &[0.5, 0.3]), Reason::RateNotReachable);
 }
 
 /// A tree of one feature that says 1 between some of its cuts and −1 elsewhere.

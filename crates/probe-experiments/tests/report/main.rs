@@ -170,7 +170,7 @@ fn another_category_has_no_bar() {
     category.scaled_change = 0.0;
     report.features.push(category.clone());
     assert_eq!(bars(&report), (before, true, true));
-    assert!(checked(&report).contains("Another category has no length, and no bar"));
+    assert!(checked(&report).contains("A change of category has no length, and no bar"));
     report.features = vec![category];
     assert_eq!(bars(&report), (0, false, true));
     assert!(!checked(&report).contains("Bars are as long"));

@@ -66,7 +66,7 @@ pub(super) type Space = Vec<(usize, (f64, f64))>;
 /// A number that may change.
 pub(super) struct Axis {
     pub column: usize,
-    /// Its standard deviation, or what counts as one.
+    /// Standard deviation of its noise.
     pub sd: f64,
     /// What it may become.
     pub ends: (f64, f64),

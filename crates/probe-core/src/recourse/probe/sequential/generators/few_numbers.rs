@@ -11,8 +11,6 @@ use crate::recourse::SearchEffort;
 
 /// Numbers that may change, at most.
 const MOST_AXES: usize = 4;
-/// A number without noise counts as if its range were this many deviations.
-const PARTS: f64 = 32.0;
 
 /// [`Search::cover_few_numbers`] for the best of what other generators found.
 pub(super) struct FewNumbers;
@@ -45,7 +43,7 @@ pub(in super::super) struct Covered {
 }
 
 impl Search<'_> {
-    /// Whether so few numbers may change that their space can be covered.
+    /// Whether only few numbers may change.
     pub(super) fn has_few_numbers(&self) -> bool {
         let actions = &self.task.actions;
         let n = (0..actions.n_features()).filter(|&j| actions.is_mutable_numeric(j)).count();
@@ -55,14 +53,20 @@ impl Search<'_> {
     /// The same where nothing else may change: no category, and no number by steps.
     pub(in super::super) fn has_only_few_numbers(&self) -> bool {
         let actions = &self.task.actions;
-        self.has_few_numbers() && !actions.has_choices() && !actions.has_grids()
+        self.can_be_covered() && !actions.has_choices() && !actions.has_grids()
     }
 
     /// Whether the whole space is searched for a problem.
     pub(super) fn covers(&self, problem: Problem<'_>) -> bool {
-        problem.effort != SearchEffort::Quick
-            && !self.depends_on_changes()
-            && self.has_few_numbers()
+        problem.effort != SearchEffort::Quick && !self.depends_on_changes() && self.can_be_covered()
+    }
+
+    /// Whether few numbers may change and noise acts on all of them: without noise, a margin jumps
+    /// at cuts, and no distance says how much it may rise.
+    fn can_be_covered(&self) -> bool {
+        let mut movable =
+            (0..self.support.len()).filter(|&j| self.task.actions.is_mutable_numeric(j));
+        self.has_few_numbers() && movable.all(|j| self.support[j] && self.margin.sd(j) > 0.0)
     }
 
     /// Offers what branch and bound finds to `best`.
@@ -101,13 +105,7 @@ impl Search<'_> {
             let x = problem.factual[column];
             let (low, high) = self.task.actions.interval(column, x)?;
             let moves = self.task.actions.is_mutable_numeric(column) && low < high;
-            let own = if self.support[column] { self.margin.sd(column) } else { 0.0 };
-            let sd = match own > 0.0 {
-                true => own,
-                false if (high - low).is_finite() => (high - low) / PARTS,
-                false => 1.0 / PARTS,
-            };
-            moves.then_some(Axis { column, sd, ends: (low, high) })
+            moves.then_some(Axis { column, sd: self.margin.sd(column), ends: (low, high) })
         };
         (0..problem.factual.len()).filter_map(axis).collect()
     }
