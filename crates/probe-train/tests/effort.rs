@@ -43,7 +43,10 @@ fn check(learner: Learner, with_schema: bool) {
     let [quick, normal, thorough] = all;
     assert!(quick.1 + 1 >= normal.1 && normal.1 <= thorough.1, "certified: {all:?}");
     assert!(normal.1 + 1 >= PEOPLE, "certified: {all:?}");
-    assert!(thorough.0 <= normal.0 && normal.0 <= 1.001 * quick.0, "costs: {all:?}");
+    // What further work finds may need another certificate, at a lower rate: one of twelve people
+    // then pays about a percent more.
+    assert!(thorough.0 <= 1.002 * normal.0, "costs: {all:?}");
+    assert!(normal.0 <= 1.001 * quick.0, "costs: {all:?}");
     assert!(quick.2 <= normal.2 + normal.2 / 10 && normal.2 < thorough.2, "work: {all:?}");
 }
 
