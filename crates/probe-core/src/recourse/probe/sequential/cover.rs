@@ -1,5 +1,5 @@
-//! Branch and bound over boxes of a space of few numbers, ordered by what an answer inside would cost
-//! at least.
+//! Branch and bound over boxes of a space of few numbers, ordered by what an answer inside would
+//! cost at least.
 //!
 //! Under Gaussian noise the margin $M = \Phi^{-1}(1-\Delta)$ changes by at most one per standard
 //! deviation of the noise, so that $M(x) \le M(c) + R$ for every point of a box with centre $c$ and
