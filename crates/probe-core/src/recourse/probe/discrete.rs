@@ -375,7 +375,13 @@ impl DiscreteWorker<'_> {
             self.decide_failing(factual, aim, &mut nearest, &mut best, proposal)?;
         }
         self.guess(factual, aim, &mut best)?;
-        self.find_on_profiles(factual, aim, &mut best)?;
+        let found = self.find_on_profiles(factual, aim, &mut best)?;
+        if found && aim.effort == SearchEffort::Quick {
+            proposal.point.copy_from_slice(&best.point);
+            (proposal.aim, proposal.report) = (best.aim, best.report);
+            proposal.verdict = Verdict::Reached;
+            return Ok(());
+        }
         let mut walked = self.solver.exact;
         let mut tried = 0;
         while let Some(choice) = choices.next().filter(|_| !partial) {

@@ -41,11 +41,7 @@ impl DiscreteWorker<'_> {
             || actions.has_failures()
             || !actions.ties().is_empty()
             || actions.max_changes().is_some();
-        if related
-            || aim.effort == SearchEffort::Quick
-            || task.left_out == Some(MIXED_WALKS)
-            || !self.inner.has_profiles()?
-        {
+        if related || task.left_out == Some(MIXED_WALKS) || !self.inner.has_profiles()? {
             return Ok(false);
         }
         self.person.copy_from_slice(factual);
